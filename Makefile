@@ -1,0 +1,68 @@
+# Needs Python 3.11 to 3.13 and make; everything else is fetched from the package index by the lock file.
+
+PYTHON ?= python3
+PORT ?= 8080
+SEED ?= 1
+TESTS ?= tests
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+
+VENV := .venv
+# Naming a PYTHON makes .venv anew for it; without one, a .venv that is there is used as it is.
+READY := $(VENV)/.ready$(if $(filter-out file,$(origin PYTHON)),-$(notdir $(PYTHON)))
+UV_VERSION := 0.13.8
+UV = $$(uv --version >/dev/null 2>&1 && echo uv || echo .uv/bin/uv)
+RUN = home="$$($(VENV)/bin/python tools/java_home.py)" && JAVA_HOME="$$home" PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check test bench demo up fuzz format clean
+
+help: ## List the targets.
+	@echo "Targets (PYTHON=$(PYTHON) chooses the interpreter):"
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+
+setup: $(READY) ## Make .venv from the lock file, and find or make a Java runtime.
+	@home="$$($(VENV)/bin/python tools/java_home.py)" && echo "Ready: $$($(VENV)/bin/python --version), Java at $$home"
+
+check: $(READY) ## Check format, lint, types, import contracts and the rules of the architecture.
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+	$(VENV)/bin/python -m pytest -q tests/architecture
+
+test: $(READY) ## Run all tests, in an order that SEED decides; TESTS=tests/records runs some.
+	$(RUN) python -m pytest $(TESTS) --randomly-seed=$(SEED) $(PYTEST_ARGS)
+
+fuzz: $(READY) ## Run the property tests for longer, in random order on random data.
+	$(RUN) python -m pytest $(TESTS) -m hypothesis --hypothesis-profile=deep $(PYTEST_ARGS)
+
+bench: $(READY) ## Measure side by side with Spark's own readers (BENCH_ARGS goes to the benchmark).
+	$(RUN) python -m benchmarks $(BENCH_ARGS)
+
+demo: $(READY) ## Make files, run the example DAG over them, and show what came out.
+	$(RUN) python dags/demo.py
+
+up: $(READY) ## Start Airflow with the example DAGs on http://127.0.0.1:PORT; Ctrl-C stops it.
+	@$(RUN) python tools/up.py --port $(PORT)
+
+format: $(READY) ## Format the code and apply safe lint fixes.
+	$(VENV)/bin/ruff check --fix-only .
+	$(VENV)/bin/ruff format .
+
+clean: ## Remove everything that make has made.
+	rm -rf $(VENV) .uv .java .airflow .demo .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml uv.lock
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null || { \
+	  echo "Needs Python 3.11 to 3.13, but $(PYTHON) is $$($(PYTHON) --version 2>&1 || true)." >&2; \
+	  echo "Install one of those and name it: make setup PYTHON=python3.12" >&2; exit 1; }
+	@uv --version >/dev/null 2>&1 || test -x .uv/bin/uv || { \
+	  echo "Fetching uv $(UV_VERSION)"; rm -rf .uv; \
+	  { $(PYTHON) -m venv .uv >/dev/null 2>&1 && .uv/bin/python -m pip install --quiet uv==$(UV_VERSION); } || \
+	  $(PYTHON) -m pip install --quiet --target .uv uv==$(UV_VERSION); }
+	@echo "Filling $(VENV) from uv.lock"
+	@UV_PROJECT_ENVIRONMENT=$(VENV) UV_PYTHON_DOWNLOADS=never $(UV) sync --quiet --frozen --all-extras --all-groups \
+	  --python "$$(command -v $(PYTHON))"
+	@rm -f $(VENV)/.ready* && touch $(VENV)/.ready $@

@@ -1,0 +1,74 @@
+"""Packing blocks into groups: contiguous runs in manifest order, so that a proof needs no sort."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from airflow_provider_blockread.blocks.model import Block, FileVersion
+from airflow_provider_blockread.blocks.split import iter_ranges
+from airflow_provider_blockread.errors import OptionsError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """The range of a file version that a window reads."""
+
+    file: int  # the ledger's id of the file version
+    version: FileVersion
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupLimits:
+    """How blocks are cut and packed."""
+
+    block_size: int  # bytes
+    group_bytes: int  # a group takes files until it holds this many bytes
+    max_groups: int  # never more groups than this
+    splittable: bool = True  # False: one block a file
+
+    def __post_init__(self) -> None:
+        """Refuse limits under which nothing could be packed."""
+        if min(self.block_size, self.group_bytes, self.max_groups) < 1:
+            msg = f"block_size, group_bytes and max_groups must be at least 1, but are {self}"
+            raise OptionsError(msg)
+
+    def target(self, total_bytes: int) -> int:
+        """Return the bytes at which a group is full, so that `total_bytes` fit into `max_groups`."""
+        return max(self.group_bytes, -(-total_bytes // self.max_groups))
+
+
+def iter_blocks(parts: Iterable[Part], limits: GroupLimits, *, total_bytes: int) -> Iterator[Block]:
+    """Yield the blocks of all parts, numbered and assigned to groups, lazily.
+
+    A block opens the next group when the one before is full. A file that fits into what one group holds is not
+    torn apart: it opens the next group instead, so that a scan and a read of it are two stages of one application.
+
+    Args:
+        parts: the ranges to read, in the window's order.
+        limits: sizes.
+        total_bytes: the sum over all parts; it fixes how full a group gets.
+    """
+    target = limits.target(total_bytes)
+    number, group, filled = 0, 0, 0
+    for part in parts:
+        length = part.end - part.start
+        if filled and filled + length > target and length <= target and group + 1 < limits.max_groups:
+            group, filled = group + 1, 0
+        size = limits.block_size if limits.splittable else max(part.end, 1)
+        for start, end in iter_ranges(part.end, size, data_offset=part.start):
+            if filled >= target and group + 1 < limits.max_groups:
+                group, filled = group + 1, 0
+            yield Block(
+                number=number,
+                group=group,
+                file=part.file,
+                version=part.version,
+                start=start,
+                end=end,
+                part_start=part.start,
+                part_end=part.end,
+            )
+            number, filled = number + 1, filled + end - start

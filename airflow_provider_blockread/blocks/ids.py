@@ -1,0 +1,53 @@
+"""Content-derived identities: the same thing has the same id on every machine and at every try."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Any
+
+from airflow_provider_blockread.blocks.model import FileVersion
+
+# Built once: json.dumps would build an encoder at every call, and planning makes millions of them.
+_ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+def digest(*parts: str | int | None) -> str:
+    """Return 32 hex digits that identify the sequence of parts; ("a", "b") and ("ab",) differ."""
+    joined = _ENCODE(parts)
+    return hashlib.sha256(joined.encode("ascii")).hexdigest()[:32]
+
+
+def path_digest(path: str) -> str:
+    """Return the identity of a canonical path."""
+    return digest("path", path)
+
+
+def version_digest(version: FileVersion) -> str:
+    """Return the identity of a content: size with the etag, or with mtime where the store has no etag."""
+    if version.etag is not None:
+        return digest("etag", version.size, version.etag)
+    return digest("mtime", version.size, version.mtime_ns)
+
+
+def same_version(left: FileVersion, right: FileVersion) -> bool:
+    """Tell whether two observations of one path show the same content."""
+    return left.path == right.path and version_digest(left) == version_digest(right)
+
+
+def window_id(feed: str, key: str) -> str:
+    """Return the id of the window that a feed plans under a key."""
+    return digest("window", feed, key)[:16]
+
+
+def options_digest(options: dict[str, Any]) -> str:
+    """Return the identity of JSON options; the order of keys does not matter."""
+    return digest("options", json.dumps(options, sort_keys=True))
+
+
+def slug(name: str) -> str:
+    """Return a name that is safe as one path segment, distinct for distinct names."""
+    safe = _UNSAFE.sub("-", name).strip("-.")[:60]
+    return safe if safe == name else f"{safe}-{digest('slug', name)[:8]}"

@@ -1,0 +1,38 @@
+"""The command line: the quickest way to try, debug and test. Needs no Airflow database or process.
+
+The commands call the same steps as the operators and run the Spark job in this process.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from airflow_provider_blockread import __version__
+from airflow_provider_blockread.cli.ledger import db, files
+from airflow_provider_blockread.cli.plan import plan
+from airflow_provider_blockread.cli.records import records
+from airflow_provider_blockread.cli.run import run
+from airflow_provider_blockread.cli.windows import windows
+from airflow_provider_blockread.errors import BlockReadError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="blockread")
+def blockread() -> None:
+    """Files become records on Spark, exactly once."""
+
+
+for command in (plan, run, records, windows, files, db):
+    blockread.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 when done, 1 with a message for this package's errors, 2 for wrong usage."""
+    try:
+        blockread.main(args=None if arguments is None else list(arguments), prog_name="blockread")
+    except BlockReadError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(1)

@@ -1,0 +1,77 @@
+"""`blockread db` and `blockread files`: the ledger's schema, and the files it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import click
+
+from airflow_provider_blockread.cli.shared import (
+    json_option,
+    ledger_url,
+    open_environment,
+    print_json,
+    print_table,
+    state_option,
+)
+from airflow_provider_blockread.ledger.model import FileRow
+from airflow_provider_blockread.ledger.queries import list_files
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.steps.describe import format_bytes
+
+
+@click.group()
+def db() -> None:
+    """The ledger's schema."""
+
+
+@db.command()
+@state_option
+def upgrade(state: str | None) -> None:
+    """Create the ledger, or bring its schema up to this version."""
+    ledger = Ledger(ledger_url(state))
+    revision = ledger.upgrade()
+    click.echo(f"ledger {ledger.name} is at revision {revision}, identity {ledger.uuid}")
+
+
+@click.group()
+def files() -> None:
+    """The files that feeds have seen."""
+
+
+@files.command("list")
+@click.argument("feed")
+@click.option("--file-state", help="Only files in this state: pending, planned, done, ignored, ...")
+@click.option("--limit", default=100, show_default=True)
+@state_option
+@json_option
+def list_(feed: str, file_state: str | None, limit: int, state: str | None, *, as_json: bool) -> None:
+    """List the file versions that FEED knows."""
+    env = open_environment(state)
+    rows: Iterator[FileRow] = list_files(env.ledger, feed, state=file_state, limit=limit)
+    if as_json:
+        print_json([_file_json(row) for row in rows])
+        return
+    table = [
+        (row.version.path, row.state, format_bytes(row.version.size), _time(row.version.mtime_ns), row.window)
+        for row in rows
+    ]
+    print_table(("path", "state", "size", "modified", "window"), table)
+
+
+def _file_json(row: FileRow) -> dict[str, object]:
+    version = row.version
+    return {
+        "path": version.path,
+        "size": version.size,
+        "mtime_ns": version.mtime_ns,
+        "etag": version.etag,
+        "state": row.state,
+        "window": row.window,
+        "discovered_at": row.discovered_at.isoformat(),
+    }
+
+
+def _time(mtime_ns: int) -> str:
+    return datetime.fromtimestamp(mtime_ns / 1e9, UTC).strftime("%Y-%m-%d %H:%M:%SZ")

@@ -1,0 +1,89 @@
+"""Options that `plan` and `run` share, and the request they make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import click
+
+from airflow_provider_blockread.cli.shared import format_options, json_option, make_format_option, owner, state_option
+from airflow_provider_blockread.options import (
+    FileSource,
+    GenerationOptions,
+    ParquetSink,
+    Policies,
+    Selection,
+    Splitting,
+    Transform,
+)
+from airflow_provider_blockread.options.plan import Limits
+from airflow_provider_blockread.steps import Environment, PlanRequest
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipeline:
+    """The shared options as given."""
+
+    source: tuple[str, ...]
+    name: str | None
+    state: str | None
+    as_json: bool
+    format_name: str
+    format_option: tuple[str, ...]
+    schema: str | None
+    block_size: str
+    max_readers: int | None
+    max_files: int | None
+    pattern: str
+    window: str | None
+
+    def feed(self, env: Environment) -> str:
+        """Return the feed's name: the one given, or the canonical roots."""
+        return self.name or " ".join(env.stores.canonical(root) for root in self.source)
+
+    def request(self, env: Environment, sink: ParquetSink, reading: Reading) -> PlanRequest:
+        """Return what to plan, as one block group: this process runs one Spark application."""
+        return PlanRequest(
+            feed=self.feed(env),
+            key=self.window or f"run {datetime.now(UTC).isoformat(timespec='microseconds')}",
+            source=FileSource(self.source, pattern=self.pattern),
+            generation=GenerationOptions(
+                sink=sink,
+                record_format=make_format_option(self.format_name, self.format_option, self.schema),
+                transform=reading.transform,
+                policies=reading.policies,
+            ),
+            owner=owner(),
+            selection=Selection(limits=Limits(max_files=self.max_files)),
+            splitting=Splitting(block_size=self.block_size, max_groups=1, max_readers=self.max_readers),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What becomes of records on their way."""
+
+    transform: Transform = Transform()
+    policies: Policies = Policies()
+
+
+def pipeline_options(command: C) -> C:
+    """Add the source and the options that `plan` and `run` share."""
+    for option in (
+        json_option,
+        click.option("--window", metavar="KEY", help="Key of the window; the same key is the same window."),
+        click.option("--pattern", default="**", show_default=True, help="Glob below the source; ** spans folders."),
+        click.option("--max-files", type=click.IntRange(min=1), help="Files a window takes at most."),
+        click.option("--max-readers", type=click.IntRange(min=1), help="Spark tasks that read at once, at most."),
+        click.option("--block-size", default="64MiB", show_default=True),
+        state_option,
+        click.option("--name", metavar="FEED", help="Name of the feed; default: the source."),
+    ):
+        command = option(command)
+    command = format_options(command)
+    return click.argument("source", nargs=-1, required=True)(command)

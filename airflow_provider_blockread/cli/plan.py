@@ -1,0 +1,65 @@
+"""`blockread plan`: what would be read, and why."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import click
+
+from airflow_provider_blockread.cli.pipeline import Pipeline, Reading, pipeline_options
+from airflow_provider_blockread.cli.shared import open_environment, print_facts, print_json, print_table
+from airflow_provider_blockread.options import ParquetSink
+from airflow_provider_blockread.steps.describe import format_bytes
+from airflow_provider_blockread.steps.preview import Preview, preview
+
+_NO_SINK = ParquetSink("unused")
+
+
+@click.command()
+@pipeline_options
+def plan(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
+    """Explain what the next window of SOURCE would read, and why. Reads no file and freezes nothing."""
+    pipeline = Pipeline(**options)
+    env = open_environment(pipeline.state)
+    shown = preview(env, pipeline.request(env, _NO_SINK, Reading()))
+    if pipeline.as_json:
+        print_json(_as_json(shown))
+    else:
+        _print(shown)
+
+
+def _as_json(shown: Preview) -> dict[str, object]:
+    found = shown.discovered
+    return {
+        "feed": shown.feed,
+        "window": shown.existing.id if shown.existing else None,
+        "files": shown.files,
+        "blocks": shown.blocks,
+        "groups": [dataclasses.asdict(group) for group in shown.groups],
+        "bytes": shown.bytes,
+        "seen": found.seen,
+        "new": found.new,
+        "modified": found.modified,
+        "ignored": found.ignored,
+        "sample": [{"path": path, "size": size} for path, size in shown.sample],
+    }
+
+
+def _print(shown: Preview) -> None:
+    found = shown.discovered
+    facts: dict[str, object] = {"feed": shown.feed, "files seen": f"{found.seen:,}, {found.new:,} of them new"}
+    if found.ignored:
+        facts["ignored"] = f"{found.ignored:,} modified after they were taken (on_modified='ignore')"
+    if shown.existing is not None and shown.existing.state == "open":
+        facts["window"] = f"{shown.existing.id} has this key already and would be replayed, not planned again"
+    size = "one block a file" if not shown.limits.splittable else format_bytes(shown.limits.block_size)
+    facts["would read"] = f"{shown.files:,} files, {format_bytes(shown.bytes)}: in no window of this feed yet"
+    facts["blocks"] = f"{shown.blocks:,} of {size}" if shown.limits.splittable else f"{shown.blocks:,}, {size}"
+    facts["groups"] = len(shown.groups)
+    print_facts(facts)
+    if shown.sample:
+        click.echo()
+        rows = [(path, format_bytes(size)) for path, size in shown.sample]
+        more = shown.files - len(rows)
+        print_table(("first files", "size"), rows + ([(f"... and {more:,} more", "")] if more else []))

@@ -1,0 +1,49 @@
+"""`blockread records`: how a file falls into blocks and records."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from typing import BinaryIO
+
+import click
+
+from airflow_provider_blockread.blocks import iter_ranges
+from airflow_provider_blockread.cli.shared import format_options, make_format_option, print_json
+from airflow_provider_blockread.options import parse_size
+from airflow_provider_blockread.records import RecordFormat, make_format, read_records, scan_block
+from airflow_provider_blockread.storage.stores import Stores
+
+
+@click.command()
+@click.argument("file")
+@format_options
+@click.option("--block-size", default="64MiB", show_default=True)
+def records(file: str, format_name: str, format_option: tuple[str, ...], schema: str | None, block_size: str) -> None:
+    """Print the records of FILE as JSON lines, block by block: block, start, end, offset, record (or record_b64)."""
+    fmt = make_format(make_format_option(format_name, format_option, schema))
+    stores = Stores()
+    size = stores.stat(file).size
+    ranges = list(iter_ranges(size, parse_size(block_size) if fmt.splittable else max(size, 1)))
+    with stores.open_read(file) as opened:
+        states = entry_states(opened, ranges, fmt)
+        for number, ((start, end), state) in enumerate(zip(ranges, states, strict=True)):
+            place = {"block": number, "start": start, "end": end}
+            for offset, record in read_records(opened, start, end, fmt, entry_state=state):
+                print_json(place | {"offset": offset} | _record(record))
+
+
+def entry_states(file: BinaryIO, ranges: Iterable[tuple[int, int]], fmt: RecordFormat) -> list[int]:
+    """Return the format's state at the start of each range of a file, in order."""
+    states, state = [], fmt.initial_state
+    for start, end in ranges:
+        states.append(state)
+        state = scan_block(file, start, end, fmt)(state) if fmt.needs_scan else state
+    return states
+
+
+def _record(record: bytes) -> dict[str, str]:
+    try:
+        return {"record": record.decode()}
+    except UnicodeDecodeError:
+        return {"record_b64": base64.b64encode(record).decode("ascii")}

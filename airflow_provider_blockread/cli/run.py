@@ -1,0 +1,122 @@
+"""`blockread run`: one window, all steps, with the same code as the operators."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from airflow_provider_blockread.cli.pipeline import Pipeline, Reading, pipeline_options
+from airflow_provider_blockread.cli.shared import open_environment, owner, print_facts, print_json
+from airflow_provider_blockread.cli.spark import InProcessSpark, require_java
+from airflow_provider_blockread.ledger.queries import list_windows
+from airflow_provider_blockread.options import ParquetSink, Policies, SparkJob, Transform
+from airflow_provider_blockread.steps import Environment, PlanRequest, Published, WindowRef, commit, plan, read, scan
+from airflow_provider_blockread.steps.describe import format_bytes
+
+#: Another process of this kind is taken for dead after this many seconds without a heartbeat.
+JOB = SparkJob(heartbeat_s=1.0, stale_after_s=15.0)
+
+
+@click.command()
+@pipeline_options
+@click.option("--output", required=True, metavar="DIR", help="Directory of Parquet files to publish into.")
+@click.option("--master", default="local[*]", show_default=True, help="Spark master; the driver is this process.")
+@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="Spark configuration; repeatable.")
+@click.option("--compression", default="snappy", show_default=True)
+@click.option("--function", metavar="MODULE:NAME", help="Your function RecordBatch -> RecordBatch | None.")
+@click.option(
+    "--on-bad-record", default="fail", show_default=True, type=click.Choice(["fail", "quarantine", "drop"])
+)
+@click.option("--until-empty", is_flag=True, help="Go on with further windows until nothing new is left.")
+def run(  # noqa: PLR0913 - a command's options
+    output: str,
+    master: str,
+    conf: tuple[str, ...],
+    compression: str,
+    function: str | None,
+    on_bad_record: str,
+    *,
+    until_empty: bool,
+    **shared: Any,  # noqa: ANN401 - click hands every option by name
+) -> None:
+    """Read what is new at SOURCE into a directory of Parquet files, each record exactly once."""
+    pipeline = Pipeline(**shared)
+    require_java()
+    env = open_environment(pipeline.state)
+    reading = Reading(transform=Transform(function=function), policies=Policies(on_bad_record=on_bad_record))
+    request = pipeline.request(env, ParquetSink(output, compression=compression), reading)
+    started = time.monotonic()
+    with InProcessSpark(master, dict(pair.partition("=")[::2] for pair in conf)) as spark:
+        done = [window for window in _windows(env, request, spark, pipeline.window is None, until_empty)]
+    summary = _summary(done, time.monotonic() - started)
+    if pipeline.as_json:
+        print_json(summary)
+    else:
+        print_facts(_in_words(summary, output))
+
+
+def run_window(env: Environment, ref: WindowRef, spark: InProcessSpark) -> Published:
+    """Take a planned window through scan, read and commit."""
+    if ref.status == "read":
+        scan(env, ref, submitter=spark)
+        for group in range(ref.groups):
+            read(env, ref, group, owner=owner(), clear_number=0, job=JOB, submitter=spark)
+    return commit(env, ref, owner=owner(), stale_after_s=JOB.stale_after_s)
+
+
+def _windows(
+    env: Environment, request: PlanRequest, spark: InProcessSpark, resumes: bool, until_empty: bool  # noqa: FBT001
+) -> Iterator[Published]:
+    """Yield each window as it is done: first those of this feed that an earlier run left unpublished."""
+    keys = _unpublished(env, request.feed) if resumes else []
+    for key in keys:
+        env.log(f"feed {request.feed}: window {key!r} of an earlier run is finished first")
+        yield run_window(env, plan(env, replace(request, key=key)), spark)
+    count = 0
+    while count == 0 or until_empty:
+        key = request.key if count == 0 else f"{request.key} #{count + 1}"
+        ref = plan(env, replace(request, key=key))
+        if ref.status != "empty" or (count == 0 and not keys):
+            yield run_window(env, ref, spark)
+        if ref.status == "empty":
+            return
+        count += 1
+
+
+def _unpublished(env: Environment, feed: str) -> list[str]:
+    found = list_windows(env.ledger, feed, limit=1000)
+    return [s.window.key for s in reversed(found) if s.window.state == "open" and s.published is None]
+
+
+def _summary(done: list[Published], seconds: float) -> dict[str, Any]:
+    read_ones = [window for window in done if window.status != "empty"]
+    sums = {
+        name: sum(getattr(window, name) for window in read_ones)
+        for name in ("files", "blocks", "groups", "records", "bytes", "bad_records", "rows", "outputs")
+    }
+    proof = "proven" if read_ones else "nothing to read"
+    return {
+        "window": done[-1].window,
+        "windows": [window.window for window in read_ones],
+        **sums,
+        "seconds": round(seconds, 3),
+        "proof": proof,
+    }
+
+
+def _in_words(summary: dict[str, Any], output: str) -> dict[str, object]:
+    if not summary["windows"]:
+        return {"nothing new": "every file of the source is in a published window of this feed"}
+    rate = summary["bytes"] / 1e6 / max(summary["seconds"], 1e-9)
+    return {
+        "window": ", ".join(summary["windows"]),
+        "read": f"{summary['files']:,} files, {summary['blocks']:,} blocks, {format_bytes(summary['bytes'])}",
+        "records": f"{summary['records']:,}, {summary['bad_records']:,} of them bad",
+        "published": f"{summary['rows']:,} rows in {summary['outputs']:,} files in {output}",
+        "proof": summary["proof"],
+        "took": f"{summary['seconds']:.1f} s, {rate:,.0f} MB/s with Spark's start",
+    }

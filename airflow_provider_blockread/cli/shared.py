@@ -1,0 +1,123 @@
+"""What the commands share: the ledger, the format and how things are shown."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import socket
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.ledger.store import Ledger, default_url
+from airflow_provider_blockread.options import FORMATS, FormatOption, JsonLines, parse
+from airflow_provider_blockread.steps import Environment
+from airflow_provider_blockread.storage.stores import Stores
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+state_option = click.option(
+    "--state",
+    envvar="BLOCKREAD_STATE",
+    metavar="URL",
+    help="The ledger, as sqlite:////folder/file.db or postgresql://user@host/database."
+    " Default: blockread.db in AIRFLOW_HOME.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+
+
+def format_options(command: C) -> C:
+    """Add `--format`, `--format-option` and `--schema`."""
+    for option in (
+        click.option("--schema", help='Columns of json_lines, as "id long, ts timestamp, msg string".'),
+        click.option("--format-option", "format_option", multiple=True, metavar="KEY=VALUE", help="Repeatable."),
+        click.option(
+            "--format", "format_name", default="lines", show_default=True, type=click.Choice(sorted(FORMATS))
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def make_format_option(name: str, pairs: Iterable[str], schema: str | None) -> FormatOption:
+    """Return the format that the options describe.
+
+    Raises:
+        OptionsError: when an option is unknown, malformed or does not belong to the format.
+    """
+    texts = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            msg = f"--format-option {pair!r} must read KEY=VALUE"
+            raise OptionsError(msg)
+        texts[key] = value
+    if schema is not None:
+        if FORMATS[name] is not JsonLines:
+            msg = f"--schema belongs to json_lines; {name} publishes one column `value`"
+            raise OptionsError(msg)
+        texts["schema"] = schema
+    return parse(FORMATS[name], texts)
+
+
+def ledger_url(state: str | None) -> str:
+    """Return the ledger's URL: the one given, or that of the embedded ledger in AIRFLOW_HOME."""
+    home = Path(os.environ.get("AIRFLOW_HOME", "~/airflow")).expanduser()
+    return state or default_url(str(home))
+
+
+def open_environment(state: str | None, *, quiet: bool = False) -> Environment:
+    """Return ledger and stores; the embedded ledger is made on first use, any other must exist."""
+    ledger = Ledger(ledger_url(state))
+    if state is None or state.startswith("sqlite:"):
+        ledger.upgrade()
+    else:
+        ledger.check()
+
+    def log(message: str) -> None:
+        if not quiet:
+            click.echo(message, err=True)
+
+    return Environment(ledger=ledger, stores=Stores(), log=log)
+
+
+def owner() -> str:
+    """Return who this process is, in the ledger."""
+    return f"cli/{getpass.getuser()}@{socket.gethostname()}/{os.getpid()}"
+
+
+def print_json(data: object) -> None:
+    """Print one JSON document."""
+    click.echo(json.dumps(data, ensure_ascii=False, default=str))
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str | None = None) -> None:
+    """Print a table that fits the terminal; numbers stand on the right."""
+    table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
+    kept = [[_cell(value) for value in row] for row in rows]
+    for index, name in enumerate(columns):
+        right = bool(kept) and all(row[index].replace(",", "").isdigit() for row in kept)
+        table.add_column(name, justify="right" if right else "left", overflow="fold")
+    for row in kept:
+        table.add_row(*row)
+    console = Console(soft_wrap=False, highlight=False, markup=False)
+    console.print(table)
+
+
+def print_facts(facts: Mapping[str, object]) -> None:
+    """Print names and values, one a line."""
+    width = max(len(name) for name in facts)
+    for name, value in facts.items():
+        click.echo(f"{name:<{width}}  {_cell(value)}")
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -1,0 +1,108 @@
+"""Spark in this process, for the command line."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from airflow_provider_blockread.errors import OptionsError, SparkJobError
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+_LOG4J = """rootLogger.level = error
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
+"""
+
+
+class InProcessSpark:
+    """A `Submitter` that runs jobs on one Spark session of this process, started at the first job."""
+
+    def __init__(self, master: str, conf: Mapping[str, str] | None = None) -> None:
+        """Take the master, such as `local[2]` or `spark://host:7077`, and further configuration."""
+        self._master, self._conf = master, dict(conf or {})
+        self._context: SparkContext | None = None
+        self._folder = tempfile.TemporaryDirectory(prefix="blockread-")
+
+    def __enter__(self) -> Self:
+        """Return this submitter; leaving stops its session."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop the session."""
+        if self._context is not None:
+            self._context.stop()
+        self._folder.cleanup()
+
+    def submit(self, spec_uri: str, *, name: str) -> None:
+        """Run the job and return when it has ended."""
+        from airflow_provider_blockread.spark import job  # noqa: PLC0415 - starts with pyspark
+
+        context = self._started()
+        context.setJobGroup(name, name, interruptOnCancel=True)
+        job.run(spec_uri, context)
+
+    def cancel(self) -> None:
+        """Cancel what is running."""
+        if self._context is not None:
+            self._context.cancelAllJobs()
+
+    def _started(self) -> SparkContext:
+        if self._context is None:
+            with _quiet_start():
+                self._context = self._start()
+        return self._context
+
+    def _start(self) -> SparkContext:
+        from airflow_provider_blockread.spark import bundle, job  # noqa: PLC0415 - starts with pyspark
+
+        folder = Path(self._folder.name)
+        (folder / "log4j2.properties").write_text(_LOG4J, "utf-8")
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        conf = {
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
+            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{folder}/log4j2.properties",
+        }
+        if self._master.startswith("local"):
+            conf |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        try:
+            context = job.start_context(self._master, conf | self._conf)
+        except Exception as error:
+            first = str(error).strip().splitlines()[:1]
+            msg = f"Spark did not start on {self._master}: {''.join(first)}; check --master and that Java 17+ is there"
+            raise SparkJobError(msg) from error
+        context.addPyFile(bundle.write_bundle(self._folder.name))
+        return context
+
+
+@contextlib.contextmanager
+def _quiet_start() -> Iterator[None]:
+    """Keep the JVM's start-up chatter off the terminal; what it writes later comes through."""
+    yield
+
+
+def require_java() -> None:
+    """Refuse to start without a JVM, before anything is planned.
+
+    Raises:
+        OptionsError: naming what to install.
+    """
+    import shutil  # noqa: PLC0415
+
+    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
+        msg = "Spark needs Java 17 or newer: install a JRE, or set JAVA_HOME"
+        raise OptionsError(msg)

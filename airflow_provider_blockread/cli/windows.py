@@ -1,0 +1,151 @@
+"""`blockread windows`: what was planned, read and published, and what to do about it."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Mapping
+
+import click
+
+from airflow_provider_blockread.cli.run import run_window
+from airflow_provider_blockread.cli.shared import (
+    json_option,
+    open_environment,
+    print_facts,
+    print_json,
+    print_table,
+    state_option,
+)
+from airflow_provider_blockread.cli.spark import InProcessSpark, require_java
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.exchange.manifest import read_manifest
+from airflow_provider_blockread.ledger.exclusions import exclude_file
+from airflow_provider_blockread.ledger.generations import latest_generation, list_groups, start_generation
+from airflow_provider_blockread.ledger.model import WindowSummary
+from airflow_provider_blockread.ledger.queries import get_window, list_windows
+from airflow_provider_blockread.steps.describe import describe_group, format_bytes
+from airflow_provider_blockread.steps.planning import open_ref
+from airflow_provider_blockread.steps.reading import groups_of
+
+window_argument = click.argument("window")
+feed_option = click.option("--name", "feed", metavar="FEED", help="The feed, where a key alone is not enough.")
+
+
+@click.group()
+def windows() -> None:
+    """Windows: what one run reads, proves and publishes as one."""
+
+
+@windows.command("list")
+@click.option("--name", "feed", metavar="FEED", help="Only windows of this feed.")
+@click.option("--limit", default=50, show_default=True)
+@state_option
+@json_option
+def list_(feed: str | None, limit: int, state: str | None, *, as_json: bool) -> None:
+    """List windows, newest first."""
+    env = open_environment(state)
+    rows = [_summary(summary) for summary in list_windows(env.ledger, feed, limit=limit)]
+    if as_json:
+        print_json(rows)
+        return
+    names = ("window", "feed", "key", "state", "generation", "files", "groups", "records", "bad_records", "excluded")
+    print_table([name.replace("_", " ") for name in names], [[row[name] for name in names] for row in rows])
+
+
+@windows.command()
+@window_argument
+@feed_option
+@state_option
+@json_option
+def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> None:
+    """Show WINDOW (an id or a key): its generation, groups, and what went wrong."""
+    env = open_environment(state)
+    found = get_window(env.ledger, window, feed)
+    summary = next(s for s in list_windows(env.ledger, found.feed, limit=10_000) if s.window.id == found.id)
+    facts = dict(_summary(summary)) | {"manifest": found.manifest_uri, "planned by": found.owner}
+    groups = list_groups(env.ledger, found.id, summary.generation.number) if summary.generation else []
+    rows = [
+        {
+            "group": describe_group(group.planned),
+            "state": group.state,
+            "epoch": group.epoch,
+            "blocks": group.planned.blocks,
+            "records": group.records,
+            "owner": group.owner,
+            "error": group.error,
+        }
+        for group in groups
+    ]
+    if as_json:
+        print_json(facts | {"group_list": rows})
+        return
+    print_facts(facts)
+    if rows:
+        click.echo()
+        print_table(list(rows[0]), [list(row.values()) for row in rows])
+
+
+@windows.command()
+@window_argument
+@feed_option
+@click.option("--master", default="local[*]", show_default=True)
+@state_option
+@json_option
+def verify(window: str, feed: str | None, master: str, state: str | None, *, as_json: bool) -> None:
+    """Read published WINDOW again and prove it, writing nothing; what is published stays."""
+    require_java()
+    env = open_environment(state)
+    found = get_window(env.ledger, window, feed)
+    latest = latest_generation(env.ledger, found.id)
+    if latest.state not in {"published", "verified"}:
+        msg = f"window {found.id} is {latest.state}, not published: run it to its end first"
+        raise OptionsError(msg)
+    generation = start_generation(
+        env.ledger, found.id, options=latest.options, mode="verify", clear_number=latest.clear_number
+    )
+    ref = open_ref(env, found, generation, status="read", message=f"window {found.id}: verifying")
+    with InProcessSpark(master) as spark:
+        done = run_window(env, ref, spark)
+    if as_json:
+        print_json(done.to_json())
+    else:
+        click.echo(f"window {done.window} is verified: {done.records:,} records, {format_bytes(done.bytes)}")
+
+
+@windows.command()
+@window_argument
+@click.argument("path")
+@feed_option
+@click.option("--reason", required=True, help="Why; recorded with your name.")
+@state_option
+def exclude(window: str, path: str, feed: str | None, reason: str, state: str | None) -> None:
+    """Leave the file PATH out of unpublished WINDOW; the groups that hold it are read again."""
+    env = open_environment(state)
+    found = get_window(env.ledger, window, feed)
+    path = env.stores.canonical(path)
+    groups = groups_of(read_manifest(env.stores, found.manifest_uri, found.manifest_hash), path)
+    who = getpass.getuser()
+    _, again = exclude_file(env.ledger, found.id, path, reason=reason, who=who, groups_of_file=groups)
+    more = f"; groups {', '.join(map(str, again))} will be read again" if again else ""
+    click.echo(f"{path} is excluded from window {found.id}{more}")
+
+
+def _summary(summary: WindowSummary) -> Mapping[str, object]:
+    window, generation = summary.window, summary.generation
+    return {
+        "window": window.id,
+        "feed": window.feed,
+        "key": window.key,
+        "state": generation.state if generation else window.state,
+        "generation": generation.number if generation else None,
+        "published": summary.published,
+        "files": window.files,
+        "blocks": window.blocks,
+        "groups": f"{summary.groups_done}/{window.groups}",
+        "bytes": window.bytes,
+        "records": generation.sums.records if generation else None,
+        "bad_records": generation.sums.bad_records if generation else None,
+        "excluded": summary.excluded,
+        "created_at": window.created_at.isoformat(timespec="seconds"),
+        "error": generation.error if generation else None,
+    }

@@ -1,0 +1,123 @@
+"""Every error of this package, named by what happens next.
+
+    BlockReadError
+    ├── PermanentError               trying again cannot help: change the input, an option or the plan
+    │   ├── OptionsError             an option is unknown, malformed or contradicts another
+    │   ├── SourceError              a source or file is missing or cannot be read
+    │   │   ├── FileMissingError     a planned file is gone
+    │   │   └── FileChangedError     a planned file is no longer the version that was planned
+    │   ├── RecordError              bytes that are not a record of the format
+    │   │   └── LookBackError        no record start was found within `max_look_back`
+    │   ├── ExchangeError            a manifest, receipt or result file is missing, corrupt or foreign
+    │   ├── ProofError               a generation does not cover its window, or its output is not what was read
+    │   ├── FunctionError            the user's function raised, or returned what it must not
+    │   └── LedgerSchemaError        the ledger's schema is older or newer than this package
+    ├── TransientError               the same call may succeed later
+    │   ├── LedgerUnavailableError   the ledger cannot be reached or stays locked
+    │   └── SparkJobError            the Spark application failed or left no result
+    └── ConflictError                somebody else owns it: read the state again before doing anything
+        ├── OwnedError               a live owner holds the group or the publication
+        ├── FencedError              a newer epoch has taken over; this attempt must stop
+        ├── PlanConflictError        another planner took the window or its files first
+        └── WrongLedgerError         the step was handed a window of another ledger
+
+Each message names what, where (feed, file, block, byte offset) and what to do.
+Errors pickle, since they cross Spark's process borders.
+"""
+
+from __future__ import annotations
+
+
+class BlockReadError(Exception):
+    """An error of this package; its message ends with what to do next."""
+
+
+class PermanentError(BlockReadError):
+    """Trying again cannot help."""
+
+
+class OptionsError(PermanentError):
+    """An option is unknown, malformed or contradicts another."""
+
+
+class SourceError(PermanentError):
+    """A source or file is missing or cannot be read; `path` names it where one file is meant."""
+
+    def __init__(self, message: str, path: str = "") -> None:
+        """Take the message and the canonical path."""
+        super().__init__(message, path)
+        self.path = path
+
+    def __str__(self) -> str:
+        """Return the message alone."""
+        return str(self.args[0])
+
+
+class FileMissingError(SourceError):
+    """A planned file is gone."""
+
+
+class FileChangedError(SourceError):
+    """A planned file is no longer the version that was planned."""
+
+
+class RecordError(PermanentError):
+    """Bytes that are not a record of the format."""
+
+
+class LookBackError(RecordError):
+    """No record start was found within `max_look_back` bytes before an offset."""
+
+
+class ExchangeError(PermanentError):
+    """A manifest, receipt or result file is missing, corrupt or belongs to another window."""
+
+
+class ProofError(PermanentError):
+    """A generation does not cover its window, or its output is not what was read."""
+
+
+class FunctionError(PermanentError):
+    """The user's function raised, or returned what it must not."""
+
+
+class LedgerSchemaError(PermanentError):
+    """The ledger's schema is older or newer than this package."""
+
+
+class TransientError(BlockReadError):
+    """The same call may succeed later."""
+
+
+class LedgerUnavailableError(TransientError):
+    """The ledger cannot be reached or stays locked."""
+
+
+class SparkJobError(TransientError):
+    """The Spark application failed or left no result."""
+
+
+class ConflictError(BlockReadError):
+    """Somebody else owns it: read the state again before doing anything."""
+
+
+class OwnedError(ConflictError):
+    """A live owner holds the group or the publication."""
+
+
+class FencedError(ConflictError):
+    """A newer epoch has taken over; this attempt must stop."""
+
+
+class PlanConflictError(ConflictError):
+    """Another planner took the window or its files first."""
+
+
+class WrongLedgerError(ConflictError):
+    """The step was handed a window of another ledger."""
+
+
+def error_class(name: str) -> type[BlockReadError]:
+    """Return the error of that name, or the base error; for errors that crossed a process border as text."""
+    found = globals().get(name)
+    return found if isinstance(found, type) and issubclass(found, BlockReadError) else BlockReadError

@@ -1,0 +1,61 @@
+"""Reading and writing the work area's own files, each bound to its content by a hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from airflow_provider_blockread.errors import ExchangeError, FileMissingError
+from airflow_provider_blockread.storage.stores import Stores
+
+
+def content_hash(data: bytes) -> str:
+    """Return the SHA-256 of a file's bytes, as hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def read_checked(stores: Stores, uri: str, expected_hash: str, what: str) -> bytes:
+    """Return a file's bytes after comparing their hash.
+
+    Raises:
+        ExchangeError: when the file is missing or is not what was written; `what` names it.
+    """
+    data = read_required(stores, uri, what)
+    if content_hash(data) != expected_hash:
+        msg = (
+            f"{what} {uri} is corrupt or was replaced: its SHA-256 is {content_hash(data)}, not {expected_hash};"
+            " clear the window's run so that it is written again"
+        )
+        raise ExchangeError(msg)
+    return data
+
+
+def read_required(stores: Stores, uri: str, what: str) -> bytes:
+    """Return a file's bytes.
+
+    Raises:
+        ExchangeError: when the file is missing; `what` names it.
+    """
+    try:
+        return stores.read_bytes(uri)
+    except FileMissingError as error:
+        msg = f"{what} {uri} is missing; if it was removed by hand, clear the window's run so that it is written again"
+        raise ExchangeError(msg) from error
+
+
+def parse_json(data: bytes, uri: str, what: str) -> dict[str, Any]:
+    """Return a JSON object.
+
+    Raises:
+        ExchangeError: when the bytes are not one.
+    """
+    try:
+        parsed = json.loads(data)
+    except ValueError as error:
+        msg = f"{what} {uri} is not JSON ({error}); clear the window's run so that it is written again"
+        raise ExchangeError(msg) from error
+    if not isinstance(parsed, dict):
+        msg = f"{what} {uri} is not a JSON object; clear the window's run so that it is written again"
+        raise ExchangeError(msg)
+    return parsed

@@ -1,0 +1,32 @@
+"""Where things lie in the work area:
+
+    <work area>/<feed>/<window>/manifest-<hash>.parquet          what is read
+                               /states-<digest>.json             entry states that a scan found, by format
+                               /g<generation>/<group>-e<epoch>/  one attempt: job.json, result.json, receipts.parquet
+                                              /data/             its data files, until they are published
+                                              /quarantine/       its bad records
+"""
+
+from __future__ import annotations
+
+from airflow_provider_blockread.blocks.ids import slug
+
+
+def window_folder(work_area: str, feed: str, window: str) -> str:
+    """Return the folder of a window."""
+    return f"{work_area.rstrip('/')}/{slug(feed)}/{window}"
+
+
+def attempt_folder(window_folder_uri: str, generation: int, group: int, epoch: int) -> str:
+    """Return the folder of one attempt at a group."""
+    return f"{window_folder_uri}/g{generation}/{group:05d}-e{epoch}"
+
+
+def data_folder(attempt_uri: str) -> str:
+    """Return where an attempt stages its data files."""
+    return f"{attempt_uri}/data"
+
+
+def quarantine_folder(attempt_uri: str) -> str:
+    """Return where an attempt keeps the bytes of bad records."""
+    return f"{attempt_uri}/quarantine"

@@ -1,0 +1,166 @@
+"""The manifest: the Parquet file that lists a window's blocks, group by group, in block order.
+
+One row a block: block, group, file (the ledger's id), path, size, mtime_ns, etag, start, end, part_start, part_end.
+A row group never spans two block groups, so a reader of one group reads only that group's rows. Times are UTC
+nanoseconds, all else bytes. The file's metadata name the window and the ledger; it never holds credentials.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby, islice
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from airflow_provider_blockread.blocks import Block, BlockGroup, FileVersion
+from airflow_provider_blockread.errors import ExchangeError
+from airflow_provider_blockread.exchange.files import content_hash, read_checked
+from airflow_provider_blockread.storage.stores import Stores
+
+SCHEMA = pa.schema(
+    [
+        pa.field("block", pa.int64(), nullable=False),
+        pa.field("group", pa.int32(), nullable=False),
+        pa.field("file", pa.int64(), nullable=False),
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("size", pa.int64(), nullable=False),
+        pa.field("mtime_ns", pa.int64(), nullable=False),
+        pa.field("etag", pa.string()),
+        pa.field("start", pa.int64(), nullable=False),
+        pa.field("end", pa.int64(), nullable=False),
+        pa.field("part_start", pa.int64(), nullable=False),
+        pa.field("part_end", pa.int64(), nullable=False),
+    ]
+)
+_ROWS = 32_768  # blocks that are held as objects at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestSummary:
+    """What was written: the hash that binds every later step to it, and sums."""
+
+    hash: str
+    blocks: int
+    bytes: int
+    groups: tuple[BlockGroup, ...]
+
+
+def write_manifest(
+    stores: Stores, uri: str, blocks: Iterable[Block], *, identity: Mapping[str, str]
+) -> ManifestSummary:
+    """Write the manifest and return its summary; `identity` (window, ledger, feed) goes into its metadata."""
+    sink = io.BytesIO()
+    groups: list[BlockGroup] = []
+    schema = SCHEMA.with_metadata({f"blockread.{key}": value for key, value in identity.items()})
+    with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
+        for number, members in groupby(blocks, key=lambda block: block.group):
+            sums = _Sums(number)
+            while batch := list(islice(members, _ROWS)):
+                sums.add(batch)
+                writer.write_batch(_to_batch(batch, schema))
+            groups.append(sums.group())
+    data = sink.getvalue()
+    stores.write_bytes_atomic(uri, data)
+    return ManifestSummary(
+        hash=content_hash(data),
+        blocks=sum(group.blocks for group in groups),
+        bytes=sum(group.bytes for group in groups),
+        groups=tuple(groups),
+    )
+
+
+def read_manifest(stores: Stores, uri: str, expected_hash: str, *, group: int | None = None) -> Iterator[Block]:
+    """Yield the manifest's blocks in order, or those of one group.
+
+    Raises:
+        ExchangeError: when the manifest is missing, or is not the one that was planned.
+    """
+    data = read_checked(stores, uri, expected_hash, "manifest")
+    try:
+        with pq.ParquetFile(io.BytesIO(data)) as file:
+            for index in range(file.num_row_groups):
+                statistics = file.metadata.row_group(index).column(1).statistics
+                if group is None or statistics.min == group:
+                    yield from _from_table(file.read_row_group(index))
+    except pa.ArrowException as error:
+        msg = f"manifest {uri} cannot be read ({error}); clear the window's run so that it is planned again"
+        raise ExchangeError(msg) from error
+
+
+def summarize(blocks: Iterable[Block]) -> tuple[BlockGroup, ...]:
+    """Return the groups that a manifest of these blocks would hold, in sums."""
+    groups = []
+    for number, members in groupby(blocks, key=lambda block: block.group):
+        sums = _Sums(number)
+        while batch := list(islice(members, _ROWS)):
+            sums.add(batch)
+        groups.append(sums.group())
+    return tuple(groups)
+
+
+class _Sums:
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.files = self.blocks = self.bytes = 0
+        self._last_file: int | None = None
+        self._first_path = self._last_path = ""
+
+    def add(self, blocks: list[Block]) -> None:
+        self._first_path = self._first_path or blocks[0].version.path
+        self._last_path = blocks[-1].version.path
+        self.blocks += len(blocks)
+        for block in blocks:
+            self.bytes += block.end - block.start
+            self.files += block.file != self._last_file
+            self._last_file = block.file
+
+    def group(self) -> BlockGroup:
+        return BlockGroup(
+            number=self.number,
+            files=self.files,
+            blocks=self.blocks,
+            bytes=self.bytes,
+            first_path=self._first_path,
+            last_path=self._last_path,
+        )
+
+
+def _to_batch(blocks: list[Block], schema: pa.Schema) -> pa.RecordBatch:
+    columns = [
+        [b.number for b in blocks],
+        [b.group for b in blocks],
+        [b.file for b in blocks],
+        [b.version.path for b in blocks],
+        [b.version.size for b in blocks],
+        [b.version.mtime_ns for b in blocks],
+        [b.version.etag for b in blocks],
+        [b.start for b in blocks],
+        [b.end for b in blocks],
+        [b.part_start for b in blocks],
+        [b.part_end for b in blocks],
+    ]
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+    return pa.record_batch(arrays, schema=schema)
+
+
+def _from_table(table: pa.Table) -> Iterator[Block]:
+    version: FileVersion | None = None
+    last_file: int | None = None
+    for batch in table.to_batches(max_chunksize=_ROWS):
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            number, group, file, path, size, mtime_ns, etag, start, end, part_start, part_end = row
+            if version is None or file != last_file:
+                version, last_file = FileVersion(path=path, size=size, mtime_ns=mtime_ns, etag=etag), file
+            yield Block(
+                number=number,
+                group=group,
+                file=file,
+                version=version,
+                start=start,
+                end=end,
+                part_start=part_start,
+                part_end=part_end,
+            )

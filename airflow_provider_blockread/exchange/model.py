@@ -1,0 +1,79 @@
+"""Values that cross between Airflow's side and Spark's side. Offsets and sizes are bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from airflow_provider_blockread.options import GenerationOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputFile:
+    """A data file that a Spark task finished in staging."""
+
+    uri: str
+    size: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What reading one block reported; the same for the same file version, range and format, whoever reads."""
+
+    block: int  # the block's number in the window
+    file: int  # the ledger's id of the file version
+    start: int
+    end: int
+    data_offset: int  # first byte of the file that belongs to a record
+    first_start: int  # first record start at or after `start`, found from the raw offset
+    next_start: int  # first record start at or after `end`, found by walking past the end
+    entry_state: int  # the format's state at `start`
+    exit_state: int  # the format's state at `end`
+    records: int  # rows + bad_records
+    record_bytes: int
+    terminator_bytes: int  # terminators and other framing around the records
+    skipped_records: int  # blank lines and the like: no records, but bytes accounted for
+    skipped_bytes: int
+    bad_records: int
+    rows: int  # records handed to the user's function
+    rows_out: int  # rows that came back and went to the writer
+    digest: int  # sum of record hashes modulo 2**64, or 0 when not asked for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupResult:
+    """What one attempt at a group left in the work area, in sums; receipts lie beside it."""
+
+    window: str
+    generation: int
+    group: int
+    epoch: int
+    manifest_hash: str
+    receipts_uri: str
+    receipts_hash: str
+    blocks: int
+    records: int
+    bad_records: int
+    rows: int  # rows in `outputs`
+    bytes: int  # source bytes that the receipts account for
+    outputs: tuple[OutputFile, ...]
+    quarantined: tuple[OutputFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSpec:
+    """All that a Spark application needs to read one group, but for credentials."""
+
+    window: str
+    feed: str
+    generation: int
+    group: int
+    epoch: int
+    mode: str  # "write", or "verify": read and prove, write nothing
+    manifest_uri: str
+    manifest_hash: str
+    work_uri: str  # the folder of this attempt: result, receipts, staging, quarantine
+    options: GenerationOptions
+    excluded: tuple[int, ...] = ()  # ids of files that this window leaves out
+    max_readers: int | None = None
+    entry_states_uri: str | None = None  # states found by a scan step, for files that span groups

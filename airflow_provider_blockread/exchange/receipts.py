@@ -1,0 +1,55 @@
+"""Receipt files: one Parquet file an attempt, one row a block, in block order. Columns are the fields of `Receipt`."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from airflow_provider_blockread.errors import ExchangeError
+from airflow_provider_blockread.exchange.files import content_hash, read_checked
+from airflow_provider_blockread.exchange.model import Receipt
+from airflow_provider_blockread.storage.stores import Stores
+
+_FIELDS = tuple(field.name for field in dataclasses.fields(Receipt))
+SCHEMA = pa.schema(
+    [pa.field(name, pa.uint64() if name == "digest" else pa.int64(), nullable=False) for name in _FIELDS]
+)
+
+
+def receipts_batch(receipts: Iterable[Receipt]) -> pa.RecordBatch:
+    """Return receipts as columns, in the order given."""
+    rows = [dataclasses.astuple(receipt) for receipt in receipts]
+    columns = zip(*rows, strict=True) if rows else ([] for _ in _FIELDS)
+    return pa.record_batch(
+        [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], schema=SCHEMA
+    )
+
+
+def write_receipts(stores: Stores, uri: str, batches: Iterable[pa.RecordBatch]) -> str:
+    """Write receipts, sorted by block, and return the file's hash."""
+    table = pa.Table.from_batches(batches, SCHEMA).sort_by("block")
+    sink = io.BytesIO()
+    pq.write_table(table, sink, compression="zstd", row_group_size=32_768)
+    stores.write_bytes_atomic(uri, sink.getvalue())
+    return content_hash(sink.getvalue())
+
+
+def read_receipts(stores: Stores, uri: str, expected_hash: str) -> Iterator[Receipt]:
+    """Yield the receipts of one attempt in block order.
+
+    Raises:
+        ExchangeError: when the file is missing, or is not what the attempt wrote.
+    """
+    data = read_checked(stores, uri, expected_hash, "receipt file")
+    try:
+        with pq.ParquetFile(io.BytesIO(data)) as file:
+            for batch in file.iter_batches(32_768, columns=list(_FIELDS)):
+                for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                    yield Receipt(**dict(zip(_FIELDS, row, strict=True)))
+    except (pa.ArrowException, TypeError) as error:
+        msg = f"receipt file {uri} cannot be read ({error}); clear the group's task so that it is read again"
+        raise ExchangeError(msg) from error

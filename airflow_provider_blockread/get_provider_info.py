@@ -1,0 +1,82 @@
+"""The provider's declaration to Airflow, and `airflow blockread ...`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from airflow.cli.cli_config import ActionCommand
+
+_INTEGRATION = "Block read"
+_PACKAGE = "airflow_provider_blockread"
+
+
+def get_provider_info() -> dict[str, Any]:
+    """Return what Airflow's `provider_info.schema.json` asks for; Airflow reads it at every start."""
+    return {
+        "package-name": "airflow-provider-blockread",
+        "name": "Block read",
+        "description": "Reads files into records on Spark, each record exactly once, and proves it per window.",
+        "integrations": [{"integration-name": _INTEGRATION, "tags": ["software"]}],
+        "hooks": _modules("hooks", "ledger", "spark"),
+        "operators": _modules("operators", "split_files", "scan_blocks", "read_blocks", "commit_window"),
+        "connection-types": [_ledger_connection()],
+        "cli": [f"{_PACKAGE}.get_provider_info.cli_commands"],
+    }
+
+
+def cli_commands() -> list[ActionCommand]:
+    """Return `airflow blockread ...`, which hands everything after it to the program `blockread`."""
+    from airflow.cli.cli_config import ActionCommand, Arg  # noqa: PLC0415 - Airflow reads this file without its CLI
+
+    return [
+        ActionCommand(
+            name="blockread",
+            help="Plan, run and inspect windows of files: the program blockread",
+            func=_forward,
+            args=(
+                Arg(  # type: ignore[no-untyped-call]
+                    ("arguments",), nargs=argparse.REMAINDER, help="as after `blockread`"
+                ),
+            ),
+        )
+    ]
+
+
+def _forward(arguments: argparse.Namespace) -> None:
+    from airflow_provider_blockread.cli import main  # noqa: PLC0415 - Airflow reads this file without our CLI
+
+    main(list(arguments.arguments) or ["--help"])
+
+
+def _modules(folder: str, *names: str) -> list[dict[str, Any]]:
+    modules = [f"{_PACKAGE}.{folder}.{name}" for name in names]
+    return [{"integration-name": _INTEGRATION, "python-modules": modules}]
+
+
+def _ledger_connection() -> dict[str, Any]:
+    text = {"type": ["string", "null"]}
+    return {
+        "connection-type": "blockread",
+        "hook-class-name": f"{_PACKAGE}.hooks.ledger.LedgerHook",
+        "hook-name": "Block read ledger",
+        "ui-field-behaviour": {
+            "hidden-fields": ["extra"],
+            "relabeling": {"schema": "Database"},
+            "placeholders": {"port": "5432"},
+        },
+        "conn-fields": {
+            "driver": {
+                "label": "Driver",
+                "description": "SQLAlchemy dialect and driver",
+                "schema": text | {"default": "postgresql+psycopg"},
+            },
+            "sslmode": {"label": "SSL mode", "description": "As libpq has it, e.g. verify-full", "schema": text},
+            "url": {
+                "label": "URL",
+                "description": "A whole SQLAlchemy URL, instead of the fields above",
+                "schema": text | {"format": "password"},
+            },
+        },
+    }

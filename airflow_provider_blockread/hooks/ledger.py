@@ -1,0 +1,144 @@
+"""The ledger behind an Airflow connection of type `blockread`, or the embedded one in AIRFLOW_HOME.
+
+A connection has host, port, database, login and password, and in its extra `driver` (default `postgresql+psycopg`)
+and `sslmode`; or it has `url`, a whole SQLAlchemy URL, in its extra, which then stands alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
+
+from airflow.sdk import BaseHook
+from airflow.sdk.configuration import conf
+from airflow.sdk.exceptions import AirflowNotFoundException
+from airflow.sdk.log import mask_secret
+
+from airflow_provider_blockread.errors import BlockReadError, LedgerSchemaError, OptionsError
+
+if TYPE_CHECKING:
+    from airflow.sdk import Connection
+
+    from airflow_provider_blockread.ledger.store import Ledger
+
+#: Executors whose tasks run on the scheduler's host, and so see its files.
+_LOCAL_EXECUTORS = frozenset({"LocalExecutor", "SequentialExecutor"})
+_PASSWORD_IN_URL = re.compile(r"://[^/@]*?:([^/]*)@")
+
+
+class LedgerHook(BaseHook):
+    """Opens the ledger.
+
+    :param ledger_conn_id: the connection; without one, `blockread_default` when it exists, else the embedded SQLite
+        ledger `blockread.db` in AIRFLOW_HOME, which serves one host.
+    """
+
+    conn_name_attr = "ledger_conn_id"
+    default_conn_name = "blockread_default"
+    conn_type = "blockread"
+    hook_name = "Block read ledger"
+
+    def __init__(self, ledger_conn_id: str | None = None) -> None:
+        super().__init__()
+        self.ledger_conn_id = ledger_conn_id
+
+    def get_conn(self) -> Ledger:
+        """Return the ledger, its schema checked; only the embedded one is created or migrated on the way.
+
+        Raises:
+            OptionsError: when the connection is missing or unusable, or no connection is named where tasks do not all
+                run on the scheduler's host.
+            LedgerSchemaError: when the schema is not this package's.
+            LedgerUnavailableError: when the database cannot be reached.
+        """
+        connection = self._connection()
+        if connection is None:
+            return self._embedded()
+        ledger = _open(connection_url(connection))
+        ledger.check()
+        return ledger
+
+    def test_connection(self) -> tuple[bool, str]:
+        """Return whether the ledger can be used, and a message for the connection form."""
+        try:
+            ledger = self.get_conn()
+        except BlockReadError as error:
+            return False, str(error)
+        return True, f"{ledger.name} is reachable and its schema is current"
+
+    def _connection(self) -> Connection | None:
+        conn_id = self.ledger_conn_id or self.default_conn_name
+        try:
+            return self.get_connection(conn_id)
+        except AirflowNotFoundException as error:
+            if self.ledger_conn_id is None:
+                return None
+            msg = f"ledger: there is no connection {conn_id!r}; create one of type blockread, or name another"
+            raise OptionsError(msg) from error
+
+    def _embedded(self) -> Ledger:
+        refuse_remote_executors(conf.get("core", "executor"))
+        from airflow_provider_blockread.ledger.store import default_url  # noqa: PLC0415 - not at every DAG parse
+
+        ledger = _open(default_url(airflow_home()))
+        try:
+            ledger.check()
+        except LedgerSchemaError:
+            ledger.upgrade()
+        return ledger
+
+
+def airflow_home() -> str:
+    """Return Airflow's home folder."""
+    return str(Path(os.path.expandvars(os.environ.get("AIRFLOW_HOME", "~/airflow"))).expanduser().absolute())
+
+
+def refuse_remote_executors(executor: str) -> None:
+    """Refuse the embedded ledger where tasks may run on another host than the scheduler's.
+
+    Args:
+        executor: Airflow's `[core] executor`: one or several names or import paths.
+
+    Raises:
+        OptionsError: naming the executor, and what to do.
+    """
+    names = [name for name in re.split(r"[^\w.]+", executor) if name.endswith("Executor")]
+    remote = [name for name in names if name.rpartition(".")[2] not in _LOCAL_EXECUTORS]
+    if remote or not names:
+        msg = (
+            f"ledger: tasks of {', '.join(remote) or executor} may run on other hosts, which cannot share the embedded "
+            "SQLite ledger; make a connection `blockread_default` of type blockread to a PostgreSQL database, "
+            "then run `airflow blockread db upgrade`"
+        )
+        raise OptionsError(msg)
+
+
+def connection_url(connection: Connection) -> str:
+    """Return the SQLAlchemy URL of a connection; the password in it is masked in logs from here on.
+
+    Raises:
+        OptionsError: when the connection names neither a URL nor a host and a database.
+    """
+    extra = connection.extra_dejson
+    if url := extra.get("url"):
+        for password in _PASSWORD_IN_URL.findall(str(url)):
+            mask_secret(password)
+        return str(url)
+    if not connection.host or not connection.schema:
+        msg = f"ledger: connection {connection.conn_id!r} needs a host and a database, or `url` in its extra; edit it"
+        raise OptionsError(msg)
+    login = quote(connection.login or "", safe="")
+    password = f":{quote(connection.password, safe='')}" if connection.password else ""
+    port = f":{connection.port}" if connection.port else ""
+    query = f"?{urlencode({'sslmode': extra['sslmode']})}" if extra.get("sslmode") else ""
+    driver = extra.get("driver") or "postgresql+psycopg"
+    return f"{driver}://{login}{password}{'@' if login else ''}{connection.host}{port}/{connection.schema}{query}"
+
+
+def _open(url: str) -> Ledger:
+    from airflow_provider_blockread.ledger.store import Ledger  # noqa: PLC0415 - not at every DAG parse
+
+    return Ledger(url)

@@ -1,0 +1,150 @@
+"""Spark applications through Airflow's Spark hook: the `Submitter` that the steps ask for."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import socket
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow.sdk import BaseHook, Connection
+from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
+
+from airflow_provider_blockread.errors import OptionsError, SparkJobError
+from airflow_provider_blockread.hooks.stores import Credentials
+from airflow_provider_blockread.options import SparkJob
+
+if TYPE_CHECKING:
+    from airflow_provider_blockread.hooks.tracked_submit import TrackedSubmitHook
+
+#: Used when the default connection does not exist: Spark inside the task, on all cores.
+LOCAL_MASTER = "local[*]"
+_GRACE_S = 10.0  # below Airflow's own 60 s between SIGTERM and SIGKILL
+_INSTALL = "install it with `pip install 'airflow-provider-blockread[spark]'`"
+
+
+class SparkSubmitter:
+    """Submits the application that reads a block group, and stops it when told to.
+
+    An application whose task process is killed outright ends by itself within seconds: its driver watches the process
+    that started it. Where the driver runs on the cluster (deploy mode `cluster`) it is only stopped by `cancel`.
+
+    :param job: where and how the application runs.
+    :param credentials: storage options by root URI; they reach the driver in a private file.
+    """
+
+    def __init__(self, job: SparkJob, credentials: Credentials | None = None) -> None:
+        self._job = job
+        self._credentials = credentials or {}
+        self._cancelled = False
+        self._hook: TrackedSubmitHook | None = None
+
+    def submit(self, spec_uri: str, *, name: str) -> None:
+        """Run the application for a job specification to its end.
+
+        Raises:
+            OptionsError: when Spark, its provider or the connection is missing.
+            SparkJobError: when the application failed or was cancelled; the message holds the tail of its output.
+        """
+        with tempfile.TemporaryDirectory(prefix="blockread-") as folder:
+            self._hook = hook = self._make_hook(spec_uri, name, folder)
+            try:
+                if not self._cancelled:
+                    hook.run(_application(), self._environment(hook, folder))
+            except FileNotFoundError as error:
+                msg = f"{name}: the program spark-submit is not on PATH; {_INSTALL}"
+                raise OptionsError(msg) from error
+            except AirflowException as error:
+                raise SparkJobError(_failure(hook, name, cancelled=self._cancelled)) from error
+            except BaseException:
+                hook.stop(_GRACE_S)
+                raise
+        if self._cancelled:
+            raise SparkJobError(_failure(hook, name, cancelled=True))
+
+    def cancel(self) -> None:
+        """Stop the application for sure; from any thread or signal handler, before, during or after `submit`."""
+        self._cancelled = True
+        if self._hook is not None:
+            self._hook.stop(_GRACE_S)
+
+    def _make_hook(self, spec_uri: str, name: str, folder: str) -> TrackedSubmitHook:
+        try:
+            from airflow_provider_blockread.hooks.tracked_submit import TrackedSubmitHook  # noqa: PLC0415 - an extra
+        except ImportError as error:
+            msg = f"{name}: Airflow's Spark provider is missing ({error}); {_INSTALL}"
+            raise OptionsError(msg) from error
+        from airflow_provider_blockread.spark.bundle import write_bundle  # noqa: PLC0415 - not at every DAG parse
+
+        py_files = ",".join([write_bundle(folder), *self._job.py_files])
+        return TrackedSubmitHook(
+            spark_connection(self._job), self._job, name=name, spec_uri=spec_uri, py_files=py_files
+        )
+
+    def _environment(self, hook: TrackedSubmitHook, folder: str) -> dict[str, str]:
+        environment = dict(os.environ)
+        programs = str(Path(sys.executable).parent)
+        if shutil.which(hook.spark_binary or "spark-submit") is None:
+            environment["PATH"] = f"{environment.get('PATH', os.defpath)}{os.pathsep}{programs}"
+        if hook.is_remote_driver:
+            if self._credentials:
+                msg = (
+                    "spark: connections of stores reach a driver on this host only, not one in deploy mode cluster; "
+                    "give the cluster an ambient identity and leave conn_id out, or use deploy mode client"
+                )
+                raise OptionsError(msg)
+            return environment
+        environment["BLOCKREAD_PARENT"] = f"{socket.gethostname()}:{os.getpid()}"
+        environment.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+        if hook.is_local:
+            environment.setdefault("PYSPARK_PYTHON", sys.executable)
+        if self._credentials:
+            environment["BLOCKREAD_CREDENTIALS_FILE"] = _private_file(Path(folder) / "stores.json", self._credentials)
+        return environment
+
+
+def spark_connection(job: SparkJob) -> Connection:
+    """Return the Spark connection of a job, its master overridden where the job names one.
+
+    Raises:
+        OptionsError: when a connection is named that does not exist.
+    """
+    try:
+        found = BaseHook.get_connection(job.conn_id)
+    except AirflowNotFoundException as error:
+        if job.master is None and job.conn_id != SparkJob().conn_id:
+            msg = f"spark: there is no connection {job.conn_id!r}; create one of type spark, or set master"
+            raise OptionsError(msg) from error
+        found = Connection(conn_id=job.conn_id, conn_type="spark", host=LOCAL_MASTER)
+    if job.master is None:
+        return found
+    return Connection(conn_id=job.conn_id, conn_type="spark", host=job.master, extra=found.extra)
+
+
+def _application() -> str:
+    spec = importlib.util.find_spec("airflow_provider_blockread.spark.job")
+    if spec is None or spec.origin is None:
+        msg = "spark: this package has no spark/job.py; install it again"
+        raise OptionsError(msg)
+    return spec.origin
+
+
+def _private_file(path: Path, credentials: Credentials) -> str:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(credentials, file)
+    return str(path)
+
+
+def _failure(hook: TrackedSubmitHook, name: str, *, cancelled: bool) -> str:
+    """Return the message of an application that did not succeed: the driver's own error first, then its last lines."""
+    if cancelled:
+        return f"{name}: the Spark application was stopped; clear the task to read the group again"
+    tail = "\n".join(hook.tail)
+    why = hook.error or "its last lines say why"
+    return f"{name}: the Spark application failed: {why}. Mend the cause and retry; the task's log has it all.\n{tail}"

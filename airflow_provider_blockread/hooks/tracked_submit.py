@@ -1,0 +1,107 @@
+"""Airflow's Spark hook, made stoppable: on a connection already resolved, in a process group of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.sdk import Connection
+
+from airflow_provider_blockread.options import SparkJob
+
+_POLL_S = 0.05
+_TAIL_LINES = 20
+_ERROR = "Error: "  # how the driver begins the line that says what went wrong
+
+
+class TrackedSubmitHook(SparkSubmitHook):
+    """A `SparkSubmitHook` whose application can be stopped from any thread, at any moment.
+
+    :param connection: the Spark connection to use, whatever its id.
+    """
+
+    def __init__(self, connection: Connection, job: SparkJob, *, name: str, spec_uri: str, py_files: str) -> None:
+        self._pinned = connection
+        self._stopped = threading.Event()
+        self.error = ""  # the driver's own last word, if it had one
+        self.tail: deque[str] = deque(maxlen=_TAIL_LINES)  # the end of the output, without what is routine
+        super().__init__(
+            conn_id=connection.conn_id,
+            conf=dict(job.conf),
+            name=name,
+            py_files=py_files,
+            application_args=["--spec", spec_uri],
+        )
+
+    def get_connection(self, conn_id: str) -> Connection:  # type: ignore[override] # noqa: ARG002 - one is pinned
+        """Return the pinned connection."""
+        return self._pinned
+
+    @property
+    def is_local(self) -> bool:
+        """Whether executors share the driver's process, and so its Python."""
+        return str(self._connection["master"]).startswith("local")
+
+    @property
+    def is_remote_driver(self) -> bool:
+        """Whether the driver may run on another host."""
+        return str(self._connection["deploy_mode"]) == "cluster"
+
+    def run(self, application: str, environment: dict[str, str]) -> None:
+        """Run the application to its end, in a process group of its own, so that one signal reaches all of it.
+
+        Raises:
+            AirflowException: when it fails, with the tail of its output.
+        """
+        self.submit(application, env=environment, start_new_session=True)
+
+    def stop(self, grace_s: float) -> None:
+        """Stop the application: what Airflow's hook knows to kill, and the whole process group.
+
+        :param grace_s: seconds between SIGTERM and SIGKILL.
+        """
+        self._stopped.set()
+        process = self._submit_sp
+        if process is None:
+            return
+        _signal_group(process.pid, signal.SIGTERM)
+        deadline = time.monotonic() + grace_s
+        while _is_running(process.pid) and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+        _signal_group(process.pid, signal.SIGKILL)
+        self.on_kill()  # a driver on the cluster, if that is where it runs
+
+    def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
+        # Runs when the process has just been started: a stop that came before had nothing to stop yet.
+        if self._stopped.is_set():
+            self.stop(grace_s=0)
+        super()._process_spark_submit_log(self._kept(itr))
+
+    def _kept(self, output: Iterator[Any]) -> Iterator[Any]:
+        for line in output:
+            text = str(line).strip()
+            if text.startswith(_ERROR):
+                self.error = text.removeprefix(_ERROR)
+            if text and " INFO " not in text and not text.startswith("at "):
+                self.tail.append(text)
+            yield line
+
+
+def _is_running(pid: int) -> bool:
+    """Tell whether our child still runs, without reaping it: `subprocess` does that, maybe in this very thread."""
+    try:
+        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+    except ChildProcessError:
+        return False
+
+
+def _signal_group(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, number)

@@ -1,0 +1,50 @@
+"""Feeds by name, and the lock that puts scans and plans of one feed in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
+
+from sqlalchemy import Connection, select
+
+from airflow_provider_blockread.ledger.dialect import insert_or_ignore
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.tables import feeds
+
+#: Files per transaction: some tens of milliseconds, so that nobody waits long for the ledger.
+BATCH_FILES = 10_000
+
+T = TypeVar("T")
+
+
+def find_feed(connection: Connection, name: str) -> int | None:
+    """Return the feed's id; None where no scan or plan has named it yet."""
+    found = connection.scalar(select(feeds.c.id).where(feeds.c.name == name))
+    return None if found is None else int(found)
+
+
+def open_feed(ledger: Ledger, name: str) -> int:
+    """Return the feed's id; an unknown feed is created."""
+    with ledger.reading() as connection:
+        found = find_feed(connection, name)
+    if found is not None:
+        return found
+    with ledger.writing() as connection:
+        connection.execute(insert_or_ignore(connection, feeds), {"name": name, "created_at": ledger.now()})
+        return int(connection.execute(select(feeds.c.id).where(feeds.c.name == name)).scalar_one())
+
+
+def lock_feed(connection: Connection, feed_id: int) -> None:
+    """Make other scans and plans of the feed wait until this transaction ends.
+
+    They change the same files in different orders; without the lock PostgreSQL would find deadlocks.
+    """
+    connection.execute(select(feeds.c.id).where(feeds.c.id == feed_id).with_for_update(key_share=True))
+
+
+def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yield the items in lists of `size`; the last one may be shorter."""
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
+        yield batch

@@ -1,0 +1,134 @@
+"""Generations: passes over a window, of which one at a time is shown and one at a time is worked on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import Connection, Row, literal, select
+
+from airflow_provider_blockread.blocks import BlockGroup
+from airflow_provider_blockread.blocks.ids import options_digest
+from airflow_provider_blockread.errors import ConflictError
+from airflow_provider_blockread.ledger.model import Generation, Group
+from airflow_provider_blockread.ledger.rows import generation_from, group_from
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.tables import generations, groups, windows
+
+#: States of a generation that a pass can still leave; a window has at most one generation in any of these.
+UNFINISHED = ("reading", "proven", "publishing", "failed")
+
+#: States of a generation that is complete.
+FINISHED = ("published", "verified")
+
+_PLANNED_COLUMNS = ("window_id", "number", "files", "blocks", "bytes", "first_path", "last_path")
+
+
+def latest_generation(ledger: Ledger, window_id: str) -> Generation:
+    """Return the window's newest generation.
+
+    Raises:
+        ConflictError: when the window has none, since it is empty or still being planned.
+    """
+    with ledger.reading() as connection:
+        return generation_from(_latest(connection, window_id))
+
+
+def get_generation(ledger: Ledger, window_id: str, number: int) -> Generation:
+    """Return one generation of a window.
+
+    Raises:
+        ConflictError: when the window has no such generation.
+    """
+    with ledger.reading() as connection:
+        return generation_from(lock_generation(connection, window_id, number))
+
+
+def published_generation(ledger: Ledger, window_id: str) -> Generation | None:
+    """Return the generation that readers see; None before the first one is published."""
+    query = select(generations).where(generations.c.window_id == window_id, generations.c.state == "published")
+    with ledger.reading() as connection:
+        row = connection.execute(query).one_or_none()
+    return None if row is None else generation_from(row)
+
+
+def start_generation(
+    ledger: Ledger, window_id: str, *, options: dict[str, Any], mode: str, clear_number: int
+) -> Generation:
+    """Return a new pass over the window's blocks, all groups to be read.
+
+    Earlier passes that were not finished are superseded, and their attempts fenced; the published one stays published
+    until this one replaces it.
+
+    Args:
+        ledger: where to.
+        window_id: which window.
+        options: what decides what is read and written, as JSON.
+        mode: `write`, or `verify` (read and prove, write nothing).
+        clear_number: Airflow's, of the run that asked for it.
+
+    Raises:
+        ConflictError: when the window is not open.
+    """
+    with ledger.writing() as connection:
+        connection.execute(select(windows.c.id).where(windows.c.id == window_id).with_for_update(key_share=True))
+        latest = _latest(connection, window_id)
+        unfinished = (generations.c.window_id == window_id, generations.c.state.in_(UNFINISHED))
+        connection.execute(generations.update().where(*unfinished).values(state="superseded"))
+        row = {"window_id": window_id, "number": latest.number + 1, "mode": mode, "clear_number": clear_number}
+        insert_generation(connection, row | {"options": options, "created_at": ledger.now()})
+        planned = [groups.c[name] for name in _PLANNED_COLUMNS]
+        fresh = [literal(value).label(name) for name, value in _fresh(latest.number + 1, clear_number).items()]
+        earlier = (groups.c.window_id == window_id, groups.c.generation == latest.number)
+        copy = select(*planned, *fresh).where(*earlier)
+        connection.execute(groups.insert().from_select([c.name for c in planned] + [c.name for c in fresh], copy))
+        return generation_from(_latest(connection, window_id))
+
+
+def list_groups(ledger: Ledger, window_id: str, generation: int) -> list[Group]:
+    """Return the generation's groups in order."""
+    query = select(groups).where(groups.c.window_id == window_id, groups.c.generation == generation)
+    with ledger.reading() as connection:
+        return [group_from(row) for row in connection.execute(query.order_by(groups.c.number))]
+
+
+def insert_generation(connection: Connection, row: dict[str, Any]) -> None:
+    """Insert a generation that is to be read."""
+    digest = options_digest(row["options"])
+    connection.execute(generations.insert().values(row | {"options_digest": digest, "state": "reading"}))
+
+
+def insert_groups(connection: Connection, window_id: str, planned: Iterable[BlockGroup], clear_number: int) -> None:
+    """Insert the groups of the window's first generation."""
+    rows = [{"window_id": window_id} | asdict(group) | _fresh(1, clear_number) for group in planned]
+    if rows:
+        connection.execute(groups.insert(), rows)
+
+
+def lock_generation(connection: Connection, window_id: str, number: int) -> Row[Any]:
+    """Return the generation's row, and make others that would change it wait until this transaction ends.
+
+    Raises:
+        ConflictError: when there is no such generation.
+    """
+    query = select(generations).where(generations.c.window_id == window_id, generations.c.number == number)
+    row = connection.execute(query.with_for_update(key_share=True)).one_or_none()
+    if row is None:
+        msg = f"window {window_id} has no generation {number}; list it with `blockread windows show {window_id}`"
+        raise ConflictError(msg)
+    return row
+
+
+def _latest(connection: Connection, window_id: str) -> Row[Any]:
+    query = select(generations).where(generations.c.window_id == window_id).order_by(generations.c.number.desc())
+    row = connection.execute(query.limit(1)).one_or_none()
+    if row is None:
+        state = connection.scalar(select(windows.c.state).where(windows.c.id == window_id)) or "unknown to this ledger"
+        msg = f"window {window_id} is {state}, so it has no generation; plan it first"
+        raise ConflictError(msg)
+    return row
+
+
+def _fresh(generation: int, clear_number: int) -> dict[str, object]:
+    return {"generation": generation, "state": "pending", "clear_number": clear_number}

@@ -1,0 +1,193 @@
+"""The claim protocol of groups: one owner at a time, told apart from earlier ones by an epoch.
+
+A claim raises the epoch. Whoever holds an older one is refused at its next heartbeat and at completion, so that a
+worker thought dead can do no harm when it wakes up.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, exists, select
+
+from airflow_provider_blockread.errors import ConflictError, FencedError, OwnedError
+from airflow_provider_blockread.ledger.generations import FINISHED, lock_generation
+from airflow_provider_blockread.ledger.model import Claim, GroupOutcome, GroupRef
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.tables import exclusions, generations, groups
+
+_MAX_ERROR_CHARS = 10_000
+
+
+def claim_group(ledger: Ledger, ref: GroupRef, *, owner: str, clear_number: int, stale_after_s: float) -> Claim | None:
+    """Return the right to run a group; None when it is done already at this clear number.
+
+    The same owner may always take over from itself, anybody from an owner whose heartbeat is older than
+    `stale_after_s`. A higher clear number redoes a done group, as long as its generation is not being published.
+
+    Raises:
+        OwnedError: when a live foreign owner holds the group.
+        FencedError: when the group was cleared after the task that asks had started.
+        ConflictError: when the generation is superseded or published, or there is no such group.
+    """
+    now = ledger.now()
+    with ledger.writing() as connection:
+        generation = lock_generation(connection, ref.window, ref.generation)
+        group = _group(connection, ref)
+        if _is_done(ref, group, generation.state, clear_number):
+            return None
+        _refuse_foreign(ref, group, owner, now - timedelta(seconds=stale_after_s), now)
+        if group.state == "done" or generation.state != "reading":
+            reopen_generation(connection, ref.window, ref.generation)
+        change = {
+            "state": "running",
+            "epoch": group.epoch + 1,
+            "owner": owner,
+            "heartbeat_at": now,
+            "clear_number": clear_number,
+            "started_at": now,
+            "finished_at": None,
+            "error": None,
+            "result_uri": None,
+            "result_hash": None,
+        }
+        held = (*_is(ref), groups.c.epoch == group.epoch, groups.c.state == group.state)
+        if connection.execute(groups.update().where(*held).values(change)).rowcount != 1:
+            raise _overtaken(connection, ref, group.epoch)
+        left_out = select(exclusions.c.file_id).where(exclusions.c.window_id == ref.window)
+        excluded = tuple(connection.scalars(left_out.order_by(exclusions.c.file_id)))
+        return Claim(ref=ref, epoch=group.epoch + 1, owner=owner, excluded=excluded)
+
+
+def heartbeat(ledger: Ledger, claim: Claim) -> None:
+    """Tell that the owner lives.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over; stop the work then.
+    """
+    _change(ledger, claim, {"heartbeat_at": ledger.now()})
+
+
+def complete_group(ledger: Ledger, claim: Claim, outcome: GroupOutcome) -> None:
+    """Record the result of the attempt; the group is done.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over; the result must not be used then.
+    """
+    change = {
+        "state": "done",
+        "result_uri": outcome.result_uri,
+        "result_hash": outcome.result_hash,
+        "records": outcome.records,
+        "bad_records": outcome.bad_records,
+        "rows": outcome.rows,
+        "read_bytes": outcome.bytes,
+        "finished_at": ledger.now(),
+    }
+    _change(ledger, claim, change)
+
+
+def fail_group(ledger: Ledger, claim: Claim, error: str) -> None:
+    """Record that the attempt failed; the next claim starts over.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+    """
+    _change(ledger, claim, {"state": "failed", "error": error_text(error), "finished_at": ledger.now()})
+
+
+def reopen_generation(connection: Connection, window_id: str, number: int) -> None:
+    """Let an unpublished generation be read on; whoever proves or publishes it is fenced.
+
+    Raises:
+        ConflictError: when it is being published, or is complete.
+    """
+    open_states = (generations.c.state.in_(("reading", "proven", "failed")),)
+    mine = (generations.c.window_id == window_id, generations.c.number == number)
+    change = {
+        "state": "reading",
+        "error": None,
+        "publish_epoch": generations.c.publish_epoch + 1,
+        "publish_owner": None,
+        "publish_heartbeat_at": None,
+    }
+    if connection.execute(generations.update().where(*mine, *open_states).values(change)).rowcount != 1:
+        msg = f"window {window_id} generation {number} is being published or is complete; clear the run to rebuild it"
+        raise ConflictError(msg)
+
+
+def error_text(error: str) -> str:
+    """Return the text as it may be stored: PostgreSQL takes no NUL, and nobody reads megabytes."""
+    return error.replace("\x00", "\\x00")[:_MAX_ERROR_CHARS]
+
+
+def age(heartbeat_at: datetime | None, now: datetime) -> str:
+    """Return how old a heartbeat is, for messages."""
+    return "never" if heartbeat_at is None else f"{(now - heartbeat_at).total_seconds():.0f} s ago"
+
+
+def _is(ref: GroupRef) -> tuple[ColumnElement[bool], ...]:
+    return (
+        groups.c.window_id == ref.window,
+        groups.c.generation == ref.generation,
+        groups.c.number == ref.group,
+    )
+
+
+def _group(connection: Connection, ref: GroupRef) -> Row[Any]:
+    row = connection.execute(select(groups).where(*_is(ref)).with_for_update()).one_or_none()
+    if row is None:
+        msg = f"there is no {ref}; list the groups with `blockread windows show {ref.window}`"
+        raise ConflictError(msg)
+    return row
+
+
+def _is_done(ref: GroupRef, group: Row[Any], generation_state: str, clear_number: int) -> bool:
+    if generation_state == "superseded":
+        msg = f"{ref}: a newer generation has taken its place; clear the run from its plan on"
+        raise ConflictError(msg)
+    if group.state == "done" and clear_number <= group.clear_number:
+        return True
+    if clear_number < group.clear_number:
+        msg = f"{ref}: cleared since this task began (clear number {group.clear_number}, not {clear_number}); stop"
+        raise FencedError(msg)
+    if generation_state == "publishing":
+        msg = f"{ref}: its generation is being published; let the commit finish, then clear the run to rebuild it"
+        raise ConflictError(msg)
+    if generation_state in FINISHED:
+        msg = f"{ref}: its generation is {generation_state}; clear the run from its plan on to rebuild it"
+        raise ConflictError(msg)
+    return False
+
+
+def _refuse_foreign(ref: GroupRef, group: Row[Any], owner: str, limit: datetime, now: datetime) -> None:
+    if group.state == "running" and group.owner != owner and group.heartbeat_at >= limit:
+        msg = (
+            f"{ref}: {group.owner} is running it, last heartbeat {age(group.heartbeat_at, now)}; "
+            "wait for it, or stop it and retry when its heartbeat is stale"
+        )
+        raise OwnedError(msg)
+
+
+def _change(ledger: Ledger, claim: Claim, change: dict[str, object]) -> None:
+    ref = claim.ref
+    read_on = exists().where(
+        generations.c.window_id == ref.window,
+        generations.c.number == ref.generation,
+        generations.c.state == "reading",
+    )
+    held = (*_is(ref), groups.c.epoch == claim.epoch, groups.c.state == "running", read_on)
+    with ledger.writing() as connection:
+        if connection.execute(groups.update().where(*held).values(change)).rowcount != 1:
+            raise _overtaken(connection, ref, claim.epoch)
+
+
+def _overtaken(connection: Connection, ref: GroupRef, epoch: int) -> FencedError:
+    columns = (groups.c.state, groups.c.epoch, groups.c.owner, generations.c.state.label("generation_state"))
+    query = select(*columns).join(generations).where(*_is(ref))
+    row = connection.execute(query).one_or_none()
+    now = (
+        "gone" if row is None else f"{row.state} at epoch {row.epoch} by {row.owner}, generation {row.generation_state}"
+    )
+    return FencedError(f"{ref}: epoch {epoch} no longer holds it ({now}); stop, this attempt's output will not be used")

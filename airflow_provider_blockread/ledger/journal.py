@@ -1,0 +1,110 @@
+"""The journal of a publication, written before its first step, and the sums of its files.
+
+Every function here checks the publication's epoch in the transaction in which it writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+
+from sqlalchemy import ColumnElement, Connection, select
+
+from airflow_provider_blockread.errors import ConflictError
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
+from airflow_provider_blockread.ledger.generations import lock_generation
+from airflow_provider_blockread.ledger.model import FileSums, JournalEntry, Publication
+from airflow_provider_blockread.ledger.publishing import WORKING, hold
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.tables import file_sums, publications
+
+
+def journal(ledger: Ledger, publication: Publication, entries: Sequence[JournalEntry]) -> None:
+    """Write down every step of publishing before the first is taken; the same steps again change nothing.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+        ConflictError: when the generation is not proven, or holds a journal of other steps.
+    """
+    place = {"window_id": publication.window, "generation": publication.generation}
+    with ledger.writing() as connection:
+        row = lock_generation(connection, publication.window, publication.generation)
+        if row.state == "publishing":
+            hold(connection, publication, ("publishing",), {"publish_heartbeat_at": ledger.now()})
+            written = [
+                replace(entry, state="planned")
+                for entry in _entries(connection, publication.window, publication.generation)
+            ]
+            if written != sorted((replace(entry, state="planned") for entry in entries), key=lambda e: e.seq):
+                msg = f"{publication}: its journal holds other steps; carry on with those of journal_entries"
+                raise ConflictError(msg)
+            return
+        if row.mode != "write":
+            msg = f"{publication}: it only verifies, so it publishes nothing; finish it by finish_verification"
+            raise ConflictError(msg)
+        hold(connection, publication, ("proven",), {"state": "publishing", "publish_heartbeat_at": ledger.now()})
+        if entries:
+            connection.execute(publications.insert(), [place | asdict(entry) for entry in entries])
+
+
+def journal_entries(ledger: Ledger, window_id: str, generation: int, *, state: str | None = None) -> list[JournalEntry]:
+    """Return the journal's steps in order, all or those in one state (`planned`, `done`)."""
+    with ledger.reading() as connection:
+        return [entry for entry in _entries(connection, window_id, generation) if state in {None, entry.state}]
+
+
+def confirm_entries(ledger: Ledger, publication: Publication, seqs: Sequence[int]) -> None:
+    """Record that these steps are done; they may be confirmed again.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+        ConflictError: when the journal has no such step.
+    """
+    with ledger.writing() as connection:
+        hold(connection, publication, ("publishing",), {"publish_heartbeat_at": ledger.now()})
+        confirmed = 0
+        for batch in batched(sorted(set(seqs)), BATCH_FILES):
+            mine = (*_journal_of(publication.window, publication.generation), publications.c.seq.in_(batch))
+            confirmed += connection.execute(publications.update().where(*mine).values(state="done")).rowcount
+        if confirmed != len(set(seqs)):
+            msg = f"{publication}: {len(set(seqs)) - confirmed} confirmed steps are not in its journal; read it again"
+            raise ConflictError(msg)
+
+
+def record_file_sums(ledger: Ledger, publication: Publication, sums: Iterable[FileSums]) -> None:
+    """Keep what was read from each file; streamed, and the same file may be given again.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+    """
+    place = {"window_id": publication.window, "generation": publication.generation}
+    mine = (file_sums.c.window_id == publication.window, file_sums.c.generation == publication.generation)
+    for batch in batched(sums, BATCH_FILES):
+        rows = [
+            place | {"file_id": s.file, "records": s.records, "bad_records": s.bad_records, "bytes": s.bytes}
+            for s in batch
+        ]
+        with ledger.writing() as connection:
+            hold(connection, publication, WORKING, {"publish_heartbeat_at": ledger.now()})
+            connection.execute(file_sums.delete().where(*mine, file_sums.c.file_id.in_([s.file for s in batch])))
+            connection.execute(file_sums.insert(), rows)
+
+
+def _journal_of(window_id: str, generation: int) -> tuple[ColumnElement[bool], ...]:
+    return publications.c.window_id == window_id, publications.c.generation == generation
+
+
+def _entries(connection: Connection, window_id: str, generation: int) -> list[JournalEntry]:
+    query = select(publications).where(*_journal_of(window_id, generation)).order_by(publications.c.seq)
+    return [
+        JournalEntry(
+            seq=row.seq,
+            action=row.action,
+            source=row.source,
+            target=row.target,
+            size=row.size,
+            rows=row.rows,
+            state=row.state,
+        )
+        for row in connection.execute(query)
+    ]

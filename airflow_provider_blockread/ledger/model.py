@@ -1,0 +1,223 @@
+"""What the ledger takes and gives: frozen values, no connection behind them.
+
+Sizes and `bytes` are bytes, times are aware and UTC, epochs and generations count from 1, groups from 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from airflow_provider_blockread.blocks import BlockGroup, FileVersion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovered:
+    """What a listing told the ledger, in files."""
+
+    seen: int = 0
+    new: int = 0  # paths not known before
+    modified: int = 0  # known paths, in a version not known before
+    returned: int = 0  # versions known but never read (missing, changed, ignored) that wait to be read again
+    ignored: int = 0  # modified after they were taken, and left out by `on_modified="ignore"`; counted at every scan
+    missing: int = 0  # pending ones that this listing no longer saw
+    samples: tuple[str, ...] = ()  # some paths of the ignored ones
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingFile:
+    """A file version that no window has taken."""
+
+    file: int
+    version: FileVersion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewWindow:
+    """A plan about to be frozen; its manifest is written already."""
+
+    id: str  # blocks.ids.window_id(feed, key)
+    feed: str
+    key: str
+    manifest_uri: str
+    manifest_hash: str
+    files: int
+    blocks: int
+    bytes: int
+    groups: Sequence[BlockGroup]
+    options: dict[str, Any]  # of the first generation
+    clear_number: int
+    owner: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """A window; without manifest and sums unless its state is `open`."""
+
+    id: str
+    feed: str
+    key: str
+    sequence: int
+    state: str  # planning | open | empty | abandoned
+    manifest_uri: str
+    manifest_hash: str
+    files: int
+    blocks: int
+    groups: int
+    bytes: int
+    owner: str  # who planned it
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sums:
+    """What a proof found in a generation."""
+
+    records: int
+    bad_records: int
+    skipped_records: int
+    rows: int
+    bytes: int
+    digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generation:
+    """One pass over a window; `sums` are zero until it is proven."""
+
+    window: str
+    number: int
+    state: str  # reading | proven | publishing | published | verified | failed | superseded
+    mode: str  # write | verify
+    options: dict[str, Any]
+    options_digest: str
+    clear_number: int
+    publish_epoch: int
+    sums: Sums
+    error: str | None
+    created_at: datetime
+    proven_at: datetime | None
+    published_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRef:
+    """Which group of which generation of which window."""
+
+    window: str
+    generation: int
+    group: int
+
+    def __str__(self) -> str:
+        """Return the group as error messages name it."""
+        return f"group {self.group} of window {self.window} generation {self.generation}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A group of a generation: its plan, its newest attempt, and what a done one reported."""
+
+    ref: GroupRef
+    state: str  # pending | running | done | failed
+    epoch: int
+    owner: str | None
+    heartbeat_at: datetime | None
+    clear_number: int
+    planned: BlockGroup
+    records: int
+    bad_records: int
+    rows: int
+    bytes: int  # read
+    result_uri: str | None
+    result_hash: str | None
+    error: str | None
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The right to run a group, until somebody holds a higher epoch; `excluded` are file ids to leave out."""
+
+    ref: GroupRef
+    epoch: int
+    owner: str
+    excluded: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupOutcome:
+    """What a finished attempt at a group reported, and where its result file lies."""
+
+    result_uri: str
+    result_hash: str
+    records: int
+    bad_records: int
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """The right to prove and publish a generation, until somebody holds a higher epoch.
+
+    `state` is the generation's when it was claimed: `reading` or `proven` (prove it), `publishing` (carry on with the
+    journal), `published` or `verified` (nothing is left to do).
+    """
+
+    window: str
+    generation: int
+    epoch: int
+    owner: str
+    state: str
+
+    def __str__(self) -> str:
+        """Return the publication as error messages name it."""
+        return f"window {self.window} generation {self.generation}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalEntry:
+    """One step of publishing: `add` moves source to target, `remove` takes target away."""
+
+    seq: int
+    action: str  # add | remove
+    source: str
+    target: str
+    size: int
+    rows: int
+    state: str = "planned"  # planned | done
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSums:
+    """What a proven generation read from one file."""
+
+    file: int
+    records: int
+    bad_records: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowSummary:
+    """A window with the newest of its generations, as a list shows it."""
+
+    window: Window
+    generation: Generation | None  # none while it is planned, or empty
+    groups_done: int
+    excluded: int  # files
+    published: int | None  # number of the published generation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRow:
+    """A file version as the ledger knows it."""
+
+    file: int
+    version: FileVersion
+    state: str
+    window: str | None
+    discovered_at: datetime

@@ -1,0 +1,203 @@
+"""Planning: choose pending files, then freeze them into a window.
+
+The key is claimed first, by a window in state `planning` with an owner, a heartbeat and an epoch; files are moved in
+batches, each fenced by that epoch; one short transaction then opens the window with its first generation. A planner
+that died is taken over: what it held goes back to `pending`, when its key or any other of the feed is planned next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, func, select
+
+from airflow_provider_blockread.blocks.ids import window_id
+from airflow_provider_blockread.errors import PlanConflictError
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, find_feed, lock_feed, open_feed
+from airflow_provider_blockread.ledger.generations import insert_generation, insert_groups
+from airflow_provider_blockread.ledger.groups import age
+from airflow_provider_blockread.ledger.model import NewWindow, Window
+from airflow_provider_blockread.ledger.rows import WINDOW_COLUMNS, window_from
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.tables import IS_PLANNED, feeds, files, windows
+
+#: A planner sends a heartbeat with each batch, which takes well under a second.
+STALE_PLAN_S = 120
+
+
+class _Plan:
+    """One attempt at planning a key: it owns the window's row while the epoch is its own."""
+
+    def __init__(self, ledger: Ledger, feed_id: int, window: str, epoch: int) -> None:
+        self.ledger, self.feed_id, self.window, self.epoch = ledger, feed_id, window, epoch
+
+    def update(self, connection: Connection, values: dict[str, object]) -> None:
+        """Change the window's row, and prove by that that the plan is still ours."""
+        lock_feed(connection, self.feed_id)
+        held = (windows.c.id == self.window, windows.c.state == "planning", windows.c.epoch == self.epoch)
+        if connection.execute(windows.update().where(*held).values(heartbeat_at=self.ledger.now(), **values)).rowcount:
+            return
+        owner = connection.scalar(select(windows.c.owner).where(windows.c.id == self.window))
+        msg = f"window {self.window}: {owner} has taken the plan over; read the window again"
+        raise PlanConflictError(msg)
+
+    def take(self, batch: list[int]) -> int:
+        """Move files from pending to planned, all or none, and return how many."""
+        with self.ledger.writing() as connection:
+            self.update(connection, {})
+            free = (files.c.id.in_(batch), files.c.feed_id == self.feed_id, files.c.state == "pending")
+            change = files.update().where(*free).values(state="planned", window_id=self.window)
+            lost = len(batch) - connection.execute(change).rowcount
+            if lost:
+                msg = (
+                    f"window {self.window}: {lost} of {len(batch)} files are no longer pending, "
+                    "another planner took them or they were modified; list and plan again"
+                )
+                raise PlanConflictError(msg)
+        return len(batch)
+
+    def release(self) -> None:
+        """Give all files back that the window's row holds."""
+        held = select(files.c.id).where(files.c.window_id == self.window, IS_PLANNED).limit(BATCH_FILES)
+        moved = 1
+        while moved:
+            with self.ledger.writing() as connection:
+                self.update(connection, {})
+                free = files.update().where(files.c.id.in_(held.scalar_subquery()), files.c.state == "planned")
+                moved = connection.execute(free.values(state="pending", window_id=None)).rowcount
+
+    def empty(self) -> None:
+        """Give everything back and leave the key to a later plan."""
+        self.release()
+        with self.ledger.writing() as connection:
+            self.update(connection, {"state": "empty"})
+
+
+def find_window(ledger: Ledger, feed: str, key: str) -> Window | None:
+    """Return the feed's window of this key, in whatever state."""
+    query = select(*WINDOW_COLUMNS).join(feeds).where(feeds.c.name == feed, windows.c.key == key)
+    with ledger.reading() as connection:
+        row = connection.execute(query).one_or_none()
+    return None if row is None else window_from(row)
+
+
+def freeze_window(ledger: Ledger, plan: NewWindow, files: Iterable[int]) -> Window:
+    """Return the window opened over these pending files, with generation 1 to be read.
+
+    Args:
+        ledger: where to.
+        plan: the window; its manifest lists the same files.
+        files: ids, streamed.
+
+    Raises:
+        PlanConflictError: the key is planned already or by somebody else just now, or a file is no longer pending.
+            Nothing is held then.
+    """
+    release_stale_plans(ledger, plan.feed)
+    attempt = _claim(ledger, plan.feed, plan.key, plan.owner)
+    try:
+        taken = sum(attempt.take(batch) for batch in batched(files, BATCH_FILES))
+        with ledger.writing() as connection:
+            _open(connection, attempt, plan, taken)
+    except BaseException:  # an interrupted task must not hold files either
+        attempt.empty()
+        raise
+    return _existing(ledger, plan.feed, plan.key)
+
+
+def close_empty_window(ledger: Ledger, feed: str, key: str, *, owner: str) -> Window:
+    """Return the window of this key, closed with nothing to read; a later plan of the same key replaces it.
+
+    Raises:
+        PlanConflictError: the key is planned already, or by somebody else just now.
+    """
+    release_stale_plans(ledger, feed)
+    _claim(ledger, feed, key, owner).empty()
+    return _existing(ledger, feed, key)
+
+
+def release_stale_plans(ledger: Ledger, feed: str) -> int:
+    """Give back the files of planners that died and return how many plans that were."""
+    with ledger.reading() as connection:
+        feed_id = find_feed(connection, feed)
+        query = select(windows.c.id, windows.c.epoch).where(windows.c.feed_id == feed_id, _stale(ledger))
+        found = list(connection.execute(query))
+    for window, epoch in found:
+        _Plan(ledger, feed_id or 0, window, epoch).empty()
+    return len(found)
+
+
+def _stale(ledger: Ledger) -> ColumnElement[bool]:
+    limit = ledger.now() - timedelta(seconds=STALE_PLAN_S)
+    return (windows.c.state == "planning") & (windows.c.heartbeat_at < limit)
+
+
+def _claim(ledger: Ledger, feed: str, key: str, owner: str) -> _Plan:
+    feed_id, now = open_feed(ledger, feed), ledger.now()
+    mine = (windows.c.feed_id == feed_id, windows.c.key == key)
+    with ledger.writing() as connection:
+        lock_feed(connection, feed_id)
+        held = connection.execute(select(*WINDOW_COLUMNS).join(feeds).where(*mine)).one_or_none()
+        newest = connection.scalar(select(func.max(windows.c.sequence)).where(windows.c.feed_id == feed_id))
+        claim = {
+            "sequence": (newest or 0) + 1,
+            "state": "planning",
+            "epoch": 1 if held is None else held.epoch + 1,
+            "owner": owner,
+            "heartbeat_at": now,
+            "created_at": now,
+        }
+        if held is None:
+            plan = _Plan(ledger, feed_id, window_id(feed, key), 1)
+            row = {"id": plan.window, "feed_id": feed_id, "key": key}
+            connection.execute(windows.insert().values(claim | row))
+            return plan
+        _refuse_held(held, owner, now)
+        connection.execute(windows.update().where(*mine, windows.c.epoch == held.epoch).values(claim))
+    plan = _Plan(ledger, feed_id, held.id, held.epoch + 1)
+    plan.release()
+    return plan
+
+
+def _refuse_held(held: Row[Any], owner: str, now: datetime) -> None:
+    if held.state == "empty":
+        return
+    place = f"feed {held.feed} window {held.key!r}"
+    if held.state != "planning":
+        msg = f"{place} is {held.state} since {held.created_at.isoformat()}, planned by {held.owner}; read it again"
+        raise PlanConflictError(msg)
+    if held.owner != owner and held.heartbeat_at >= now - timedelta(seconds=STALE_PLAN_S):
+        beat = age(held.heartbeat_at, now)
+        msg = f"{place}: {held.owner} is planning it, last heartbeat {beat}; wait, then read it again"
+        raise PlanConflictError(msg)
+
+
+def _open(connection: Connection, attempt: _Plan, plan: NewWindow, taken: int) -> None:
+    if taken != plan.files:
+        msg = f"window {plan.id}: the plan counts {plan.files} files but {taken} were given; plan again"
+        raise PlanConflictError(msg)
+    attempt.update(
+        connection,
+        {
+            "state": "open",
+            "manifest_uri": plan.manifest_uri,
+            "manifest_hash": plan.manifest_hash,
+            "files": plan.files,
+            "blocks": plan.blocks,
+            "groups": len(plan.groups),
+            "bytes": plan.bytes,
+        },
+    )
+    row = {"window_id": attempt.window, "number": 1, "mode": "write", "clear_number": plan.clear_number}
+    insert_generation(connection, row | {"options": plan.options, "created_at": attempt.ledger.now()})
+    insert_groups(connection, attempt.window, plan.groups, plan.clear_number)
+
+
+def _existing(ledger: Ledger, feed: str, key: str) -> Window:
+    window = find_window(ledger, feed, key)
+    if window is None:  # nothing deletes windows under a running step
+        msg = f"feed {feed}: window {key!r} is gone; plan again"
+        raise PlanConflictError(msg)
+    return window

@@ -1,0 +1,217 @@
+"""Proving and publishing a generation: an epoch of its own, a journal written first, every step repeatable.
+
+reading -> proven -> publishing -> published; a `verify` generation goes reading -> proven -> verified. After a crash
+anywhere the next claim says in which state it was left, and the steps from there on may be repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, select
+
+from airflow_provider_blockread.errors import ConflictError, FencedError, OwnedError
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES
+from airflow_provider_blockread.ledger.generations import FINISHED, lock_generation
+from airflow_provider_blockread.ledger.groups import age, error_text
+from airflow_provider_blockread.ledger.model import Publication, Sums
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.tables import IS_PLANNED, files, generations, groups, publications
+
+#: States in which a generation is proven or published.
+WORKING = ("reading", "proven", "publishing")
+_SHOWN = 10  # undone groups or entries that a message lists
+
+
+def claim_publication(
+    ledger: Ledger, window_id: str, generation: int, *, owner: str, stale_after_s: float
+) -> Publication:
+    """Return the right to prove and publish a generation; its `state` says where to go on.
+
+    One that is complete already is returned as it is. A failed proof may be tried again.
+
+    Raises:
+        OwnedError: when a live foreign owner is publishing it.
+        ConflictError: when groups are not done, or a newer generation has taken its place.
+    """
+    now = ledger.now()
+    with ledger.writing() as connection:
+        row = lock_generation(connection, window_id, generation)
+        held = Publication(
+            window=window_id, generation=generation, epoch=row.publish_epoch, owner=owner, state=row.state
+        )
+        if row.state in FINISHED:
+            return held
+        if row.state == "superseded":
+            msg = f"{held}: a newer generation has taken its place; clear the run from its plan on"
+            raise ConflictError(msg)
+        _refuse_foreign(held, row, now - timedelta(seconds=stale_after_s), now)
+        _refuse_undone(connection, held)
+        claim = replace(held, epoch=held.epoch + 1, state="reading" if row.state == "failed" else row.state)
+        change = {
+            "state": claim.state,
+            "error": None,
+            "publish_epoch": claim.epoch,
+            "publish_owner": owner,
+            "publish_heartbeat_at": now,
+        }
+        _update(connection, held, (row.state,), change)
+        return claim
+
+
+def check_publication(ledger: Ledger, publication: Publication) -> None:
+    """Make sure that nobody has taken over, and tell that the owner lives.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over; stop then.
+    """
+    with ledger.writing() as connection:
+        hold(connection, publication, WORKING, {"publish_heartbeat_at": ledger.now()})
+
+
+def mark_failed(ledger: Ledger, publication: Publication, error: str) -> None:
+    """Record why proving or publishing failed.
+
+    A generation whose journal is written stays `publishing`: it can only go forward.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+    """
+    with ledger.writing() as connection:
+        row = lock_generation(connection, publication.window, publication.generation)
+        state = "publishing" if row.state == "publishing" else "failed"
+        change = {"state": state, "error": error_text(error), "publish_owner": None, "publish_heartbeat_at": None}
+        hold(connection, publication, WORKING, change)
+
+
+def mark_proven(ledger: Ledger, publication: Publication, sums: Sums) -> None:
+    """Record the proof's sums; the generation may be published.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+        ConflictError: when it is being published already.
+    """
+    now = ledger.now()
+    change = {"state": "proven", "error": None, "proven_at": now, "publish_heartbeat_at": now} | asdict(sums)
+    with ledger.writing() as connection:
+        hold(connection, publication, ("reading", "proven"), change)
+
+
+def finish_publication(ledger: Ledger, publication: Publication) -> None:
+    """Show this generation instead of the one before; the window's files are done. May be repeated.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+        ConflictError: when steps of the journal are not done, or the generation is not being published.
+    """
+    if _is_finished(ledger, publication, "published"):
+        return
+    check_publication(ledger, publication)
+    _refuse_open_steps(ledger, publication)
+    # Before the switch, and in batches: a window of a million files must not make one long transaction. Publishing can
+    # only go forward from here, so nobody is misled by files that are done a moment early.
+    _settle_files(ledger, publication)
+    now = ledger.now()
+    shown = (generations.c.window_id == publication.window, generations.c.state == "published")
+    with ledger.writing() as connection:
+        lock_generation(connection, publication.window, publication.generation)
+        connection.execute(generations.update().where(*shown).values(state="superseded"))
+        hold(connection, publication, ("publishing",), {"state": "published", "published_at": now})
+
+
+def finish_verification(ledger: Ledger, publication: Publication) -> None:
+    """Record that a `verify` generation proved; what is published stays. May be repeated.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+        ConflictError: when the generation is not proven, or is to be published instead.
+    """
+    if _is_finished(ledger, publication, "verified"):
+        return
+    with ledger.writing() as connection:
+        row = lock_generation(connection, publication.window, publication.generation)
+        if row.mode != "verify":
+            msg = f"{publication}: it is to be published, not only verified; write its journal"
+            raise ConflictError(msg)
+        hold(connection, publication, ("proven",), {"state": "verified"})
+
+
+def hold(connection: Connection, held: Publication, states: tuple[str, ...], change: Mapping[str, object]) -> None:
+    """Change the generation's row, and prove by that that the publication is still its owner's.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+        ConflictError: when the generation is in none of these states.
+    """
+    if _update(connection, held, states, change):
+        return
+    row = lock_generation(connection, held.window, held.generation)
+    if row.publish_epoch != held.epoch or row.state == "superseded":
+        msg = f"{held}: epoch {held.epoch} no longer publishes it ({row.state}, epoch {row.publish_epoch}); stop"
+        raise FencedError(msg)
+    msg = f"{held} is {row.state}, which must be {' or '.join(states)} here; claim it again and go on from its state"
+    raise ConflictError(msg)
+
+
+def _update(connection: Connection, held: Publication, states: tuple[str, ...], change: Mapping[str, object]) -> bool:
+    mine = (
+        generations.c.window_id == held.window,
+        generations.c.number == held.generation,
+        generations.c.publish_epoch == held.epoch,
+        generations.c.state.in_(states),
+    )
+    return connection.execute(generations.update().where(*mine).values(change)).rowcount == 1
+
+
+def _refuse_foreign(held: Publication, row: Row[Any], limit: datetime, now: datetime) -> None:
+    beat = row.publish_heartbeat_at
+    if row.publish_owner not in {None, held.owner} and beat is not None and beat >= limit:
+        msg = (
+            f"{held}: {row.publish_owner} is publishing it, last heartbeat {age(beat, now)}; "
+            "wait for it, or stop it and retry when its heartbeat is stale"
+        )
+        raise OwnedError(msg)
+
+
+def _refuse_undone(connection: Connection, held: Publication) -> None:
+    query = select(groups.c.number, groups.c.state).where(
+        groups.c.window_id == held.window, groups.c.generation == held.generation, groups.c.state != "done"
+    )
+    undone = [f"{number} ({state})" for number, state in connection.execute(query.order_by(groups.c.number))]
+    if undone:
+        more = f" and {len(undone) - _SHOWN} more" if len(undone) > _SHOWN else ""
+        msg = f"{held}: groups {', '.join(undone[:_SHOWN])}{more} are not done; clear their read tasks, then this one"
+        raise ConflictError(msg)
+
+
+def _refuse_open_steps(ledger: Ledger, held: Publication) -> None:
+    query = select(func.count()).select_from(publications)
+    query = query.where(
+        publications.c.window_id == held.window,
+        publications.c.generation == held.generation,
+        publications.c.state != "done",
+    )
+    with ledger.reading() as connection:
+        open_steps = connection.scalar(query)
+    if open_steps:
+        msg = f"{held}: {open_steps} steps of its journal are not done; take them, confirm them, then finish"
+        raise ConflictError(msg)
+
+
+def _is_finished(ledger: Ledger, held: Publication, state: str) -> bool:
+    with ledger.reading() as connection:
+        row = lock_generation(connection, held.window, held.generation)
+    return bool(row.state == state and row.publish_epoch == held.epoch)
+
+
+def _settle_files(ledger: Ledger, held: Publication) -> None:
+    some = select(files.c.id).where(files.c.window_id == held.window, IS_PLANNED).limit(BATCH_FILES)
+    moved = 1
+    while moved:
+        with ledger.writing() as connection:
+            hold(connection, held, ("publishing",), {"publish_heartbeat_at": ledger.now()})
+            done = files.update().where(files.c.id.in_(some.scalar_subquery()), files.c.state == "planned")
+            moved = connection.execute(done.values(state="done")).rowcount

@@ -1,0 +1,120 @@
+"""What people ask the ledger: lists of windows and files, and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import Connection, Select, and_, func, select
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed
+from airflow_provider_blockread.ledger.model import FileRow, Window, WindowSummary
+from airflow_provider_blockread.ledger.rows import WINDOW_COLUMNS, generation_from, window_from
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.tables import exclusions, feeds, files, generations, groups, windows
+
+
+def list_windows(ledger: Ledger, feed: str | None = None, *, limit: int = 50) -> list[WindowSummary]:
+    """Return the windows of a feed, or of all, newest first."""
+    query = select(*WINDOW_COLUMNS).join(feeds).order_by(windows.c.created_at.desc(), windows.c.sequence.desc())
+    if feed is not None:
+        query = query.where(feeds.c.name == feed)
+    with ledger.reading() as connection:
+        found = [window_from(row) for row in connection.execute(query.limit(limit))]
+        ids = [window.id for window in found]
+        newest = _newest_generations(ids)
+        passes = {row.window_id: generation_from(row) for row in connection.execute(newest)}
+        done = _by_window(connection, _groups_done(ids))
+        excluded = _by_window(connection, _excluded(ids))
+        shown = _by_window(connection, _published(ids))
+    return [
+        WindowSummary(
+            window=window,
+            generation=passes.get(window.id),
+            groups_done=done.get(window.id, 0),
+            excluded=excluded.get(window.id, 0),
+            published=shown.get(window.id),
+        )
+        for window in found
+    ]
+
+
+def get_window(ledger: Ledger, id_or_key: str, feed: str | None = None) -> Window:
+    """Return the window with this id, or of this key.
+
+    Raises:
+        OptionsError: when there is none, or several feeds have one of this key.
+    """
+    query = select(*WINDOW_COLUMNS).join(feeds)
+    named = query.where((windows.c.id == id_or_key) | (windows.c.key == id_or_key))
+    if feed is not None:
+        named = named.where(feeds.c.name == feed)
+    with ledger.reading() as connection:
+        found = [window_from(row) for row in connection.execute(named.order_by(feeds.c.name))]
+    exact = [window for window in found if window.id == id_or_key] or found
+    if not exact:
+        msg = f"ledger {ledger.name} has no window {id_or_key!r}; list them with `blockread windows list`"
+        raise OptionsError(msg)
+    if len(exact) > 1:
+        names = ", ".join(window.feed for window in exact)
+        msg = f"several feeds have a window {id_or_key!r}: {names}; name the feed, or give the window's id"
+        raise OptionsError(msg)
+    return exact[0]
+
+
+def list_files(ledger: Ledger, feed: str, *, state: str | None = None, limit: int = 1000) -> Iterator[FileRow]:
+    """Yield the feed's file versions in the order of discovery, all or those in one state."""
+    with ledger.reading() as connection:
+        feed_id = find_feed(connection, feed)
+    query = select(files).where(files.c.feed_id == feed_id).order_by(files.c.id)
+    if state is not None:
+        query = query.where(files.c.state == state)
+    last, left = 0, limit
+    while left > 0:
+        with ledger.reading() as connection:
+            rows = connection.execute(query.where(files.c.id > last).limit(min(left, BATCH_FILES))).all()
+        for row in rows:
+            version = FileVersion(path=row.path, size=row.size, mtime_ns=row.mtime_ns, etag=row.etag)
+            yield FileRow(
+                file=row.id, version=version, state=row.state, window=row.window_id, discovered_at=row.discovered_at
+            )
+        if not rows:
+            return
+        last, left = rows[-1].id, left - len(rows)
+
+
+def feed_counts(ledger: Ledger, feed: str) -> dict[str, int]:
+    """Return how many file versions of the feed are in each state; states without any are left out."""
+    query = select(files.c.state, func.count()).join(feeds).where(feeds.c.name == feed).group_by(files.c.state)
+    with ledger.reading() as connection:
+        return {row[0]: row[1] for row in connection.execute(query.order_by(files.c.state))}
+
+
+def _by_window(connection: Connection, query: Select[str, int]) -> dict[str, int]:
+    return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def _newest_generations(ids: list[str]) -> Select[Any]:
+    newest = select(generations.c.window_id, func.max(generations.c.number).label("number"))
+    newest_of = newest.where(generations.c.window_id.in_(ids)).group_by(generations.c.window_id).subquery()
+    same = and_(generations.c.window_id == newest_of.c.window_id, generations.c.number == newest_of.c.number)
+    return select(generations).join(newest_of, same)
+
+
+def _groups_done(ids: list[str]) -> Select[str, int]:
+    newest = _newest_generations(ids).subquery()
+    same = and_(groups.c.window_id == newest.c.window_id, groups.c.generation == newest.c.number)
+    query = select(groups.c.window_id, func.count()).join(newest, same).where(groups.c.state == "done")
+    return query.group_by(groups.c.window_id)
+
+
+def _excluded(ids: list[str]) -> Select[str, int]:
+    query = select(exclusions.c.window_id, func.count()).where(exclusions.c.window_id.in_(ids))
+    return query.group_by(exclusions.c.window_id)
+
+
+def _published(ids: list[str]) -> Select[str, int]:
+    query = select(generations.c.window_id, generations.c.number).where(generations.c.window_id.in_(ids))
+    return query.where(generations.c.state == "published")

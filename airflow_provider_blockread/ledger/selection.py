@@ -1,0 +1,96 @@
+"""Selection: which pending files the next window takes, in a stable order and within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from sqlalchemy import Row, Select, select, tuple_
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed
+from airflow_provider_blockread.ledger.model import PendingFile
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.tables import IS_PENDING, files
+from airflow_provider_blockread.options import Limits, Selection
+
+_ORDER = (files.c.mtime_ns, files.c.path, files.c.id)
+
+
+def pending_files(
+    ledger: Ledger,
+    feed: str,
+    selection: Selection,
+    *,
+    interval_ns: tuple[int, int] | None = None,
+    block_size: int,
+) -> Iterator[PendingFile]:
+    """Yield the pending files that a window may take, oldest or newest first by (modification time, path).
+
+    Nothing is held or locked: a file may be gone to another window by the time it is frozen.
+
+    Args:
+        ledger: where from.
+        feed: the feed's name; an unknown one has no files.
+        selection: what to take, in which order, how much.
+        interval_ns: half-open, in nanoseconds since the epoch; what `select="interval"` selects by.
+        block_size: bytes; what `max_blocks` counts in.
+
+    Raises:
+        OptionsError: when `select="interval"` comes without an interval; raised at the call.
+    """
+    if block_size < 1:
+        msg = f"feed {feed}: block_size must be at least 1 byte, not {block_size}"
+        raise OptionsError(msg)
+    bounds: tuple[int, int] | None = None
+    if selection.select == "interval":
+        if interval_ns is None:
+            msg = f"feed {feed}: select='interval' needs a run with a data interval; use select='arrival' here"
+            raise OptionsError(msg)
+        bounds = interval_ns
+    with ledger.reading() as connection:
+        feed_id = find_feed(connection, feed)
+    return _within(selection.limits, block_size, _ordered(ledger, feed_id, selection.order, bounds))
+
+
+def _ordered(ledger: Ledger, feed_id: int | None, order: str, bounds: tuple[int, int] | None) -> Iterator[PendingFile]:
+    query = select(files.c.id, files.c.path, files.c.size, files.c.mtime_ns, files.c.etag)
+    query = query.where(files.c.feed_id == feed_id, IS_PENDING).limit(BATCH_FILES)
+    query = query.order_by(*(column if order == "oldest" else column.desc() for column in _ORDER))
+    if bounds is not None:
+        query = query.where(files.c.mtime_ns >= bounds[0], files.c.mtime_ns < bounds[1])
+    page: Select[Any] = query
+    while True:
+        # Page by page from the index, not through an open cursor: the caller writes a manifest in between.
+        with ledger.reading() as connection:
+            rows = connection.execute(page).all()
+        for row in rows:
+            version = FileVersion(path=row.path, size=row.size, mtime_ns=row.mtime_ns, etag=row.etag)
+            yield PendingFile(file=row.id, version=version)
+        if len(rows) < BATCH_FILES:
+            return
+        page = _after(query, order, rows[-1])
+
+
+def _after(query: Select[Any], order: str, row: Row[Any]) -> Select[Any]:
+    place = tuple_(*_ORDER)
+    last = (row.mtime_ns, row.path, row.id)
+    return query.where(place > last if order == "oldest" else place < last)
+
+
+def _within(limits: Limits, block_size: int, found: Iterable[PendingFile]) -> Iterator[PendingFile]:
+    """Yield the longest head that holds all limits together, and the first file whatever its size."""
+    files_left, bytes_left, blocks_left = limits.max_files, limits.max_bytes, limits.max_blocks
+    for position, item in enumerate(found):
+        size, blocks = item.version.size, -(-item.version.size // block_size)
+        left = [
+            None if limit is None else limit - used
+            for limit, used in ((files_left, 1), (bytes_left, size), (blocks_left, blocks))
+        ]
+        if position and any(rest is not None and rest < 0 for rest in left):
+            return
+        files_left, bytes_left, blocks_left = left
+        yield item
+        if files_left == 0:
+            return

@@ -1,0 +1,217 @@
+"""The ledger's door: connections, transactions, migration; driver errors are translated here and nowhere else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+from sqlalchemy import Connection, Engine, exc, make_url, select
+from sqlalchemy.engine import URL
+
+from airflow_provider_blockread.errors import (
+    ConflictError,
+    LedgerSchemaError,
+    LedgerUnavailableError,
+    OptionsError,
+)
+from airflow_provider_blockread.ledger import migrations, tables
+from airflow_provider_blockread.ledger.dialect import lock_upgrade, prepare_engine, prepare_upgrade
+
+_NO_TABLE = ("no such table", "no such column")  # SQLite's words
+_NO_TABLE_STATES = {"42P01", "42703"}  # PostgreSQL's states: undefined table, undefined column
+
+
+def utc_now() -> datetime:
+    """Return the present, aware and in UTC."""
+    return datetime.now(UTC)
+
+
+def default_url(folder: str) -> str:
+    """Return the URL of the embedded ledger in a folder."""
+    return f"sqlite:///{Path(folder).absolute() / 'blockread.db'}"
+
+
+class Ledger:
+    """One ledger. Opens nothing until it is used; may be pickled, forked and shared by threads.
+
+    Args:
+        url: `sqlite:////folder/file.db` or `postgresql://user:password@host/database`.
+        now: the clock; heartbeats and timestamps come from it.
+
+    Raises:
+        OptionsError: when the URL is malformed or of another database.
+    """
+
+    def __init__(self, url: str, *, now: Callable[[], datetime] = utc_now) -> None:
+        """Keep the address."""
+        self.now = now
+        self._url = _parse(url)
+        self._engine: Engine | None = None
+        self._pid = 0
+        self._uuid: str | None = None
+
+    def __repr__(self) -> str:
+        """Return the ledger as messages name it."""
+        return f"Ledger({self.name!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel as an address, without connections."""
+        return _rebuild, (self._url.render_as_string(hide_password=False), self.now)
+
+    @property
+    def name(self) -> str:
+        """The address without password or parameters, for messages."""
+        url = self._url
+        return URL.create(url.drivername, url.username, None, url.host, url.port, url.database).render_as_string()
+
+    @property
+    def uuid(self) -> str:
+        """The identity of this ledger, fixed when it was created."""
+        if self._uuid is None:
+            with self.reading() as connection:
+                found = connection.scalar(select(tables.ledger.c.uuid))
+            if found is None:
+                raise LedgerSchemaError(self._needs_upgrade("has no identity"))
+            self._uuid = str(found)
+        return self._uuid
+
+    def upgrade(self) -> str:
+        """Create or migrate the schema and return its revision; may run twice, and in two processes at once.
+
+        Raises:
+            LedgerSchemaError: when the schema is newer than this package.
+            LedgerUnavailableError: when the database cannot be reached.
+        """
+        if self._url.database and self._url.get_backend_name() == "sqlite":
+            Path(self._url.database).parent.mkdir(parents=True, exist_ok=True)
+        with self._translated():
+            prepare_upgrade(self._live_engine())
+        with self.writing() as connection:
+            lock_upgrade(connection)
+            revision = migrations.current(connection)
+            if revision is not None and revision not in tables.REVISIONS:
+                raise LedgerSchemaError(self._is_newer(revision))
+            migrations.run(connection)
+            if connection.scalar(select(tables.ledger.c.uuid)) is None:
+                row = {"uuid": str(uuid4()), "created_at": self.now(), "singleton": 1}
+                connection.execute(tables.ledger.insert().values(row))
+        return tables.REVISIONS[-1]
+
+    def check(self) -> None:
+        """Make sure that this package can work with the ledger.
+
+        Raises:
+            LedgerSchemaError: when the schema is missing, older or newer.
+            LedgerUnavailableError: when the database cannot be reached.
+        """
+        with self.reading() as connection:
+            revision = migrations.current(connection)
+        if revision is None:
+            raise LedgerSchemaError(self._needs_upgrade("holds no ledger yet"))
+        if revision not in tables.REVISIONS:
+            raise LedgerSchemaError(self._is_newer(revision))
+        if revision != tables.REVISIONS[-1]:
+            raise LedgerSchemaError(self._needs_upgrade(f"is at revision {revision}, older than this package"))
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Give a connection that only reads.
+
+        Raises:
+            LedgerUnavailableError: when the database cannot be reached or stays locked.
+            LedgerSchemaError: when a table is missing.
+        """
+        with self._translated(), self._live_engine().connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Give a connection in one transaction, committed at the end and rolled back by any error.
+
+        Raises:
+            LedgerUnavailableError: when the database cannot be reached or stays locked.
+            LedgerSchemaError: when a table is missing.
+            ConflictError: when a constraint refuses what another process has made untrue.
+        """
+        with (
+            self._translated(),
+            self._live_engine().connect() as connection,
+            connection.execution_options(blockread_writes=True).begin(),
+        ):
+            yield connection
+
+    def close(self) -> None:
+        """Close all connections; the next use opens new ones."""
+        if self._engine is not None and self._pid == os.getpid():
+            self._engine.dispose()
+        self._engine = None
+
+    def _live_engine(self) -> Engine:
+        if self._engine is None or self._pid != os.getpid():
+            if self._engine is not None:
+                self._engine.dispose(close=False)  # the sockets belong to the parent process
+            self._engine, self._pid = self._open(), os.getpid()
+        return self._engine
+
+    def _open(self) -> Engine:
+        try:
+            return prepare_engine(self._url)
+        except ModuleNotFoundError as error:
+            msg = f"ledger {self.name} needs the module {error.name}; install airflow-provider-blockread[postgres]"
+            raise OptionsError(msg) from error
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except exc.IntegrityError as error:
+            msg = f"ledger {self.name}: another process changed the same rows ({error.orig}); read the state and retry"
+            raise ConflictError(msg) from error
+        except (exc.OperationalError, exc.ProgrammingError, exc.InterfaceError) as error:
+            reason = str(error.orig).strip()
+            state = getattr(error.orig, "sqlstate", None)
+            if state in _NO_TABLE_STATES or reason.startswith(_NO_TABLE):
+                raise LedgerSchemaError(self._needs_upgrade(f"lacks a table ({reason})")) from error
+            if isinstance(error, exc.ProgrammingError):
+                raise
+            raise LedgerUnavailableError(self._is_unavailable(reason)) from error
+        except exc.TimeoutError as error:
+            raise LedgerUnavailableError(self._is_unavailable(str(error))) from error
+
+    def _needs_upgrade(self, what: str) -> str:
+        return f"ledger {self.name} {what}; run `blockread db upgrade --state URL` with its URL"
+
+    def _is_newer(self, revision: str) -> str:
+        return (
+            f"ledger {self.name} is at revision {revision}, newer than this package; upgrade airflow-provider-blockread"
+        )
+
+    def _is_unavailable(self, reason: str) -> str:
+        return f"ledger {self.name} cannot be used: {reason}; check that it is up and reachable, then retry"
+
+
+def _parse(text: str) -> URL:
+    try:
+        url = make_url(text)
+    except (exc.ArgumentError, ValueError):
+        # The text may hold a password: keep it out of the message and of its cause.
+        msg = "the ledger's URL cannot be parsed; write sqlite:////folder/file.db or postgresql://user@host/database"
+        raise OptionsError(msg) from None
+    if url.drivername in {"postgres", "postgresql"}:
+        url = url.set(drivername="postgresql+psycopg")
+    backend = url.drivername.partition("+")[0]
+    if backend not in {"sqlite", "postgresql"}:
+        msg = f"a ledger cannot live in {backend}; use sqlite:////folder/file.db or postgresql://user@host/database"
+        raise OptionsError(msg)
+    if backend == "sqlite" and url.database in {None, "", ":memory:"}:
+        msg = "a ledger in memory would be gone with its process; name a file: sqlite:////folder/file.db"
+        raise OptionsError(msg)
+    return url
+
+
+def _rebuild(url: str, now: Callable[[], datetime]) -> Ledger:
+    return Ledger(url, now=now)

@@ -1,0 +1,272 @@
+"""The ledger's tables, and with them the stored format.
+
+- Times are UTC. PostgreSQL stores `timestamptz`, SQLite ISO 8601 text without an offset. `mtime_ns` is nanoseconds
+  since the epoch, as the store reports it. Sizes, `bytes` and offsets are bytes.
+- A path is a canonical URI, never percent-encoded, and sorts by its UTF-8 bytes. Digests are 32 lower-case hex
+  digits, window ids 16: see `blocks.ids`.
+- Ids of feeds, scans and files grow and are never used again.
+- An epoch counts the attempts at one thing (planning a window, running a group, publishing a generation); whoever
+  holds the highest one owns it.
+- Never stored: credentials, records, and anything per block (that stays in the manifest and the receipts).
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ColumnElement,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    literal_column,
+)
+
+from airflow_provider_blockread.ledger.columns import (
+    DIGEST,
+    FILE_STATES,
+    GENERATION_MODES,
+    GENERATION_STATES,
+    GROUP_STATES,
+    ID,
+    PATH,
+    WINDOW,
+    WINDOW_STATES,
+    UtcDateTime,
+    count,
+    one_of,
+)
+
+#: Alembic revisions of this schema, oldest first; the last one is what this package works with.
+REVISIONS = ("0001",)
+
+#: Where Alembic remembers the revision; a name of its own, since another application may share the database.
+VERSION_TABLE = "blockread_version"
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+ledger = Table(
+    "ledger",
+    metadata,
+    Column("uuid", String(36), primary_key=True),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("singleton", Integer, nullable=False, unique=True),
+    CheckConstraint("singleton = 1", name="singleton"),
+)
+
+feeds = Table(
+    "feeds",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("created_at", UtcDateTime, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+scans = Table(
+    "scans",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("feed_id", ForeignKey("feeds.id"), nullable=False, index=True),
+    Column("started_at", UtcDateTime, nullable=False),
+    Column("finished_at", UtcDateTime),
+    count("seen"),
+    count("new"),
+    count("modified"),
+    count("ignored"),
+    sqlite_autoincrement=True,
+)
+
+windows = Table(
+    "windows",
+    metadata,
+    Column("id", WINDOW, primary_key=True),
+    Column("feed_id", ForeignKey("feeds.id"), nullable=False),
+    Column("key", Text, nullable=False),
+    Column("sequence", BigInteger, nullable=False),  # the order in which the feed's windows were planned, from 1
+    Column("state", String(16), nullable=False),
+    Column("epoch", BigInteger, nullable=False),  # of planning
+    Column("owner", Text, nullable=False),
+    Column("heartbeat_at", UtcDateTime, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("manifest_uri", Text, nullable=False, server_default=""),
+    Column("manifest_hash", String(128), nullable=False, server_default=""),
+    count("files"),
+    count("blocks"),
+    count("groups"),
+    count("bytes"),
+    UniqueConstraint("feed_id", "key"),
+    UniqueConstraint("feed_id", "sequence"),
+    one_of("state", WINDOW_STATES),
+    CheckConstraint("state <> 'open' OR manifest_uri <> ''", name="open_has_manifest"),
+)
+
+files = Table(
+    "files",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("feed_id", ForeignKey("feeds.id"), nullable=False),
+    Column("path", PATH, nullable=False),
+    Column("path_digest", DIGEST, nullable=False),
+    Column("version_digest", DIGEST, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("mtime_ns", BigInteger, nullable=False),
+    Column("etag", Text),
+    Column("state", String(16), nullable=False),
+    Column("window_id", ForeignKey("windows.id")),
+    Column("first_scan", BigInteger, nullable=False),
+    # The newest scan that had begun when the file was last seen; kept up to date while it is pending.
+    Column("last_scan", BigInteger, nullable=False),
+    Column("discovered_at", UtcDateTime, nullable=False),
+    Column("part_next_offset", BigInteger),  # of a large file that spreads over windows: where the next part starts
+    Column("part_state", BigInteger),  # and the state of the record format there
+    UniqueConstraint("feed_id", "path_digest", "version_digest"),
+    one_of("state", FILE_STATES),
+    CheckConstraint("state <> 'planned' OR window_id IS NOT NULL", name="planned_has_window"),
+    CheckConstraint("state <> 'pending' OR window_id IS NULL", name="pending_has_no_window"),
+    CheckConstraint("size >= 0", name="size"),
+    sqlite_autoincrement=True,
+)
+
+# SQLite uses a partial index only where the statement says the condition literally; a bound parameter will not do.
+IS_PENDING: ColumnElement[bool] = literal_column("state = 'pending'")
+IS_PLANNED: ColumnElement[bool] = literal_column("state = 'planned'")
+Index(
+    "ix_files_pending",
+    files.c.feed_id,
+    files.c.mtime_ns,
+    files.c.path,
+    files.c.id,
+    sqlite_where=IS_PENDING,
+    postgresql_where=IS_PENDING,
+)
+Index("ix_files_planned", files.c.window_id, sqlite_where=IS_PLANNED, postgresql_where=IS_PLANNED)
+
+exclusions = Table(
+    "exclusions",
+    metadata,
+    Column("window_id", ForeignKey("windows.id"), primary_key=True),
+    Column(
+        "file_id", BigInteger, primary_key=True, autoincrement=False
+    ),  # no foreign key: the manifest names it for ever, the row may go
+    Column("path", PATH, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("excluded_at", UtcDateTime, nullable=False),
+)
+
+generations = Table(
+    "generations",
+    metadata,
+    Column("window_id", ForeignKey("windows.id"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),  # from 1
+    Column("state", String(16), nullable=False),
+    Column("mode", String(16), nullable=False),
+    Column("options", JSON, nullable=False),
+    Column("options_digest", DIGEST, nullable=False),
+    Column("clear_number", Integer, nullable=False),
+    Column("publish_epoch", BigInteger, nullable=False, server_default="0"),
+    Column("publish_owner", Text),
+    Column("publish_heartbeat_at", UtcDateTime),
+    count("records"),
+    count("bad_records"),
+    count("skipped_records"),
+    count("rows"),
+    count("bytes"),
+    Column("digest", Text),
+    Column("error", Text),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("proven_at", UtcDateTime),
+    Column("published_at", UtcDateTime),
+    one_of("state", GENERATION_STATES),
+    one_of("mode", GENERATION_MODES),
+    CheckConstraint("mode = 'write' OR state NOT IN ('publishing', 'published')", name="verify_writes_nothing"),
+    CheckConstraint("mode = 'verify' OR state <> 'verified'", name="write_is_published"),
+)
+
+_PUBLISHED: ColumnElement[bool] = literal_column("state = 'published'")
+_UNFINISHED: ColumnElement[bool] = literal_column("state IN ('reading', 'proven', 'publishing', 'failed')")
+for _name, _where in (("uq_generations_published", _PUBLISHED), ("uq_generations_unfinished", _UNFINISHED)):
+    Index(_name, generations.c.window_id, unique=True, sqlite_where=_where, postgresql_where=_where)
+
+
+def _of_generation() -> ForeignKeyConstraint:
+    return ForeignKeyConstraint(["window_id", "generation"], ["generations.window_id", "generations.number"])
+
+
+groups = Table(
+    "groups",
+    metadata,
+    Column("window_id", WINDOW, primary_key=True),
+    Column("generation", Integer, primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),  # from 0, as in the manifest
+    Column("state", String(16), nullable=False),
+    Column("epoch", BigInteger, nullable=False, server_default="0"),
+    Column("owner", Text),
+    Column("heartbeat_at", UtcDateTime),
+    Column("clear_number", Integer, nullable=False),  # of the claim that the state belongs to
+    Column("files", BigInteger, nullable=False),
+    Column("blocks", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),  # planned
+    Column("first_path", PATH, nullable=False),
+    Column("last_path", PATH, nullable=False),
+    count("records"),
+    count("bad_records"),
+    count("rows"),
+    count("read_bytes"),
+    Column("result_uri", Text),
+    Column("result_hash", String(128)),
+    Column("error", Text),
+    Column("started_at", UtcDateTime),
+    Column("finished_at", UtcDateTime),
+    _of_generation(),
+    one_of("state", GROUP_STATES),
+    CheckConstraint("state <> 'running' OR (owner IS NOT NULL AND heartbeat_at IS NOT NULL)", name="running_has_owner"),
+    CheckConstraint("state <> 'done' OR result_uri IS NOT NULL", name="done_has_result"),
+)
+
+file_sums = Table(
+    "file_sums",
+    metadata,
+    Column("window_id", WINDOW, primary_key=True),
+    Column("generation", Integer, primary_key=True, autoincrement=False),
+    Column("file_id", BigInteger, primary_key=True, autoincrement=False),
+    count("records"),
+    count("bad_records"),
+    count("bytes"),
+    _of_generation(),
+    sqlite_with_rowid=False,
+)
+
+publications = Table(
+    "publications",
+    metadata,
+    Column("window_id", WINDOW, primary_key=True),
+    Column("generation", Integer, primary_key=True, autoincrement=False),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    Column("action", String(16), nullable=False),
+    Column("source", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("rows", BigInteger, nullable=False),
+    Column("state", String(16), nullable=False),
+    _of_generation(),
+    one_of("action", ("add", "remove")),
+    one_of("state", ("planned", "done")),
+)

@@ -1,0 +1,64 @@
+"""Prove a window and publish it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import Asset
+from airflow.sdk.exceptions import AirflowSkipException
+
+from airflow_provider_blockread.operators.base import StepOperator, owner_of, window_ref
+from airflow_provider_blockread.options import ParquetSink, SparkJob
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+class CommitWindowOperator(StepOperator):
+    """Proves a window and publishes it; returns the publication's summary and emits it with an asset event.
+
+    Give it the trigger rule `none_failed_min_one_success`, downstream of the plan and the reads: the reads of a window
+    with nothing to read are skipped, and the commit then decides what follows.
+
+    :param window: the window that the plan handed over: `plan.output["window"]`.
+    :param on_empty: whether this task is skipped (`skip`) or succeeds (`succeed`) when there was nothing to read.
+    :param spark: `stale_after_s` says when another owner of the publication counts as gone.
+    """
+
+    template_fields = (*StepOperator.template_fields, "window")
+    ui_color = "#cfe8d5"
+
+    def __init__(
+        self,
+        *,
+        window: Any,  # noqa: ANN401 - an XComArg until it is rendered
+        on_empty: str = "skip",
+        spark: SparkJob = SparkJob(),
+        **kwargs: Any,  # noqa: ANN401 - BaseOperator's
+    ) -> None:
+        super().__init__(**kwargs)
+        self.window: Mapping[str, Any] = window
+        self.on_empty = on_empty
+        self.spark = spark
+
+    def run_step(self, context: Context) -> dict[str, Any]:
+        """Prove and publish."""
+        from airflow_provider_blockread.steps import commit  # noqa: PLC0415 - not at every DAG parse
+
+        ref = window_ref(self.window)
+        if ref.status == "skipped" or (ref.status == "empty" and self.on_empty == "skip"):
+            raise AirflowSkipException(ref.message)
+        published = commit(self.environment(), ref, owner=owner_of(context), stale_after_s=self.spark.stale_after_s)
+        summary = published.to_json()
+        for outlet in self.outlets:
+            if isinstance(outlet, Asset):
+                context["outlet_events"][outlet].extra.update(summary)
+        return summary
+
+
+def output_asset(sink: ParquetSink) -> Asset | None:
+    """Return the asset of a sink's directory, or None when its place is only known at run time."""
+    if "{{" in sink.uri or "{%" in sink.uri:
+        return None
+    return Asset(f"file://{sink.uri}" if sink.uri.startswith("/") else sink.uri)

@@ -1,0 +1,69 @@
+"""Read one group of a window on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_blockread.operators.base import StepOperator, owner_of, run_identity, window_ref
+from airflow_provider_blockread.options import SparkJob
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_blockread.hooks.spark import SparkSubmitter
+
+TITLE_TEMPLATE = "{{ blockread_title | default('group ' ~ task.group) }}"
+"""What a mapped task is called in Airflow's UI: its group, and after the read what was in it."""
+
+
+class ReadBlocksOperator(StepOperator):
+    """Reads one group of blocks and returns what was read, in sums; map it over what the plan returned.
+
+    A retry after a success reads nothing again; a retry after a failure or a kill takes the group over.
+
+    :param window: the window that the plan handed over: `plan.output["window"]`.
+    :param group: the group's number.
+    :param spark: where and how the Spark application runs.
+    """
+
+    template_fields = (*StepOperator.template_fields, "window", "group", "spark")
+    ui_color = "#f7e3c4"
+
+    def __init__(
+        self,
+        *,
+        window: Any,  # noqa: ANN401 - an XComArg until it is rendered
+        group: int,
+        spark: SparkJob = SparkJob(),
+        **kwargs: Any,  # noqa: ANN401 - BaseOperator's
+    ) -> None:
+        super().__init__(**kwargs)
+        self.window: Mapping[str, Any] = window
+        self.group = group
+        self.spark = spark
+        self._submitter: SparkSubmitter | None = None
+
+    def run_step(self, context: Context) -> dict[str, Any]:
+        """Read the group."""
+        from airflow_provider_blockread.hooks.spark import SparkSubmitter  # noqa: PLC0415 - not at every DAG parse
+        from airflow_provider_blockread.steps import read  # noqa: PLC0415
+
+        self._submitter = SparkSubmitter(self.spark, self.credentials())
+        outcome = read(
+            self.environment(),
+            window_ref(self.window),
+            int(self.group),
+            owner=owner_of(context),
+            clear_number=run_identity(context).clear_number,
+            job=self.spark,
+            submitter=self._submitter,
+        )
+        context["blockread_title"] = outcome.title  # type: ignore[typeddict-unknown-key] # for TITLE_TEMPLATE
+        return asdict(outcome)
+
+    def on_kill(self) -> None:
+        """Stop the Spark application."""
+        if self._submitter is not None:
+            self._submitter.cancel()

@@ -1,0 +1,86 @@
+"""What a run is: its window's key and the interval it selects. Pure: Airflow's values in, texts and numbers out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from airflow_provider_blockread.errors import OptionsError
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_PERIODIC = ("scheduled", "backfill")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunIdentity:
+    """What Airflow says about a DAG run; absent values are None."""
+
+    dag_id: str
+    run_id: str
+    run_type: str  # scheduled, backfill, manual, asset_triggered, ...
+    clear_number: int = 0
+    partition_key: str | None = None
+    partition_date: datetime | None = None
+    data_interval_start: datetime | None = None
+    data_interval_end: datetime | None = None
+
+    @property
+    def interval(self) -> tuple[datetime, datetime] | None:
+        """The data interval, unless it is missing or holds no time (cron triggers have start = end)."""
+        start, end = self.data_interval_start, self.data_interval_end
+        return (start, end) if start is not None and end is not None and start < end else None
+
+
+def window_key(run: RunIdentity, *, group: str, select: str, explicit: str | None = None) -> str:
+    """Return the key of the window that a run plans; the same at every try, and at every clear of the run.
+
+    In this order: the explicit key; the run's partition, its date where it has one; for `select="interval"`, the data
+    interval of a scheduled or backfill run; the DAG, the group and the run's id. A manual run never takes the key
+    of another run by inference.
+
+    Raises:
+        OptionsError: when the explicit key is blank.
+    """
+    if explicit is not None:
+        if not explicit.strip():
+            msg = f"{run.dag_id}.{group}: window is blank after rendering; give a key, or leave window out"
+            raise OptionsError(msg)
+        return explicit.strip()
+    if run.partition_date is not None:
+        return f"partition {_utc(run.partition_date)}"
+    if run.partition_key is not None:
+        return f"partition {run.partition_key}"
+    if select == "interval" and run.run_type in _PERIODIC and run.interval:
+        return f"{_utc(run.interval[0])}/{_utc(run.interval[1])}"
+    return f"{run.dag_id}/{group}/{run.run_id}"
+
+
+def interval_ns(run: RunIdentity, *, select: str) -> tuple[int, int] | None:
+    """Return the half-open interval of modification times to select, in ns since the epoch; None for arrival.
+
+    Raises:
+        OptionsError: when `select="interval"` and the run has no data interval with time in it.
+    """
+    if select != "interval":
+        return None
+    if run.interval is None:
+        msg = (
+            f"{run.dag_id}: run {run.run_id} has no data interval, which select='interval' needs; schedule the DAG by "
+            "CronDataIntervalTimetable, give a manual run a logical date, or use select='arrival'"
+        )
+        raise OptionsError(msg)
+    start, end = run.interval
+    return _nanoseconds(start), _nanoseconds(end)
+
+
+def is_replay(run: RunIdentity, *, select: str) -> bool:
+    """Tell whether a run may only replay a window that is there: a backfill of a feed that takes what arrives."""
+    return run.run_type == "backfill" and select == "arrival"
+
+
+def _utc(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _nanoseconds(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(microseconds=1) * 1000

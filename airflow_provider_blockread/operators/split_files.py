@@ -1,0 +1,139 @@
+"""Plan a window: which files, cut into which blocks, packed into which groups."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk.configuration import conf
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.operators.base import StepOperator, owner_of, run_identity
+from airflow_provider_blockread.operators.run_identity import interval_ns, is_replay, window_key
+from airflow_provider_blockread.options import (
+    FileSource,
+    FormatOption,
+    GenerationOptions,
+    Lines,
+    ParquetSink,
+    Policies,
+    Selection,
+    Splitting,
+    Transform,
+)
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+WINDOW_KEY = "window"
+"""The XCom key of the window; the return value is the list of its group numbers, since only that can be mapped over."""
+
+
+class SplitFilesOperator(StepOperator):
+    """Plans a window of a feed and returns the numbers of the groups to read: `[0, 1, ...]`, or `[]` for none.
+
+    The window itself (a small JSON object) is the XCom `window`: `plan.output["window"]`.
+
+    :param source: where files land, and which to take.
+    :param sink: where records go.
+    :param record_format: how bytes become records.
+    :param selection: which of the discovered files the window takes.
+    :param splitting: how files are cut and packed; never more groups than `[core] max_map_length`.
+    :param transform: the user's function.
+    :param policies: what happens to what is not as planned.
+    :param feed: the feed's name, a template; default `{dag_id}.{group}`.
+    :param window: the window's key, a template; the default follows from the run (see `run_identity.window_key`).
+    :param group: the pipeline's name within the DAG; default: the task's id.
+    :param files: paths from upstream, instead of listing the source: a list, or its JSON text.
+    """
+
+    template_fields = (
+        *StepOperator.template_fields,
+        "record_format",
+        "selection",
+        "splitting",
+        "transform",
+        "policies",
+        "feed",
+        "window",
+        "files",
+    )
+    ui_color = "#cfe8d5"
+
+    def __init__(  # noqa: PLR0913 - keyword-only options
+        self,
+        *,
+        source: FileSource,
+        sink: ParquetSink,
+        record_format: FormatOption = Lines(),
+        selection: Selection = Selection(),
+        splitting: Splitting = Splitting(),
+        transform: Transform = Transform(),
+        policies: Policies = Policies(),
+        feed: str | None = None,
+        window: str | None = None,
+        group: str | None = None,
+        files: Any = None,  # noqa: ANN401 - a list, its JSON text, or an XComArg of either
+        **kwargs: Any,  # noqa: ANN401 - BaseOperator's
+    ) -> None:
+        super().__init__(source=source, sink=sink, **kwargs)
+        self.record_format = record_format
+        self.selection = selection
+        self.splitting = splitting
+        self.transform = transform
+        self.policies = policies
+        self.feed = feed
+        self.window = window
+        self.group = group or self.task_id
+        self.files = files
+
+    def run_step(self, context: Context) -> list[int]:
+        """Plan the window, hand it on, and return the groups to read."""
+        from airflow_provider_blockread.steps import PlanRequest, plan  # noqa: PLC0415 - not at every DAG parse
+
+        if self.source is None or self.sink is None:
+            msg = f"{self.task_id}: source and sink are needed to plan a window; give both"
+            raise OptionsError(msg)
+        run, select = run_identity(context), self.selection.select
+        longest = conf.getint("core", "max_map_length")
+        request = PlanRequest(
+            feed=self.feed if self.feed is not None else f"{run.dag_id}.{self.group}",
+            key=window_key(run, group=self.group, select=select, explicit=self.window),
+            source=self.source,
+            selection=self.selection,
+            splitting=replace(self.splitting, max_groups=min(self.splitting.max_groups, longest)),
+            generation=GenerationOptions(
+                sink=self.sink,
+                record_format=self.record_format,
+                transform=self.transform,
+                policies=self.policies,
+            ),
+            owner=owner_of(context),
+            clear_number=run.clear_number,
+            interval_ns=interval_ns(run, select=select),
+            replay_only=is_replay(run, select=select),
+            files=paths_of(self.files),
+        )
+        ref = plan(self.environment(), request)
+        context["ti"].xcom_push(key=WINDOW_KEY, value=ref.to_json())
+        return list(range(ref.groups)) if ref.status == "read" else []
+
+
+def paths_of(files: object) -> Sequence[str] | None:
+    """Return paths as an upstream task or a template gave them; None when none are given.
+
+    Raises:
+        OptionsError: when it is not a list of texts.
+    """
+    if files is None:
+        return None
+    try:
+        paths = json.loads(files) if isinstance(files, str) else files
+    except json.JSONDecodeError:
+        paths = None
+    if not isinstance(paths, Sequence) or isinstance(paths, str) or not all(isinstance(p, str) for p in paths):
+        msg = f"files must be a list of paths, or its JSON text, not {files!r:.200}; correct what upstream hands over"
+        raise OptionsError(msg)
+    return list(paths)

@@ -1,0 +1,46 @@
+"""Options as DAG authors write them: frozen values that go to JSON and back, and `resolve` templates into a copy.
+
+Standard library only: the DAG processor imports this at every parse. Sizes are bytes, durations seconds.
+"""
+
+from __future__ import annotations
+
+from airflow_provider_blockread.options.formats import (
+    FORMATS,
+    CustomFormat,
+    Delimited,
+    Fixed,
+    FormatOption,
+    JsonLines,
+    Lines,
+    WholeFile,
+)
+from airflow_provider_blockread.options.plan import FileSource, Limits, Selection, Splitting
+from airflow_provider_blockread.options.read import GenerationOptions, ParquetSink, Policies, SparkJob, Transform
+from airflow_provider_blockread.options.sizes import parse_size
+from airflow_provider_blockread.options.values import Value, build, from_json, parse
+
+__all__ = [
+    "FORMATS",
+    "CustomFormat",
+    "Delimited",
+    "FileSource",
+    "Fixed",
+    "FormatOption",
+    "GenerationOptions",
+    "JsonLines",
+    "Limits",
+    "Lines",
+    "ParquetSink",
+    "Policies",
+    "Selection",
+    "SparkJob",
+    "Splitting",
+    "Transform",
+    "Value",
+    "WholeFile",
+    "build",
+    "from_json",
+    "parse",
+    "parse_size",
+]

@@ -1,0 +1,127 @@
+"""How to read and where to: options that belong to a generation, so that a rebuild can use corrected ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import ClassVar
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options.formats import FormatOption, Lines
+from airflow_provider_blockread.options.plan import one_of
+from airflow_provider_blockread.options.values import Value
+
+#: Columns that a reader adds on request: the file's path, the block's number, the record's byte offset.
+PLACE_COLUMNS = ("_file", "_block", "_offset")
+
+
+@dataclass(frozen=True)
+class ParquetSink(Value):
+    """A directory of Parquet files. `work_uri` (manifests, results, staging) lies beside it, never inside."""
+
+    kind: ClassVar[str] = "parquet"
+    uri: str
+    _: KW_ONLY
+    compression: str = "snappy"
+    row_group_bytes: int = 64 * 2**20  # uncompressed bytes a row group holds
+    file_bytes: int = 1 * 2**30  # uncompressed bytes after which a task starts its next file
+    work_uri: str | None = None
+    conn_id: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown codec, a blank place, and a work area inside the output."""
+        one_of(self.kind, "compression", self.compression, ("snappy", "zstd", "gzip", "lz4", "none"))
+        if not self.uri.strip():
+            msg = "parquet: uri must name a directory"
+            raise OptionsError(msg)
+        if (self.work_area.rstrip("/") + "/").startswith(self.uri.rstrip("/") + "/"):
+            msg = f"parquet: work_uri {self.work_area} lies inside the output {self.uri}; choose a place beside it"
+            raise OptionsError(msg)
+
+    @property
+    def work_area(self) -> str:
+        """Where everything unpublished lies."""
+        return self.work_uri or self.uri.rstrip("/") + ".blockread"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transform(Value):
+    """The user's function `RecordBatch -> RecordBatch | None`, by import path `"package.module:function"`.
+
+    `columns` asks for `_file`, `_block`, `_offset`. `schema` declares the function's output (as
+    `"id long, msg string"`); without it the first batch decides and the others must agree.
+    """
+
+    kind: ClassVar[str] = "transform"
+    function: str | None = None
+    schema: str | None = None
+    columns: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a function without a module and unknown columns."""
+        if self.function is not None and not all(self.function.partition(":")[::2]):
+            msg = f"transform: function must read 'package.module:function', not {self.function!r}"
+            raise OptionsError(msg)
+        for column in self.columns:
+            one_of(self.kind, "columns", column, PLACE_COLUMNS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policies(Value):
+    """What happens to what is not as planned; every one is explicit.
+
+    `on_missing`, `on_changed`: a planned file is gone or is another version: `fail`, or `exclude` it (recorded).
+    `on_bad_record`: `fail`, `quarantine` its bytes, or `drop` it (counted).
+    `on_rerun`: a published window is cleared: `rebuild`, `verify` (read and prove, write nothing) or `skip`.
+    `on_empty`: nothing to read: `skip` what follows or let it `succeed`.
+    `proof="digest"` adds a sum of record hashes that does not depend on how files were split.
+    """
+
+    kind: ClassVar[str] = "policies"
+    on_missing: str = "fail"
+    on_changed: str = "fail"
+    on_bad_record: str = "fail"
+    on_rerun: str = "rebuild"
+    on_empty: str = "skip"
+    proof: str = "sums"
+    max_record_bytes: int = 64 * 2**20
+
+    def __post_init__(self) -> None:
+        """Refuse unknown words and a record size that admits nothing."""
+        one_of(self.kind, "on_missing", self.on_missing, ("fail", "exclude"))
+        one_of(self.kind, "on_changed", self.on_changed, ("fail", "exclude"))
+        one_of(self.kind, "on_bad_record", self.on_bad_record, ("fail", "quarantine", "drop"))
+        one_of(self.kind, "on_rerun", self.on_rerun, ("rebuild", "verify", "skip"))
+        one_of(self.kind, "on_empty", self.on_empty, ("skip", "succeed"))
+        one_of(self.kind, "proof", self.proof, ("sums", "digest"))
+        if self.max_record_bytes < 1:
+            msg = f"policies: max_record_bytes must be at least 1, not {self.max_record_bytes}"
+            raise OptionsError(msg)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerationOptions(Value):
+    """All that decides what a pass over a window reads and writes; its digest tells generations apart."""
+
+    kind: ClassVar[str] = "generation"
+    sink: ParquetSink
+    record_format: FormatOption = Lines()
+    transform: Transform = Transform()
+    policies: Policies = Policies()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkJob(Value):
+    """Where and how the Spark application runs; nothing here changes what is read or written.
+
+    `conn_id` is an Airflow Spark connection; `master` overrides its host. `conf` goes to Spark as it is,
+    `py_files` are further zips or modules for the executors (the module of a user's function, say).
+    """
+
+    kind: ClassVar[str] = "spark_job"
+    conn_id: str = "spark_default"
+    master: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+    py_files: Sequence[str] = ()
+    heartbeat_s: float = 10.0
+    stale_after_s: float = 120.0

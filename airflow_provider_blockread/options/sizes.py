@@ -1,0 +1,33 @@
+"""Sizes as people write them."""
+
+from __future__ import annotations
+
+import re
+
+from airflow_provider_blockread.errors import OptionsError
+
+_UNITS = {
+    "": 1, "b": 1,
+    "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
+    "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40,
+    "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
+}  # fmt: skip
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*")
+
+
+def parse_size(text: str | int) -> int:
+    """Return bytes from a number or from text such as `64MiB`, `1.5GB` or `4096`.
+
+    Raises:
+        OptionsError: when the text is not a size, or is not positive.
+    """
+    match = _SIZE.fullmatch(str(text))
+    unit = match[2].lower() if match else None
+    if match is None or unit not in _UNITS:
+        msg = f"{text!r} is not a size; write bytes as 4096, 64KiB, 64MiB or 1.5GB"
+        raise OptionsError(msg)
+    size = int(float(match[1]) * _UNITS[unit]) if "." in match[1] else int(match[1]) * _UNITS[unit]
+    if size < 1:
+        msg = f"{text!r} is not a size: it must be at least 1 byte"
+        raise OptionsError(msg)
+    return size

@@ -1,0 +1,155 @@
+"""The machinery of `options`: values that go to JSON and back, and resolve their templates into a copy."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self, TypeVar, get_args, get_type_hints
+
+from airflow_provider_blockread.errors import OptionsError
+
+_KINDS: dict[str, type[Value]] = {}
+
+_ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|[\x20-\x7e]|(?=[^\x20-\x7e])|$)")
+_ESCAPES = {rb"\n": b"\n", rb"\r": b"\r", rb"\t": b"\t", rb"\0": b"\0", rb"\\": b"\\"}
+
+V = TypeVar("V", bound="Value")
+
+
+class Value:
+    """A frozen option value; subclasses are dataclasses and name themselves by `kind`."""
+
+    kind: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        """Register the kind so that JSON finds its way back."""
+        super().__init_subclass__()
+        if cls.kind:
+            _KINDS[cls.kind] = cls
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this value as JSON objects, arrays and scalars; `from_json` turns it back."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return {"kind": self.kind} | {f.name: _encode(getattr(self, f.name)) for f in fields}
+
+    def resolve(self, render: Callable[[str], str]) -> Self:
+        """Return a copy in which every string has gone through `render` (Airflow's Jinja, say)."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return type(self)(**{f.name: _render(getattr(self, f.name), render) for f in fields})
+
+
+def from_json(data: Mapping[str, Any]) -> Value:
+    """Return the value that `to_json` wrote.
+
+    Raises:
+        OptionsError: when the kind or one of its fields is unknown.
+    """
+    kind = data.get("kind")
+    if kind not in _KINDS:
+        msg = f"unknown kind of option {kind!r}; known are {', '.join(sorted(_KINDS))}"
+        raise OptionsError(msg)
+    return build(_KINDS[kind], {k: _decode(v) for k, v in data.items() if k != "kind"})
+
+
+def build(cls: type[V], options: Mapping[str, Any]) -> V:
+    """Return `cls(**options)`, with unknown options refused by name.
+
+    Raises:
+        OptionsError: when an option is unknown or missing; the message lists the known ones.
+    """
+    known = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        msg = f"{cls.kind} has no option {unknown[0]!r}; it has {', '.join(known) or 'none'}"
+        raise OptionsError(msg)
+    try:
+        return cls(**options)
+    except TypeError as error:
+        msg = f"{cls.kind}: {error}"
+        raise OptionsError(msg) from error
+
+
+def parse(cls: type[V], texts: Mapping[str, str]) -> V:
+    r"""Return `cls` from options given as text, as a command line has them.
+
+    Options that take bytes understand the escapes of a shell user: `\n`, `\r`, `\t`, `\0`, `\\` and `\xNN`.
+
+    Raises:
+        OptionsError: when an option is unknown, or its text is not of the option's type.
+    """
+    hints = get_type_hints(cls)
+    return build(cls, {name: _from_text(name, text, hints.get(name, str)) for name, text in texts.items()})
+
+
+def _from_text(name: str, text: str, hint: object) -> object:
+    accepted = get_args(hint) or (hint,)
+    if bytes in accepted:
+        return _unescape(name, text)
+    if bool in accepted:
+        if text.lower() not in {"true", "false"}:
+            msg = f"option {name}={text!r} must be true or false"
+            raise OptionsError(msg)
+        return text.lower() == "true"
+    for number, what in ((int, "a whole number"), (float, "a number")):
+        if number in accepted and str not in accepted:
+            try:
+                return number(text)
+            except ValueError as error:
+                msg = f"option {name}={text!r} must be {what}"
+                raise OptionsError(msg) from error
+    return text
+
+
+def _unescape(name: str, text: str) -> str | bytes:
+    """Return the text with its escapes replaced, or bytes where what they spell is not UTF-8."""
+
+    def replace(match: re.Match[bytes]) -> bytes:
+        if match[1]:
+            return bytes.fromhex(match[1].decode())
+        if match[0] in _ESCAPES:
+            return _ESCAPES[match[0]]
+        msg = f"option {name}={text!r} has an unknown escape {match[0].decode()!r}; write a backslash as two"
+        raise OptionsError(msg)
+
+    data = _ESCAPE.sub(replace, text.encode())
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
+
+
+def _encode(value: object) -> object:
+    if isinstance(value, Value):
+        return value.to_json()
+    if isinstance(value, bytes):
+        return {"kind": "bytes", "latin1": value.decode("latin-1")}
+    if isinstance(value, (tuple, list)):
+        return [_encode(v) for v in value]
+    if isinstance(value, Mapping):
+        return {"kind": "map", "items": {str(k): _encode(v) for k, v in value.items()}}
+    return value
+
+
+def _decode(value: object) -> object:
+    if isinstance(value, Mapping):
+        if value.get("kind") == "bytes":
+            return str(value["latin1"]).encode("latin-1")
+        if value.get("kind") == "map":
+            return {k: _decode(v) for k, v in value["items"].items()}
+        return from_json(value)
+    if isinstance(value, list):
+        return tuple(_decode(v) for v in value)
+    return value
+
+
+def _render(value: Any, render: Callable[[str], str]) -> Any:  # noqa: ANN401 - any field of any option
+    if isinstance(value, str):
+        return render(value)
+    if isinstance(value, Value):
+        return value.resolve(render)
+    if isinstance(value, (tuple, list)):
+        return tuple(_render(v, render) for v in value)
+    if isinstance(value, Mapping):
+        return {k: _render(v, render) for k, v in value.items()}
+    return value

@@ -1,0 +1,22 @@
+"""Record formats: where a record starts, how to walk on from there, and the way into Arrow."""
+
+from __future__ import annotations
+
+from airflow_provider_blockread.records.format import BaseFormat, RecordFormat, TextFormat, Walk
+from airflow_provider_blockread.records.reading import read_records, scan_block
+from airflow_provider_blockread.records.registry import make_format, record_format
+from airflow_provider_blockread.records.source import ByteSource
+from airflow_provider_blockread.records.statemap import StateMap
+
+__all__ = [
+    "BaseFormat",
+    "ByteSource",
+    "RecordFormat",
+    "StateMap",
+    "TextFormat",
+    "Walk",
+    "make_format",
+    "read_records",
+    "record_format",
+    "scan_block",
+]

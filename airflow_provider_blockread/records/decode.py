@@ -1,0 +1,85 @@
+"""From chunks of records to Arrow batches without a Python object per record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from airflow_provider_blockread.records.walking import Chunk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BadRecord:
+    """A record that is not one of its format: its place among the chunk's records, and why."""
+
+    index: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoded:
+    """A chunk as columns: one row for each record that is not in `bad`, in order."""
+
+    batch: pa.RecordBatch
+    bad: tuple[BadRecord, ...] = ()
+
+
+class Decoder(Protocol):
+    """Turns chunks of records into batches of one schema."""
+
+    schema: pa.Schema
+
+    def decode(self, chunk: Chunk) -> Decoded:
+        """Return the chunk's records as a batch, those that cannot be decoded apart."""
+        ...
+
+
+def raw_values(chunk: Chunk) -> pa.BinaryArray:
+    """Return the contents of all records as one binary array.
+
+    Contents and the bytes between them alternate in the buffer, so they are an Arrow array as they stand: its offsets
+    are `begins` and `ends` interleaved. Taking every other value drops what lies between.
+    """
+    count = len(chunk.ends)
+    if count == 0:
+        return pa.array([], pa.binary())
+    borders = np.empty(2 * count, np.int32)
+    borders[0::2], borders[1::2] = chunk.begins, chunk.ends
+    buffers = [None, pa.py_buffer(borders), pa.py_buffer(chunk.buffer)]
+    alternating = pa.Array.from_buffers(pa.binary(), 2 * count - 1, buffers)
+    return alternating.take(pa.array(np.arange(0, 2 * count - 1, 2, dtype=np.int32)))
+
+
+class RawDecoder:
+    """Records as they are, in one column `value`: text that must be UTF-8, or bytes."""
+
+    def __init__(self, encoding: str) -> None:
+        """Take `"utf-8"` or `"binary"`."""
+        self.schema = pa.schema([("value", pa.binary() if encoding == "binary" else pa.string())])
+
+    def decode(self, chunk: Chunk) -> Decoded:
+        """Return the contents; a record that is not UTF-8 is bad."""
+        values = raw_values(chunk)
+        bad: tuple[BadRecord, ...] = ()
+        if pa.types.is_string(self.schema.field(0).type):
+            try:
+                values = values.cast(pa.string())
+            except pa.ArrowInvalid:
+                bad = tuple(_not_utf8(values))
+                good = np.setdiff1d(np.arange(len(values)), [b.index for b in bad])
+                values = values.take(pa.array(good)).cast(pa.string())
+        return Decoded(batch=pa.record_batch([values], schema=self.schema), bad=bad)
+
+
+def _not_utf8(values: pa.BinaryArray) -> list[BadRecord]:
+    bad = []
+    for index, value in enumerate(values):
+        try:
+            value.as_py().decode()
+        except UnicodeDecodeError as error:
+            reason = f"not UTF-8: {error.reason} at byte {error.start} of the record"
+            bad.append(BadRecord(index=index, reason=reason))
+    return bad

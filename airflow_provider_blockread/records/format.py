@@ -1,0 +1,111 @@
+"""The protocol of record formats: where a record starts, and how to walk on from there.
+
+A format knows nothing of blocks, policies or Arrow. Three pure functions decide everything:
+
+* `cut(source, offset, state)`: the first record start at or after `offset`, found from the raw offset;
+* `walk(buffer)`: the records of a buffer that begins at a record start;
+* `scan(source, start, end)`: for formats whose meaning depends on what came before, the range's state map.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from airflow_provider_blockread.records.statemap import StateMap
+
+if TYPE_CHECKING:
+    from airflow_provider_blockread.records.decode import Decoder
+    from airflow_provider_blockread.records.source import ByteSource
+
+Offsets = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+#: Bytes that a look-back may read before it gives up.
+MAX_LOOK_BACK = 64 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The complete records of a buffer that begins at a record start; offsets count from the buffer's start.
+
+    Record `i` starts at `nexts[i - 1]` (0 for the first), its content is `[begins[i], ends[i])`, and the next record
+    starts at `nexts[i]`. Without `begins` a record's content begins where it starts. Records in `skipped`, blank
+    lines say, are no records: their bytes are only accounted for.
+    """
+
+    ends: Offsets
+    nexts: Offsets
+    begins: Offsets | None = None
+    skipped: Mask | None = None
+
+
+class RecordFormat(Protocol):
+    """How bytes become records. `needs_scan` formats cut only with the state at the offset known."""
+
+    name: str
+    needs_scan: bool
+    splittable: bool  # False: one block a file
+    initial_state: int  # the state at the data offset and at every record start
+    unfinished: str  # what to do when a file ends inside a record; ends the error's message
+
+    def data_offset(self, source: ByteSource) -> int:
+        """Return the first byte that belongs to a record, found from the file's head."""
+        ...
+
+    def cut(self, source: ByteSource, offset: int, state: int) -> int:
+        """Return the first record start at or after `offset`, at most the file's size.
+
+        `source.data_offset < offset < source.size`; `state` is the state at `offset`.
+        """
+        ...
+
+    def walk(self, buffer: bytes, *, final: bool) -> Walk:
+        """Return the records that are complete in `buffer`; with `final`, the file ends where the buffer does."""
+        ...
+
+    def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
+        """Return the state map of `[start, end)`."""
+        ...
+
+    def decoder(self) -> Decoder:
+        """Return what turns chunks of records into Arrow batches."""
+        ...
+
+
+class BaseFormat:
+    """What most formats share: no scan, data from the first byte, raw records in one column `value`."""
+
+    name = "custom"
+    needs_scan = False
+    splittable = True
+    initial_state = 0
+    encoding = "utf-8"
+    unfinished = "complete the file, or exclude it with `blockread windows exclude`"
+
+    def data_offset(self, source: ByteSource) -> int:
+        """Return 0: no header, no byte order mark."""
+        del source
+        return 0
+
+    def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
+        """Return the identity: nothing before an offset matters."""
+        del source, start, end
+        return StateMap.identity()
+
+    def decoder(self) -> Decoder:
+        """Return the decoder of raw records."""
+        from airflow_provider_blockread.records.decode import RawDecoder  # noqa: PLC0415 - decode needs this module
+
+        return RawDecoder(self.encoding)
+
+
+class TextFormat(BaseFormat):
+    """A format of text: a UTF-8 byte order mark at the file's start is no data, unless the encoding is binary."""
+
+    def data_offset(self, source: ByteSource) -> int:
+        """Return the length of the byte order mark."""
+        return 3 if self.encoding != "binary" and source.read(0, 3) == b"\xef\xbb\xbf" else 0

@@ -1,0 +1,59 @@
+"""Which objects surely do not fit a schema, told one by one: what is looked at when Arrow's parser refused a chunk.
+
+An object that passes may still be refused, by the parser itself; one that does not pass is always refused by it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+import pyarrow as pa
+
+Fits = Callable[[object], bool]
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def object_check(schema: pa.Schema) -> Callable[[bytes], str | None]:
+    """Return a function that says why a record is no object of the schema, or None where it may be one.
+
+    The function raises ValueError or RecursionError for a record that it cannot read.
+    """
+    fields = [(field.name, str(field.type), _fits(field.type)) for field in schema]
+
+    def check(record: bytes) -> str | None:
+        value = json.loads(record.decode())
+        for name, kind, fits in fields:
+            if not fits(value.get(name)):
+                return f"field {name!r} is not of type {kind}"
+        return None
+
+    return check
+
+
+def _fits(kind: pa.DataType) -> Fits:
+    if pa.types.is_list(kind):
+        inner = _fits(kind.value_type)
+        return lambda value: value is None or (isinstance(value, list) and all(map(inner, value)))
+    if pa.types.is_struct(kind):
+        members = [(kind.field(i).name, _fits(kind.field(i).type)) for i in range(kind.num_fields)]
+        return lambda value: (
+            value is None or (isinstance(value, dict) and all(fits(value.get(name)) for name, fits in members))
+        )
+    if pa.types.is_integer(kind):
+        bound = 2 ** (kind.bit_width - 1)
+        return lambda value: value is None or (type(value) is int and -bound <= value < bound)
+    if pa.types.is_temporal(kind):
+        return lambda value: value is None or (isinstance(value, str) and _DATE.match(value) is not None)
+    types = _accepted(kind)
+    return lambda value: value is None or type(value) in types
+
+
+def _accepted(kind: pa.DataType) -> tuple[type, ...]:
+    if pa.types.is_boolean(kind):
+        return (bool,)
+    if pa.types.is_floating(kind):
+        return (int, float)
+    return (int, float, str) if pa.types.is_decimal(kind) else (str,)

@@ -1,0 +1,117 @@
+"""Lines and JSON lines: records ended by LF, or by LF, CR or CRLF. A cut looks one byte back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from airflow_provider_blockread.options import JsonLines, Lines
+from airflow_provider_blockread.records.decode import Decoder, RawDecoder
+from airflow_provider_blockread.records.format import Mask, Offsets, TextFormat, Walk
+from airflow_provider_blockread.records.json_decode import JsonDecoder
+from airflow_provider_blockread.records.source import ByteSource
+
+_TAB, _LF, _CR, _SPACE = b"\t\n\r "
+
+
+class LineFormat(TextFormat):
+    """Records ended by LF, CR or CRLF (`newline="universal"`), or by LF alone (`"lf"`)."""
+
+    name = "lines"
+
+    def __init__(self, option: Lines) -> None:
+        """Take the option as the DAG author wrote it."""
+        self.encoding = option.encoding
+        self.universal = option.newline == "universal"
+
+    def cut(self, source: ByteSource, offset: int, state: int) -> int:
+        """Return the first line start at or after `offset`: there, if a line ends just before it."""
+        del state
+        before = source.read(offset - 1, offset + 1)
+        if before.startswith(b"\n"):
+            return offset
+        if self.universal and before.startswith(b"\r"):
+            return offset + (before == b"\r\n")
+        for position, window in source.windows(offset, overlap=1):
+            found = self._first_end(window)
+            if found >= 0:
+                return position + found + (2 if window[found : found + 2] == b"\r\n" else 1)
+        return source.size
+
+    def _first_end(self, data: bytes) -> int:
+        newline = data.find(b"\n")
+        if not self.universal:
+            return newline
+        carriage = data.find(b"\r", 0, newline if newline >= 0 else len(data))
+        return carriage if carriage >= 0 else newline
+
+    def walk(self, buffer: bytes, *, final: bool) -> Walk:
+        """Return the lines that end in `buffer`, and with `final` the last one without a terminator."""
+        ends, nexts = _universal_ends(buffer, final=final) if self.universal and b"\r" in buffer else _lf_ends(buffer)
+        return Walk(*with_last(ends, nexts, len(buffer), final=final))
+
+
+class JsonLinesFormat(TextFormat):
+    """One JSON value a line, ended by LF; a line of white space alone is skipped."""
+
+    name = "json_lines"
+
+    def __init__(self, option: JsonLines) -> None:
+        """Take the option as the DAG author wrote it."""
+        self._schema = option.schema
+        self._lines = LineFormat(Lines(newline="lf"))
+
+    def cut(self, source: ByteSource, offset: int, state: int) -> int:
+        """Return the first line start at or after `offset`."""
+        return self._lines.cut(source, offset, state)
+
+    def walk(self, buffer: bytes, *, final: bool) -> Walk:
+        """Return the lines that end in `buffer`, blank ones marked as skipped."""
+        walk = self._lines.walk(buffer, final=final)
+        return Walk(walk.ends, walk.nexts, skipped=_blank(buffer, walk.ends, walk.nexts))
+
+    def decoder(self) -> Decoder:
+        """Return a decoder to the schema's columns, or to text where there is no schema."""
+        return RawDecoder(self.encoding) if self._schema is None else JsonDecoder(self._schema)
+
+
+def with_last(ends: Offsets, nexts: Offsets, size: int, *, final: bool) -> tuple[Offsets, Offsets]:
+    """Return `ends` and `nexts` with the record that the file's end ends, if there is one."""
+    done = int(nexts[-1]) if len(nexts) else 0
+    if not final or done >= size:
+        return ends, nexts
+    return np.append(ends, size), np.append(nexts, size)
+
+
+def _lf_ends(buffer: bytes) -> tuple[Offsets, Offsets]:
+    ends = np.flatnonzero(np.frombuffer(buffer, np.uint8) == _LF)
+    return ends, ends + 1
+
+
+def _universal_ends(buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
+    data = np.frombuffer(buffer, np.uint8)
+    marks = np.flatnonzero((data == _LF) | (data == _CR))
+    values = data[marks]
+    adjacent = marks[1:] == marks[:-1] + 1
+    pair = adjacent & (values[:-1] == _CR) & (values[1:] == _LF)
+    second = np.append(False, pair)  # an LF that only completes a CRLF
+    length = np.append(pair, False).astype(np.int64) + 1
+    ends, lengths = marks[~second], length[~second]
+    if len(ends) and not final and ends[-1] == len(data) - 1 and data[-1] == _CR:
+        ends, lengths = ends[:-1], lengths[:-1]  # the LF of this CR may be the next byte of the file
+    return ends, ends + lengths
+
+
+def _blank(buffer: bytes, ends: Offsets, nexts: Offsets) -> Mask | None:
+    """Return which lines hold nothing but JSON's white space; a look at first bytes rules most lines out."""
+    if not len(ends):
+        return None
+    starts = np.empty_like(nexts)
+    starts[0], starts[1:] = 0, nexts[:-1]
+    first = np.frombuffer(buffer, np.uint8)[np.minimum(starts, len(buffer) - 1)]
+    blank = starts == ends
+    suspects = np.flatnonzero(~blank & ((first == _SPACE) | (first == _TAB) | (first == _CR)))
+    single = ends[suspects] - starts[suspects] == 1
+    blank[suspects[single]] = True
+    for i in suspects[~single]:
+        blank[i] = not buffer[starts[i] : ends[i]].strip(b" \t\r")
+    return blank if blank.any() else None

@@ -1,0 +1,49 @@
+"""Reading records one by one: for tests, small things and custom formats. Spark takes the Arrow way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from airflow_provider_blockread.records.format import RecordFormat
+from airflow_provider_blockread.records.source import ByteSource
+from airflow_provider_blockread.records.statemap import StateMap
+from airflow_provider_blockread.records.walking import CHUNK_BYTES, WalkLimits, first_start, walk_block
+
+
+def open_source(file: BinaryIO, fmt: RecordFormat) -> ByteSource:
+    """Return the file as exact reads, with the format's data offset found."""
+    source = ByteSource(file)
+    source.data_offset = fmt.data_offset(source)
+    return source
+
+
+def read_records(
+    file: BinaryIO, start: int, end: int, fmt: RecordFormat, *, entry_state: int = 0, chunk_bytes: int = CHUNK_BYTES
+) -> Iterator[tuple[int, bytes]]:
+    """Yield (byte offset, content) of each record whose first byte lies in `[start, end)`, in order.
+
+    Args:
+        file: a seekable binary file; its reads may come back short.
+        start: the block's first byte.
+        end: the byte behind the block; the last record may reach beyond it.
+        fmt: the record format.
+        entry_state: the format's state at byte `start`; only formats that need a scan look at it.
+        chunk_bytes: how much is read at once.
+
+    Raises:
+        RecordError: when the file ends inside a record, or a record is too long.
+        FileChangedError: when the file is shorter than it was.
+    """
+    source = open_source(file, fmt)
+    first = first_start(source, fmt, start, entry_state)
+    for chunk in walk_block(source, fmt, first, end, WalkLimits(chunk_bytes=chunk_bytes)):
+        for index, offset in enumerate(chunk.starts.tolist()):
+            yield chunk.offset + offset, chunk.record(index)
+
+
+def scan_block(file: BinaryIO, start: int, end: int, fmt: RecordFormat) -> StateMap:
+    """Return what the bytes `[start, end)` do to the format's state; bytes before the data offset do nothing."""
+    source = open_source(file, fmt)
+    start, end = max(start, source.data_offset), min(end, source.size)
+    return fmt.scan(source, min(start, end), end)

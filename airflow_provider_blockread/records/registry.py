@@ -1,0 +1,81 @@
+"""From an option, or a name with options, to the record format that does it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, cast
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options import (
+    FORMATS,
+    CustomFormat,
+    Delimited,
+    Fixed,
+    FormatOption,
+    JsonLines,
+    Lines,
+    WholeFile,
+    build,
+)
+from airflow_provider_blockread.records.delimited import DelimitedFormat
+from airflow_provider_blockread.records.format import RecordFormat
+from airflow_provider_blockread.records.lines import JsonLinesFormat, LineFormat
+from airflow_provider_blockread.records.sized import FixedFormat, WholeFileFormat
+
+_MEMBERS = ("name", "needs_scan", "splittable", "initial_state", "unfinished", "data_offset", "cut", "walk", "scan")
+
+
+def record_format(name: str, **options: object) -> RecordFormat:
+    """Return the format of that name: `record_format("fixed", length=8)`.
+
+    Raises:
+        OptionsError: when the name or an option is unknown; the message lists the known ones.
+    """
+    if name not in FORMATS:
+        msg = f"unknown record format {name!r}; known are {', '.join(sorted(FORMATS))}"
+        raise OptionsError(msg)
+    return make_format(build(FORMATS[name], options))
+
+
+def make_format(option: FormatOption) -> RecordFormat:
+    """Return the format that an option describes.
+
+    Raises:
+        OptionsError: when a custom format cannot be imported or does not keep to the protocol.
+    """
+    return _MAKERS[type(option)](option)
+
+
+def load_object(path: str, what: str) -> Any:  # noqa: ANN401 - whatever the user named
+    """Return what the import path `"package.module:name"` names.
+
+    Raises:
+        OptionsError: when it cannot be imported; the message says what was looked for and why it failed.
+    """
+    module, _, name = path.partition(":")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        msg = f"{what} {path!r} cannot be imported ({error}); it must be importable where the job runs: see py_files"
+        raise OptionsError(msg) from error
+
+
+def _custom(option: FormatOption) -> RecordFormat:
+    option = cast("CustomFormat", option)
+    made = load_object(option.path, "record format")(**option.options)
+    missing = [member for member in _MEMBERS if not hasattr(made, member)]
+    if missing:
+        msg = f"record format {option.path!r} lacks {', '.join(missing)}; derive it from records.BaseFormat"
+        raise OptionsError(msg)
+    return cast("RecordFormat", made)
+
+
+_MAKERS: dict[type[FormatOption], Callable[[Any], RecordFormat]] = {
+    Lines: LineFormat,
+    Delimited: DelimitedFormat,
+    JsonLines: JsonLinesFormat,
+    Fixed: FixedFormat,
+    WholeFile: WholeFileFormat,
+    CustomFormat: _custom,
+}

@@ -1,0 +1,97 @@
+"""Exact reads over a file whose own reads may come back short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from airflow_provider_blockread.errors import FileChangedError, RecordError
+
+#: Longest record that is read, unless a policy says otherwise.
+MAX_RECORD_BYTES = 64 * 2**20
+
+_FIRST_WINDOW = 64 * 2**10  # most records end within it
+_LARGEST_WINDOW = 2**20
+
+
+class ByteSource:
+    """Random access to a seekable binary file: every read returns exactly the bytes asked for.
+
+    The bytes of the last read are kept, so that reading on from a record start inside them fetches nothing twice.
+    Attributes: `size` of the file in bytes; `data_offset`, the first byte that belongs to a record (set by whoever
+    knows the format); `max_record_bytes`, how far ahead a cut looks; `name` for messages.
+    """
+
+    def __init__(
+        self, file: BinaryIO, *, size: int | None = None, name: str = "", max_record_bytes: int = MAX_RECORD_BYTES
+    ) -> None:
+        """Wrap an open file; `size` is asked of the file when it is not known."""
+        self._file = file
+        self.size = file.seek(0, 2) if size is None else size
+        self.data_offset = 0
+        self.max_record_bytes = max_record_bytes
+        self.name = name or str(getattr(file, "name", "input"))
+        self._kept = b""
+        self._kept_at = 0
+
+    def read(self, start: int, end: int) -> bytes:
+        """Return the bytes `[start, end)`, clipped to the file.
+
+        Raises:
+            FileChangedError: when the file ends before `size`, or returns more bytes than were asked for.
+        """
+        start, end = max(start, 0), min(end, self.size)
+        if start >= end:
+            return b""
+        kept_end = self._kept_at + len(self._kept)
+        if self._kept_at <= start and end <= kept_end:
+            return self._kept[start - self._kept_at : end - self._kept_at]
+        if self._kept_at <= start < kept_end:
+            data = self._kept[start - self._kept_at :] + self._fetch(kept_end, end)
+        else:
+            data = self._fetch(start, end)
+        self._kept, self._kept_at = data, start
+        return data
+
+    def windows(self, start: int, *, overlap: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Yield (offset, bytes) from `start` to the file's end, for a search that stops at its first hit.
+
+        Each window but the last shows the first `overlap` bytes of the next one as well, so that nothing of up to
+        `overlap + 1` bytes hides on a border.
+
+        Raises:
+            RecordError: when the search runs on for more than a record may hold.
+        """
+        position, want = start, _FIRST_WINDOW
+        while position < self.size:
+            if position - start > self.max_record_bytes:
+                raise too_long(self, f"around byte {start}", self.max_record_bytes)
+            yield position, self.read(position, position + want + overlap)
+            position, want = position + want, min(want * 2, _LARGEST_WINDOW)
+
+    def _fetch(self, start: int, end: int) -> bytes:
+        self._file.seek(start)
+        data = self._file.read(end - start)
+        if len(data) == end - start:
+            return data
+        parts, have = [data], len(data)
+        while data and have < end - start:
+            data = self._file.read(end - start - have)
+            parts.append(data)
+            have += len(data)
+        if have != end - start:
+            how = "is shorter than planned" if have < end - start else "ignores ranged reads or has grown"
+            msg = (
+                f"{self.name} {how}: asked for bytes [{start}, {end}) of {self.size}, got {have};"
+                " restore the planned version, or exclude the file with `blockread windows exclude`"
+            )
+            raise FileChangedError(msg)
+        return b"".join(parts)
+
+
+def too_long(source: ByteSource, where: str, limit: int) -> RecordError:
+    """Return the error for a record of more than `limit` bytes."""
+    return RecordError(
+        f"{source.name}: the record {where} is longer than max_record_bytes={limit};"
+        " check the format's delimiter, or raise max_record_bytes"
+    )

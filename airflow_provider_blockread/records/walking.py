@@ -1,0 +1,106 @@
+"""Walking a block: records in chunks, from the first record start to past the block's end, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from airflow_provider_blockread.errors import RecordError
+from airflow_provider_blockread.records.format import Offsets, RecordFormat, Walk
+from airflow_provider_blockread.records.source import MAX_RECORD_BYTES, ByteSource, too_long
+
+CHUNK_BYTES = 2**20  # small enough that a chunk's passes stay in the processor's cache
+_TERMINATOR_ROOM = 64 * 2**10  # a record of the largest size is read together with what ends it
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Consecutive records of one block. Arrays count from `buffer`'s start, which is byte `offset` of the file."""
+
+    buffer: bytes
+    offset: int
+    starts: Offsets  # where each record starts, framing included
+    begins: Offsets  # its content is [begins, ends)
+    ends: Offsets
+    nexts: Offsets  # where what follows it starts
+    next_offset: int  # absolute: the record start behind this chunk
+    skipped_records: int
+    skipped_bytes: int
+
+    def record(self, index: int) -> bytes:
+        """Return the content of one record."""
+        return self.buffer[self.begins[index] : self.ends[index]]
+
+
+def first_start(source: ByteSource, fmt: RecordFormat, offset: int, state: int) -> int:
+    """Return the first record start at or after `offset`; never below the data offset, never beyond the file."""
+    if offset <= source.data_offset:
+        return min(source.data_offset, source.size)
+    return source.size if offset >= source.size else fmt.cut(source, offset, state)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalkLimits:
+    """How much is read at once, and how long a record may be. Bytes."""
+
+    chunk_bytes: int = CHUNK_BYTES
+    max_record_bytes: int = MAX_RECORD_BYTES
+
+
+def walk_block(
+    source: ByteSource, fmt: RecordFormat, first: int, end: int, limits: WalkLimits = WalkLimits()
+) -> Iterator[Chunk]:
+    """Yield the records that start in `[first, end)`, in chunks; `first` is a record start.
+
+    A record that starts before `end` is walked to its own end, however far behind `end` that lies.
+
+    Raises:
+        RecordError: when a record is longer than `max_record_bytes`, or the file ends inside one that must not be
+            cut short; the message names the offset.
+    """
+    position, want = first, limits.chunk_bytes
+    most = limits.max_record_bytes + max(limits.chunk_bytes, _TERMINATOR_ROOM)
+    while position < min(end, source.size):
+        buffer = source.read(position, position + want)
+        final = position + len(buffer) >= source.size
+        walk = fmt.walk(buffer, final=final)
+        if len(walk.nexts):
+            chunk = _chunk(buffer, position, walk, end)
+            _check_lengths(chunk, source, limits.max_record_bytes)
+            yield chunk
+            position, want = chunk.next_offset, limits.chunk_bytes
+        elif final:
+            msg = f"{source.name} ends inside the {fmt.name} record that starts at byte {position}: {fmt.unfinished}"
+            raise RecordError(msg)
+        elif want >= most:
+            raise too_long(source, f"that starts at byte {position}", limits.max_record_bytes)
+        else:
+            want = min(want * 2, most)
+
+
+def _chunk(buffer: bytes, position: int, walk: Walk, end: int) -> Chunk:
+    nexts = walk.nexts
+    starts = np.empty_like(nexts)
+    starts[0], starts[1:] = 0, nexts[:-1]
+    count = int(np.searchsorted(starts, end - position)) if end - position <= starts[-1] else len(starts)
+    starts, ends, nexts = starts[:count], walk.ends[:count], nexts[:count]
+    begins = starts if walk.begins is None else walk.begins[:count]
+    next_offset = position + int(nexts[-1])
+    skipped_records = skipped_bytes = 0
+    if walk.skipped is not None and walk.skipped[:count].any():
+        skipped = walk.skipped[:count]
+        skipped_records, skipped_bytes = int(skipped.sum()), int((nexts - starts)[skipped].sum())
+        kept = ~skipped
+        starts, begins, ends, nexts = starts[kept], begins[kept], ends[kept], nexts[kept]
+    return Chunk(buffer, position, starts, begins, ends, nexts, next_offset, skipped_records, skipped_bytes)
+
+
+def _check_lengths(chunk: Chunk, source: ByteSource, limit: int) -> None:
+    if len(chunk.buffer) <= limit or not len(chunk.ends):
+        return
+    long = np.flatnonzero(chunk.ends - chunk.begins > limit)
+    if len(long):
+        start = chunk.offset + int(chunk.starts[long[0]])
+        raise too_long(source, f"that starts at byte {start}", limit)

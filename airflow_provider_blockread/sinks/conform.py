@@ -1,0 +1,62 @@
+"""Batches as a writer needs them: of one schema, and holding no more memory than their own rows."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from airflow_provider_blockread.errors import FunctionError
+
+_PINNED = 4  # times its own bytes that a batch may keep alive in its parent's buffers
+
+
+def check_schema(schema: pa.Schema) -> None:
+    """Refuse a schema that no table can have.
+
+    Raises:
+        FunctionError: when it has no columns, or two of one name.
+    """
+    names = schema.names
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if not names or twice:
+        what = f"two columns named {twice[0]!r}" if twice else "no columns"
+        msg = f"a batch has {what}; return batches with distinct columns from the function"
+        raise FunctionError(msg)
+
+
+def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the batch under this schema; names, order and types must be the same, metadata need not.
+
+    Raises:
+        FunctionError: naming the first column that differs.
+    """
+    if batch.schema.equals(schema, check_metadata=True):
+        return batch
+    if difference := _difference(batch, schema):
+        msg = f"a batch does not have the output's schema: {difference}; declare the schema, or return it every time"
+        raise FunctionError(msg)
+    return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+
+
+def _difference(batch: pa.RecordBatch, schema: pa.Schema) -> str:
+    if missing := [name for name in schema.names if name not in batch.schema.names]:
+        return f"column {missing[0]!r} is missing"
+    if extra := [name for name in batch.schema.names if name not in schema.names]:
+        return f"column {extra[0]!r} is not in it"
+    if batch.schema.names != schema.names:
+        return f"columns come as {', '.join(batch.schema.names)} instead of {', '.join(schema.names)}"
+    for field, column in zip(schema, batch.columns, strict=True):
+        if column.type != field.type:
+            return f"column {field.name!r} is {column.type} instead of {field.type}"
+        if column.null_count and not field.nullable:
+            return f"column {field.name!r} holds nulls, which it must not"
+    return ""
+
+
+def owned(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the batch, copied when it is a small slice: else a few rows would keep their whole source in memory."""
+    if batch.get_total_buffer_size() <= _PINNED * batch.nbytes:
+        return batch
+    copy = pa.BufferOutputStream()
+    with pa.ipc.new_stream(copy, batch.schema) as stream:
+        stream.write_batch(batch)
+    return pa.ipc.open_stream(copy.getvalue()).read_next_batch()

@@ -1,0 +1,71 @@
+"""The steps of publishing into a directory: each can be repeated, and readers only ever meet whole files."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from airflow_provider_blockread.errors import FileMissingError, ProofError, SourceError
+from airflow_provider_blockread.options import ParquetSink
+from airflow_provider_blockread.sinks.names import output_name, window_prefix
+from airflow_provider_blockread.storage import Stores, uris
+
+
+def target_uri(sink: ParquetSink, staged_uri: str) -> str:
+    """Return where a staged file belongs: directly in the output directory."""
+    return uris.child(uris.canonical(sink.uri), output_name(staged_uri))
+
+
+def publish_file(stores: Stores, source: str, target: str, size: int) -> None:
+    """Bring a staged file of `size` bytes into the output; done already is fine.
+
+    Raises:
+        ProofError: when the file is in neither place, or has another size.
+    """
+    try:
+        stores.move(source, target, size=size)
+    except FileMissingError as error:
+        msg = f"{source} is gone and {target} is not published; clear the group that wrote it"
+        raise ProofError(msg) from error
+
+
+def remove_file(stores: Stores, target: str) -> None:
+    """Remove a file of an earlier generation from the output; absent is fine."""
+    stores.remove(target)
+
+
+def sweep(stores: Stores, sink: ParquetSink, window_id: str, keep: Collection[str]) -> list[str]:
+    """Remove a window's files in the output that are not listed, and return their URIs in order.
+
+    Args:
+        stores: opens the output.
+        sink: names it.
+        window_id: whose files; those of other windows are not looked at.
+        keep: names or URIs of the published files.
+    """
+    kept = {uris.name_of(uri) for uri in keep}
+    prefix = window_prefix(window_id)
+    found = [uri for start in (prefix, f".{prefix}") for uri, _ in stores.list_names(sink.uri, start)]
+    stray = sorted(uri for uri in found if uris.name_of(uri) not in kept)
+    for uri in stray:
+        stores.remove(uri)
+    return stray
+
+
+def footer_rows(stores: Stores, uri: str) -> int:
+    """Return the number of rows that a Parquet file's own footer tells; only the footer is read.
+
+    Raises:
+        ProofError: when the file is missing, truncated or no Parquet file.
+    """
+    try:
+        with stores.open_read(uri) as file:
+            return int(pq.read_metadata(file).num_rows)
+    except SourceError as error:
+        msg = f"{uri} cannot be opened; clear the group that wrote it"
+        raise ProofError(msg) from error
+    except (pa.ArrowException, OSError) as error:
+        msg = f"{uri} is truncated or no Parquet file; clear the group that wrote it"
+        raise ProofError(msg) from error

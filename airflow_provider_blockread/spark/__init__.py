@@ -1,0 +1,1 @@
+"""The Spark application that reads one block group; pyspark is imported only in `job`."""

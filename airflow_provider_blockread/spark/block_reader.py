@@ -1,0 +1,133 @@
+"""Reading one block into batches, with a receipt of what became of each of its bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.exchange.model import Receipt
+from airflow_provider_blockread.options import Policies
+from airflow_provider_blockread.records.decode import BadRecord, Decoder
+from airflow_provider_blockread.records.digest import digest_records
+from airflow_provider_blockread.records.format import Offsets, RecordFormat
+from airflow_provider_blockread.records.source import ByteSource
+from airflow_provider_blockread.records.walking import Chunk, WalkLimits, first_start, walk_block
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """A chunk's good records as columns, with the byte offset of each in the file."""
+
+    batch: pa.RecordBatch
+    offsets: Offsets
+
+
+@dataclass(slots=True)
+class _Tally:
+    records: int = 0
+    record_bytes: int = 0
+    terminator_bytes: int = 0
+    skipped_records: int = 0
+    skipped_bytes: int = 0
+    bad_records: int = 0
+    rows: int = 0
+    rows_out: int = 0
+    digest: int = 0
+
+
+@dataclass(kw_only=True)
+class BlockReader:
+    """Reads blocks of one format; `handle_bad` is called with each bad record and may raise."""
+
+    fmt: RecordFormat
+    decoder: Decoder
+    policies: Policies
+    handle_bad: Callable[[Block, Chunk, BadRecord], None]
+    emit: Callable[[Block, Rows], int]  # hands rows on and returns how many rows came out
+    limits: WalkLimits = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Derive the walk's limits from the policies."""
+        self.limits = WalkLimits(max_record_bytes=self.policies.max_record_bytes)
+
+    def read(self, source: ByteSource, block: Block, entry_state: int) -> Receipt:
+        """Read the block to its end and return its receipt."""
+        tally = _Tally()
+        first = first_start(source, self.fmt, block.start, entry_state)
+        position, last_record = first, first
+        for chunk in walk_block(source, self.fmt, first, block.end, self.limits):
+            self._take(chunk, block, tally)
+            position = chunk.next_offset
+            if len(chunk.starts):
+                last_record = chunk.offset + int(chunk.starts[-1])
+        return Receipt(
+            block=block.number,
+            file=block.file,
+            start=block.start,
+            end=block.end,
+            data_offset=source.data_offset,
+            first_start=first,
+            next_start=position,
+            entry_state=entry_state,
+            exit_state=self._exit_state(source, block, entry_state, last_record),
+            records=tally.records,
+            record_bytes=tally.record_bytes,
+            terminator_bytes=tally.terminator_bytes,
+            skipped_records=tally.skipped_records,
+            skipped_bytes=tally.skipped_bytes,
+            bad_records=tally.bad_records,
+            rows=tally.rows,
+            rows_out=tally.rows_out,
+            digest=tally.digest % 2**64,
+        )
+
+    def _take(self, chunk: Chunk, block: Block, tally: _Tally) -> None:
+        tally.skipped_records += chunk.skipped_records
+        tally.skipped_bytes += chunk.skipped_bytes
+        if not len(chunk.starts):
+            return
+        decoded = self.decoder.decode(chunk)
+        for bad in decoded.bad:
+            self.handle_bad(block, chunk, bad)
+        offsets = chunk.starts + chunk.offset
+        if decoded.bad:
+            offsets = np.delete(offsets, [bad.index for bad in decoded.bad])
+        tally.records += len(chunk.starts)
+        tally.record_bytes += int((chunk.ends - chunk.begins).sum())
+        tally.terminator_bytes += int((chunk.begins - chunk.starts).sum() + (chunk.nexts - chunk.ends).sum())
+        tally.bad_records += len(decoded.bad)
+        tally.rows += decoded.batch.num_rows
+        if self.policies.proof == "digest":
+            tally.digest += digest_records(chunk)
+        if decoded.batch.num_rows:
+            tally.rows_out += self.emit(block, Rows(batch=decoded.batch, offsets=offsets))
+
+    def _exit_state(self, source: ByteSource, block: Block, entry_state: int, last_record: int) -> int:
+        """Return the state at the block's end, from its last record start, where the state is known."""
+        if not self.fmt.needs_scan:
+            return entry_state
+        end = min(block.end, source.size)
+        if last_record < end:
+            return self.fmt.scan(source, last_record, end)(self.fmt.initial_state)
+        start = max(block.start, source.data_offset)
+        return self.fmt.scan(source, min(start, end), end)(entry_state)
+
+
+def scan_states(
+    fmt: RecordFormat, blocks: Iterator[tuple[Block, list[list[int]]]]
+) -> dict[int, int]:
+    """Return each block's entry state, from the state maps (as JSON) of all blocks of its files, in order."""
+    from airflow_provider_blockread.records.statemap import StateMap  # noqa: PLC0415
+
+    states: dict[int, int] = {}
+    file, state = None, fmt.initial_state
+    for block, data in blocks:
+        if block.file != file:
+            file, state = block.file, fmt.initial_state
+        states[block.number] = state
+        state = StateMap.from_json(data)(state)
+    return states

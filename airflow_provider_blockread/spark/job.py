@@ -1,0 +1,242 @@
+"""The Spark application: reads one block group and leaves a result file. Run by spark-submit, or in process.
+
+    spark-submit --py-files blockread.zip job.py --spec URI
+
+It reaches no database. It reads its job specification and the manifest, reads the blocks in Spark tasks, and writes
+receipts and, last, the result of the task attempts that Spark accepted. Environment: BLOCKREAD_CREDENTIALS_FILE names
+a private file of storage options by URI prefix (JSON); BLOCKREAD_PARENT is `host:pid` of the process whose end must
+end this one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.errors import BlockReadError, SparkJobError
+from airflow_provider_blockread.exchange.failures import as_line, from_text, write_failure
+from airflow_provider_blockread.exchange.files import parse_json, read_required
+from airflow_provider_blockread.exchange.manifest import read_manifest
+from airflow_provider_blockread.exchange.model import GroupResult, JobSpec
+from airflow_provider_blockread.exchange.receipts import write_receipts
+from airflow_provider_blockread.exchange.results import RECEIPTS_NAME, RESULT_NAME, read_spec, write_result
+from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.spark.block_reader import scan_states
+from airflow_provider_blockread.spark.packing import pack
+from airflow_provider_blockread.spark.partition import TaskReport, read_blocks, scan_blocks
+from airflow_provider_blockread.storage.stores import Stores
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+#: Storage options by URI prefix; they travel in the tasks' closures and nowhere else.
+Credentials = Mapping[str, Mapping[str, object]] | None
+
+def run(spec_uri: str, context: SparkContext, credentials: Credentials = None) -> None:
+    """Do what the job specification says, on the given Spark context: read a group, or scan a window.
+
+    Raises:
+        BlockReadError: what a task raised, as itself.
+        SparkJobError: when the application failed for Spark's own reasons.
+    """
+    stores = Stores(credentials)
+    spec = read_spec(stores, spec_uri)
+    context.setJobDescription(f"feed {spec.feed} window {spec.window}: {spec.mode} group {spec.group}")
+    application = _Application(spec, context, credentials)
+    try:
+        if spec.mode == "scan":
+            application.scan_window(stores)
+        else:
+            application.read_group(stores)
+    except BlockReadError:
+        raise
+    except Exception as error:
+        raise _as_own_error(error) from error
+
+
+class _Application:
+    def __init__(self, spec: JobSpec, context: SparkContext, credentials: Credentials) -> None:
+        self._spec, self._context, self._credentials = spec, context, credentials
+
+    def scan_window(self, stores: Stores) -> None:
+        """Find the entry states of all blocks whose file spans groups."""
+        spanning: list[Block] = []
+        for _, members in groupby(self._blocks(stores, None), key=lambda block: block.file):
+            of_file = list(members)
+            if of_file[0].group != of_file[-1].group:
+                spanning.extend(of_file)
+        states = self._scan(spanning)
+        text = json.dumps({str(number): state for number, state in states.items()})
+        stores.write_bytes_atomic(str(self._spec.entry_states_uri), text.encode())
+
+    def read_group(self, stores: Stores) -> None:
+        """Read the group's blocks and leave the result."""
+        spec = self._spec
+        blocks = list(self._blocks(stores, spec.group))
+        states = self._entry_states(stores, blocks)
+        work = [
+            (part, {b.number: states[b.number] for b in part if b.number in states})
+            for part in pack(blocks, cores=self._context.defaultParallelism, max_readers=spec.max_readers)
+        ]
+        _write_result(stores, spec, self._run_tasks(_reading(spec, self._credentials), work))
+
+    def _blocks(self, stores: Stores, group: int | None) -> Iterator[Block]:
+        spec, excluded = self._spec, set(self._spec.excluded)
+        every = read_manifest(stores, spec.manifest_uri, spec.manifest_hash, group=group)
+        return (block for block in every if block.file not in excluded)
+
+    def _entry_states(self, stores: Stores, blocks: list[Block]) -> dict[int, int]:
+        """Return the entry states of the blocks: scanned here, but for files that span groups."""
+        if not make_format(self._spec.options.record_format).needs_scan:
+            return {}
+        known: dict[int, int] = {}
+        uri = self._spec.entry_states_uri
+        if uri is not None:
+            found = parse_json(read_required(stores, uri, "state file"), uri, "state file")
+            known = {int(number): int(state) for number, state in found.items()}
+        return known | self._scan([block for block in blocks if block.number not in known])
+
+    def _scan(self, blocks: list[Block]) -> dict[int, int]:
+        fmt = make_format(self._spec.options.record_format)
+        parts = pack(blocks, cores=self._context.defaultParallelism, max_readers=self._spec.max_readers)
+        maps = dict(self._run_tasks(_scanning(self._spec, self._credentials), parts))
+        return scan_states(fmt, ((block, maps[block.number]) for block in blocks))
+
+    def _run_tasks(self, task: Callable[[Iterable[Any]], Iterator[Any]], work: list[Any]) -> list[Any]:
+        return self._context.parallelize(work, len(work)).mapPartitions(task).collect() if work else []
+
+
+def _scanning(spec: JobSpec, credentials: Credentials) -> Callable[[Iterable[list[Block]]], Iterator[Any]]:
+    def scan(parts: Iterable[list[Block]]) -> Iterator[tuple[int, list[list[int]]]]:
+        for part in parts:
+            with _own_errors_as_text():
+                found = scan_blocks(spec, Stores(credentials), part)
+            yield from found
+
+    return scan
+
+
+def _reading(spec: JobSpec, credentials: Credentials) -> Callable[[Iterable[Any]], Iterator[TaskReport]]:
+    def read(parts: Iterable[tuple[list[Block], dict[int, int]]]) -> Iterator[TaskReport]:
+        from pyspark import TaskContext  # noqa: PLC0415 - only a task has one
+
+        task = TaskContext.get()
+        attempt = task.taskAttemptId() if task else 0
+        for part, states in parts:
+            with _own_errors_as_text():
+                report = read_blocks(spec, Stores(credentials), part, attempt=attempt, states=states)
+            yield report
+
+    return read
+
+
+def _write_result(stores: Stores, spec: JobSpec, reports: list[TaskReport]) -> None:
+    batches = [batch for report in reports for batch in pa.ipc.open_stream(report.receipts)]
+    uri = f"{spec.work_uri}/{RECEIPTS_NAME}"
+    receipts_hash = write_receipts(stores, uri, batches)
+    sums = pa.Table.from_batches(batches).to_pydict() if batches else {}
+    outputs = tuple(output for report in reports for output in report.outputs)
+    result = GroupResult(
+        window=spec.window,
+        generation=spec.generation,
+        group=spec.group,
+        epoch=spec.epoch,
+        manifest_hash=spec.manifest_hash,
+        receipts_uri=uri,
+        receipts_hash=receipts_hash,
+        blocks=sum(batch.num_rows for batch in batches),
+        records=sum(sums.get("records", [])),
+        bad_records=sum(sums.get("bad_records", [])),
+        rows=sum(output.rows for output in outputs),
+        bytes=sum(sums.get("end", [])) - sum(sums.get("start", [])),
+        outputs=outputs,
+        quarantined=tuple(output for report in reports for output in report.quarantined),
+    )
+    write_result(stores, f"{spec.work_uri}/{RESULT_NAME}", result)
+
+
+def _as_own_error(error: Exception) -> BlockReadError:
+    """Return the error of this package that a task raised, or a `SparkJobError` with the first line of Spark's own."""
+    first = "".join(str(error).strip().splitlines()[:1])
+    return from_text(str(error)) or SparkJobError(f"the Spark job failed: {first}; see its log, then retry")
+
+
+@contextmanager
+def _own_errors_as_text() -> Iterator[None]:
+    """Raise this package's errors as a marked line, which survives in the traceback that Spark passes on."""
+    try:
+        yield
+    except BlockReadError as error:
+        raise RuntimeError(as_line(error)) from error
+
+
+def start_context(master: str, conf: Mapping[str, str]) -> SparkContext:
+    """Return a Spark context of this process."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    builder = SparkSession.builder.master(master).appName("blockread")
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate().sparkContext
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run as a Spark application; return the process's exit code. A failure leaves `error.json` beside the spec."""
+    parser = argparse.ArgumentParser(prog="blockread job", description="Read one block group.")
+    parser.add_argument("--spec", required=True, help="URI of the job specification")
+    spec_uri = parser.parse_args(arguments).spec
+    _die_with_parent()
+    credentials = _credentials()
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - a session is made only when this is an application
+
+    spark = SparkSession.builder.getOrCreate()
+    try:
+        run(spec_uri, spark.sparkContext, credentials)
+    except BlockReadError as error:
+        write_failure(Stores(credentials), spec_uri.rpartition("/")[0], error)
+        print(f"Error: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
+        return 1
+    finally:
+        spark.stop()
+    return 0
+
+
+def _credentials() -> Credentials:
+    path = os.environ.pop("BLOCKREAD_CREDENTIALS_FILE", None)
+    return json.loads(Path(path).read_text("utf-8")) if path else None
+
+
+def _die_with_parent() -> None:
+    """End this process, and Spark with it, when the process that asked for it is gone: its work is fenced anyway."""
+    host, _, pid = os.environ.get("BLOCKREAD_PARENT", "").rpartition(":")
+    if not pid or host != socket.gethostname():
+        return
+
+    def watch() -> None:
+        while True:
+            try:
+                os.kill(int(pid), 0)
+            except ProcessLookupError:
+                os._exit(143)
+            except PermissionError:
+                pass
+            time.sleep(1.0)
+
+    threading.Thread(target=watch, name="blockread-parent-watch", daemon=True).start()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,37 @@
+"""Packing a group's blocks into Spark partitions: consecutive blocks share a stream, small files share a task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from airflow_provider_blockread.blocks import Block
+
+_OPEN_COST = 64 * 2**10  # bytes that could be read while a file is opened; keeps tasks of small files even
+_MAX_PARTITION = 2**30  # bytes; a lost task is read again whole
+_WAVES = 3  # tasks a core, so that a slow one does not leave the others idle
+
+
+def pack(blocks: Iterable[Block], *, cores: int, max_readers: int | None = None) -> list[list[Block]]:
+    """Return the blocks in order, cut into runs of about equal cost.
+
+    There are at most `_WAVES` runs a core unless they would grow beyond 1 GiB, and never more than `max_readers`.
+    """
+    ordered = list(blocks)
+    total = sum(_cost(block) for block in ordered)
+    smallest = max((block.end - block.start for block in ordered), default=1)
+    target = min(max(total // (cores * _WAVES), smallest), _MAX_PARTITION)
+    if max_readers is not None:
+        target = max(target, -(-total // max_readers))
+    partitions: list[list[Block]] = []
+    filled = target
+    for block in ordered:
+        if filled >= target and (max_readers is None or len(partitions) < max_readers):
+            partitions.append([])
+            filled = 0
+        partitions[-1].append(block)
+        filled += _cost(block)
+    return partitions
+
+
+def _cost(block: Block) -> int:
+    return block.end - block.start + _OPEN_COST

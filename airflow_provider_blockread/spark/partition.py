@@ -1,0 +1,182 @@
+"""One Spark task: reads its blocks, applies the user's function, writes the sink's files itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+
+import pyarrow as pa
+
+from airflow_provider_blockread.blocks import Block, FileVersion
+from airflow_provider_blockread.blocks.ids import same_version
+from airflow_provider_blockread.errors import FileChangedError, RecordError
+from airflow_provider_blockread.exchange.layout import data_folder, quarantine_folder
+from airflow_provider_blockread.exchange.model import JobSpec, OutputFile, Receipt
+from airflow_provider_blockread.exchange.receipts import receipts_batch
+from airflow_provider_blockread.records.decode import BadRecord
+from airflow_provider_blockread.records.format import RecordFormat
+from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.records.source import ByteSource
+from airflow_provider_blockread.records.walking import Chunk
+from airflow_provider_blockread.sinks.parquet import ParquetWriter, StagedName
+from airflow_provider_blockread.spark.block_reader import BlockReader, Rows
+from airflow_provider_blockread.spark.user_function import UserFunction
+from airflow_provider_blockread.storage.stores import Stores
+
+_QUARANTINE = pa.schema(
+    [
+        ("feed", pa.string()),
+        ("path", pa.string()),
+        ("block", pa.int64()),
+        ("offset", pa.int64()),
+        ("length", pa.int64()),
+        ("reason", pa.string()),
+        ("bytes", pa.binary()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskReport:
+    """What one Spark task did; only the reports of accepted task attempts reach the driver."""
+
+    receipts: bytes  # Arrow IPC stream of receipts
+    outputs: tuple[OutputFile, ...]
+    quarantined: tuple[OutputFile, ...]
+
+
+@contextmanager
+def open_version(stores: Stores, version: FileVersion) -> Iterator[ByteSource]:
+    """Open a planned file as exact reads; its version is checked at open and again at the end.
+
+    Raises:
+        FileMissingError: when the file is gone.
+        FileChangedError: when it is another version before or after the reads.
+    """
+    _check_version(stores, version)
+    with stores.open_read(version.path) as file:
+        yield ByteSource(file, size=version.size, name=version.path)
+    _check_version(stores, version)
+
+
+def _check_version(stores: Stores, version: FileVersion) -> None:
+    found = stores.stat(version.path)
+    if not same_version(found, version):
+        msg = (
+            f"{version.path} is no longer the version that was planned: planned {_describe(version)}, found"
+            f" {_describe(found)}; restore it, or exclude it with `blockread windows exclude`, then retry"
+        )
+        raise FileChangedError(msg, version.path)
+
+
+def _describe(version: FileVersion) -> str:
+    identity = f"etag {version.etag}" if version.etag else f"modified at {version.mtime_ns} ns"
+    return f"{version.size} bytes, {identity}"
+
+
+def scan_blocks(spec: JobSpec, stores: Stores, blocks: Iterable[Block]) -> list[tuple[int, list[list[int]]]]:
+    """Return the state map (as JSON) of each block, by block number."""
+    fmt = make_format(spec.options.record_format)
+    maps = []
+    for _, members in groupby(blocks, key=lambda block: block.file):
+        of_file = list(members)
+        with open_version(stores, of_file[0].version) as source:
+            source.data_offset = fmt.data_offset(source)
+            for block in of_file:
+                start = min(max(block.start, source.data_offset), block.end)
+                maps.append((block.number, fmt.scan(source, start, block.end).to_json()))
+    return maps
+
+
+def read_blocks(
+    spec: JobSpec, stores: Stores, blocks: Iterable[Block], *, attempt: int, states: Mapping[int, int]
+) -> TaskReport:
+    """Read the blocks and return the task's report; `attempt` makes the names of its files its own.
+
+    Args:
+        spec: the job.
+        stores: opens files.
+        blocks: consecutive blocks, in order.
+        attempt: the id of the Spark task attempt.
+        states: entry states by block number, for formats that need them.
+    """
+    task = _Task(spec, stores, attempt)
+    try:
+        receipts = list(task.read(blocks, states))
+        return task.report(receipts)
+    except BaseException:
+        task.abort()
+        raise
+
+
+class _Task:
+    def __init__(self, spec: JobSpec, stores: Stores, attempt: int) -> None:
+        options = spec.options
+        self._spec, self._stores = spec, stores
+        self._fmt: RecordFormat = make_format(options.record_format)
+        decoder = self._fmt.decoder()
+        self._function = UserFunction(options.transform, decoder.schema)
+        self._writer = self._make_writer(data_folder(spec.work_uri), attempt, self._function.schema)
+        self._quarantine = self._make_writer(quarantine_folder(spec.work_uri), attempt, _QUARANTINE)
+        self._reader = BlockReader(
+            fmt=self._fmt, decoder=decoder, policies=options.policies, handle_bad=self._handle_bad, emit=self._emit
+        )
+
+    def _make_writer(self, folder: str, attempt: int, schema: pa.Schema | None) -> ParquetWriter:
+        spec = self._spec
+        name = StagedName(
+            folder=folder,
+            window=spec.window,
+            generation=spec.generation,
+            group=spec.group,
+            epoch=spec.epoch,
+            attempt=attempt,
+        )
+        return ParquetWriter(self._stores, spec.options.sink, name, schema)
+
+    def read(self, blocks: Iterable[Block], states: Mapping[int, int]) -> Iterator[Receipt]:
+        for version, members in groupby(blocks, key=lambda block: block.version):
+            with open_version(self._stores, version) as source:
+                source.data_offset = self._fmt.data_offset(source)
+                for block in members:
+                    yield self._reader.read(source, block, states.get(block.number, self._fmt.initial_state))
+
+    def _emit(self, block: Block, rows: Rows) -> int:
+        answer = self._function(block, rows)
+        if answer is None or not answer.num_rows:
+            return 0
+        if self._spec.mode == "write":
+            self._writer.write(answer)
+        return int(answer.num_rows)
+
+    def _handle_bad(self, block: Block, chunk: Chunk, bad: BadRecord) -> None:
+        policy = self._spec.options.policies.on_bad_record
+        offset = chunk.offset + int(chunk.starts[bad.index])
+        if policy == "fail":
+            msg = (
+                f"{self._fmt.name} record at byte {offset} of {block}: {bad.reason}; correct the file or the format's"
+                " options, or set on_bad_record to 'quarantine' or 'drop', then clear the run"
+            )
+            raise RecordError(msg)
+        if policy == "quarantine" and self._spec.mode == "write":
+            content = chunk.record(bad.index)
+            row = (self._spec.feed, block.version.path, block.number, offset, len(content), bad.reason, content)
+            columns = [pa.array([value], field.type) for value, field in zip(row, _QUARANTINE, strict=True)]
+            self._quarantine.write(pa.record_batch(columns, schema=_QUARANTINE))
+
+    def report(self, receipts: list[Receipt]) -> TaskReport:
+        sink = pa.BufferOutputStream()
+        batch = receipts_batch(receipts)
+        with pa.ipc.new_stream(sink, batch.schema) as stream:
+            stream.write_batch(batch)
+        return TaskReport(
+            receipts=sink.getvalue().to_pybytes(),
+            outputs=tuple(self._writer.close()),
+            quarantined=tuple(self._quarantine.close()),
+        )
+
+    def abort(self) -> None:
+        self._writer.abort()
+        self._quarantine.abort()

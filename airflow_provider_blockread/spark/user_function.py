@@ -1,0 +1,78 @@
+"""The user's function on batches: called with the columns it asked for, blamed by record when it raises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.errors import FunctionError
+from airflow_provider_blockread.options import Transform
+from airflow_provider_blockread.records.registry import load_object
+from airflow_provider_blockread.records.schema import parse_schema
+from airflow_provider_blockread.spark.block_reader import Rows
+
+_PLACE_TYPES = {"_file": pa.string(), "_block": pa.int64(), "_offset": pa.int64()}
+
+
+class UserFunction:
+    """Applies a `Transform`; without a function, batches pass with the place columns that were asked for."""
+
+    def __init__(self, transform: Transform, schema: pa.Schema) -> None:
+        """Load the function; `schema` is that of the decoded records."""
+        self._name = transform.function
+        self._function: Callable[[pa.RecordBatch], pa.RecordBatch | None] | None = None
+        if transform.function is not None:
+            self._function = load_object(transform.function, "function")
+        self._columns = tuple(transform.columns)
+        self.schema: pa.Schema | None = None
+        if transform.schema is not None:
+            self.schema = parse_schema(transform.schema)
+        elif self._function is None:
+            places = [pa.field(name, _PLACE_TYPES[name]) for name in self._columns]
+            self.schema = pa.schema([*schema, *places])
+
+    def __call__(self, block: Block, rows: Rows) -> pa.RecordBatch | None:
+        """Return the function's answer to a batch; `None` when it keeps no row.
+
+        Raises:
+            FunctionError: when the function raises or returns something else; names the record if one is to blame.
+        """
+        batch = self._with_places(block, rows)
+        if self._function is None:
+            return batch
+        try:
+            answer = self._function(batch)
+        except Exception as error:
+            raise self._blame(block, rows, batch, error) from error
+        if answer is not None and not isinstance(answer, pa.RecordBatch):
+            msg = f"function {self._name} returned {type(answer).__name__}: it must return a RecordBatch or None"
+            raise FunctionError(msg)
+        return answer
+
+    def _with_places(self, block: Block, rows: Rows) -> pa.RecordBatch:
+        batch, count = rows.batch, rows.batch.num_rows
+        for name in self._columns:
+            if name == "_offset":
+                column = pa.array(rows.offsets, pa.int64())
+            else:
+                value = block.version.path if name == "_file" else block.number
+                column = pa.repeat(pa.scalar(value, _PLACE_TYPES[name]), count)
+            batch = batch.append_column(name, column)
+        return batch
+
+    def _blame(self, block: Block, rows: Rows, batch: pa.RecordBatch, error: Exception) -> FunctionError:
+        """Return an error that names the first record on which the function raises alone."""
+        for index in range(batch.num_rows):
+            try:
+                self._function(batch.slice(index, 1))  # type: ignore[misc]
+            except Exception as alone:  # noqa: BLE001 - whatever the user's code raises
+                where, error = f"the record at byte {rows.offsets[index]}", alone
+                break
+        else:
+            where = f"the batch of {batch.num_rows} records from byte {rows.offsets[0]} on"
+        return FunctionError(
+            f"function {self._name} raised {type(error).__name__}: {error} on {where} of {block};"
+            " correct the function and clear the run"
+        )

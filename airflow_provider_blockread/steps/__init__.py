@@ -1,0 +1,32 @@
+"""Plan, scan, read, commit: the steps of a window as plain functions. Airflow's operators and the CLI call the same.
+
+They know nothing of Airflow and reach Spark only through a `Submitter`.
+"""
+
+from __future__ import annotations
+
+from airflow_provider_blockread.steps.committing import commit
+from airflow_provider_blockread.steps.model import (
+    Environment,
+    PlanRequest,
+    Published,
+    ReadOutcome,
+    Submitter,
+    WindowRef,
+)
+from airflow_provider_blockread.steps.planning import plan
+from airflow_provider_blockread.steps.reading import read
+from airflow_provider_blockread.steps.scanning import scan
+
+__all__ = [
+    "Environment",
+    "PlanRequest",
+    "Published",
+    "ReadOutcome",
+    "Submitter",
+    "WindowRef",
+    "commit",
+    "plan",
+    "read",
+    "scan",
+]

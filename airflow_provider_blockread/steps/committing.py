@@ -1,0 +1,209 @@
+"""Commit: prove the generation, then publish it by a journal whose every step may be repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.errors import ConflictError, ExchangeError, ProofError
+from airflow_provider_blockread.exchange.layout import window_folder
+from airflow_provider_blockread.exchange.manifest import read_manifest
+from airflow_provider_blockread.exchange.model import GroupResult, OutputFile
+from airflow_provider_blockread.exchange.receipts import read_receipts
+from airflow_provider_blockread.exchange.results import read_result
+from airflow_provider_blockread.ledger.exclusions import excluded_files
+from airflow_provider_blockread.ledger.feeds import batched
+from airflow_provider_blockread.ledger.generations import get_generation, list_groups, published_generation
+from airflow_provider_blockread.ledger.journal import confirm_entries, journal, journal_entries
+from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Publication, Sums, Window
+from airflow_provider_blockread.ledger.proof import Evidence, prove
+from airflow_provider_blockread.ledger.publishing import (
+    check_publication,
+    claim_publication,
+    finish_publication,
+    finish_verification,
+    mark_failed,
+    mark_proven,
+)
+from airflow_provider_blockread.ledger.queries import get_window
+from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.sinks.publish import footer_rows, publish_file, remove_file, sweep, target_uri
+from airflow_provider_blockread.steps.describe import format_bytes
+from airflow_provider_blockread.steps.heartbeat import beating
+from airflow_provider_blockread.steps.model import Environment, Published, WindowRef, generation_options
+
+_BATCH_STEPS = 100  # moves between two looks at the epoch
+_HEARTBEAT_S = 10.0
+
+
+def commit(env: Environment, ref: WindowRef, *, owner: str, stale_after_s: float = 120.0) -> Published:
+    """Prove and publish the window's generation and return what is published; a repeated call changes nothing.
+
+    Raises:
+        ProofError: when the evidence fails; nothing is published then, and what was published before stays.
+        ConflictError: when groups are not done, or somebody else publishes.
+        FencedError: when somebody took over in between.
+    """
+    env.require(ref)
+    if ref.status in {"empty", "skipped"}:
+        return Published(window=ref.window, key=ref.key, feed=ref.feed, generation=0, status=ref.status, proof="")
+    publication = claim_publication(
+        env.ledger, ref.window, ref.generation, owner=owner, stale_after_s=stale_after_s
+    )
+    commitment = _Commitment(env, publication)
+    if publication.state not in {"published", "verified"}:
+        lost: Callable[[], None] = lambda: None  # noqa: E731 - every step below looks at the epoch itself
+        beat = partial(check_publication, env.ledger, publication)
+        try:
+            with beating(beat, interval_s=_HEARTBEAT_S, on_lost=lost):
+                commitment.run()
+        except ConflictError:
+            raise
+        except Exception as error:
+            mark_failed(env.ledger, publication, f"{type(error).__name__}: {error}")
+            raise
+    return commitment.summary()
+
+
+class _Commitment:
+    """One attempt at proving and publishing a generation."""
+
+    def __init__(self, env: Environment, publication: Publication) -> None:
+        self._env, self._publication = env, publication
+        self._window: Window = get_window(env.ledger, publication.window)
+        self._generation: Generation = get_generation(env.ledger, publication.window, publication.generation)
+        self._options: GenerationOptions = generation_options(self._generation)
+        self._groups = list_groups(env.ledger, publication.window, publication.generation)
+        self._excluded = set(excluded_files(env.ledger, publication.window))
+
+    def run(self) -> None:
+        """Prove, then publish or only record the verification; continue where an earlier attempt stopped."""
+        results = self._results()
+        ledger, publication = self._env.ledger, self._publication
+        if publication.state != "publishing":
+            sums = self._prove(results)
+            mark_proven(ledger, publication, sums)
+            self._env.log(
+                f"{publication} is proven: {sums.records:,} records, {sums.bad_records:,} bad, {format_bytes(sums.bytes)}"
+            )
+        if self._generation.mode == "verify":
+            finish_verification(ledger, publication)
+            return
+        self._publish(results)
+
+    def _results(self) -> tuple[GroupResult, ...]:
+        results = []
+        for group in self._groups:
+            result, _ = read_result(self._env.stores, str(group.result_uri), str(group.result_hash))
+            bound = (result.window, result.generation, result.group, result.epoch, result.manifest_hash)
+            ref = group.ref
+            if bound != (ref.window, ref.generation, ref.group, group.epoch, self._window.manifest_hash):
+                msg = f"result file {group.result_uri} belongs to another attempt or manifest; clear the group's task"
+                raise ExchangeError(msg)
+            results.append(result)
+        return tuple(results)
+
+    def _prove(self, results: tuple[GroupResult, ...]) -> Sums:
+        stores, policies = self._env.stores, self._options.policies
+        writes = self._generation.mode == "write"
+        evidence = Evidence(
+            name=f"feed {self._window.feed} window {self._window.id} generation {self._generation.number}",
+            blocks=self._blocks(),
+            results=results,
+            receipts=lambda result: read_receipts(stores, result.receipts_uri, result.receipts_hash),
+            stat=lambda version: stores.stat(version.path),
+            footer=lambda output: (stores.stat(output.uri).size, footer_rows(stores, output.uri)),
+            initial_state=make_format(self._options.record_format).initial_state,
+            writes=writes,
+            quarantines=writes and policies.on_bad_record == "quarantine",
+        )
+        sums = prove(evidence)
+        if not writes:
+            self._compare(sums)
+        return sums
+
+    def _blocks(self) -> Iterator[Block]:
+        if not self._window.blocks:
+            return
+        for block in read_manifest(self._env.stores, self._window.manifest_uri, self._window.manifest_hash):
+            if block.file not in self._excluded:
+                yield block
+
+    def _compare(self, sums: Sums) -> None:
+        """Refuse a verification that read something else than what is published.
+
+        Raises:
+            ProofError: naming both.
+        """
+        shown = published_generation(self._env.ledger, self._window.id)
+        if shown is None or shown.options.get("record_format") != self._generation.options.get("record_format"):
+            return
+        both = sums.digest and shown.sums.digest
+        if sums.records != shown.sums.records or (both and sums.digest != shown.sums.digest):
+            msg = (
+                f"{self._publication}: verifying read {sums.records} records (digest {sums.digest}), but generation"
+                f" {shown.number} published {shown.sums.records} (digest {shown.sums.digest}); rebuild the window"
+            )
+            raise ProofError(msg)
+
+    def _publish(self, results: Sequence[GroupResult]) -> None:
+        """Move what the results name into the output, then take away what earlier generations put there."""
+        env, publication, sink = self._env, self._publication, self._options.sink
+        if publication.state != "publishing":
+            journal(env.ledger, publication, self._steps([o for result in results for o in result.outputs]))
+        env.stores.makedirs(sink.uri)
+        todo = journal_entries(env.ledger, publication.window, publication.generation, state="planned")
+        for batch in batched(todo, _BATCH_STEPS):
+            check_publication(env.ledger, publication)
+            for entry in batch:
+                if entry.action == "add":
+                    publish_file(env.stores, entry.source, entry.target, entry.size)
+                else:
+                    remove_file(env.stores, entry.target)
+            confirm_entries(env.ledger, publication, [entry.seq for entry in batch])
+        check_publication(env.ledger, publication)
+        kept = self._targets(publication.generation)
+        for stray in sweep(env.stores, sink, publication.window, kept):
+            env.log(f"removed {stray}, which no published generation of window {publication.window} names")
+        finish_publication(env.ledger, publication)
+        env.log(f"{publication} is published: {len(kept):,} files in {sink.uri}")
+
+    def _steps(self, outputs: Sequence[OutputFile]) -> list[JournalEntry]:
+        sink = self._options.sink
+        steps = [("add", o.uri, target_uri(sink, o.uri), o.size, o.rows) for o in outputs]
+        earlier = range(1, self._publication.generation)
+        steps += [("remove", "", target, 0, 0) for number in earlier for target in sorted(self._targets(number))]
+        return [
+            JournalEntry(seq=seq, action=action, source=source, target=target, size=size, rows=rows)
+            for seq, (action, source, target, size, rows) in enumerate(steps)
+        ]
+
+    def _targets(self, generation: int) -> set[str]:
+        """Return the output files that a generation's journal added."""
+        entries = journal_entries(self._env.ledger, self._window.id, generation)
+        return {entry.target for entry in entries if entry.action == "add"}
+
+    def summary(self) -> Published:
+        """Return what the ledger now holds of the generation."""
+        env, window = self._env, self._window
+        row = get_generation(env.ledger, window.id, self._generation.number)
+        return Published(
+            window=window.id,
+            key=window.key,
+            feed=window.feed,
+            generation=row.number,
+            status=row.state,
+            files=window.files - len(self._excluded),
+            blocks=window.blocks,
+            groups=window.groups,
+            records=row.sums.records,
+            bad_records=row.sums.bad_records,
+            skipped_records=row.sums.skipped_records,
+            rows=row.sums.rows,
+            bytes=row.sums.bytes,
+            outputs=len(self._targets(row.number)),
+            excluded=len(self._excluded),
+            receipts_uri=f"{window_folder(self._options.sink.work_area, window.feed, window.id)}/g{row.number}",
+        )

@@ -1,0 +1,153 @@
+"""What the steps take and hand on. References go through JSON and stay under 2 KB, however large the window is."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+from airflow_provider_blockread.errors import OptionsError, WrongLedgerError
+from airflow_provider_blockread.ledger.model import Generation
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.options import FileSource, GenerationOptions, Selection, Splitting, from_json
+from airflow_provider_blockread.storage.stores import Stores
+
+
+class Submitter(Protocol):
+    """Runs one Spark application at a time."""
+
+    def submit(self, spec_uri: str, *, name: str) -> None:
+        """Run the job of a specification and return when it has ended.
+
+        Raises:
+            SparkJobError: when it failed; ends with the tail of its log.
+        """
+        ...
+
+    def cancel(self) -> None:
+        """Stop the application, from any thread; without one running, let none start."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Environment:
+    """What every step works with: the ledger, the stores, and where progress is told."""
+
+    ledger: Ledger
+    stores: Stores
+    log: Callable[[str], None]
+
+    def require(self, ref: WindowRef) -> None:
+        """Refuse a window that another ledger planned.
+
+        Raises:
+            WrongLedgerError: naming both ledgers.
+        """
+        if ref.ledger != self.ledger.uuid:
+            msg = (
+                f"window {ref.window} of feed {ref.feed} was planned in ledger {ref.ledger}, but this step reaches"
+                f" ledger {self.ledger.uuid} ({self.ledger.name}); give all tasks of the run the same ledger connection"
+            )
+            raise WrongLedgerError(msg)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanRequest:
+    """What to plan, for whom. `interval_ns` bounds modification times where `selection.select` is `interval`."""
+
+    feed: str
+    key: str  # of the window; the same key is the same window for ever
+    source: FileSource
+    generation: GenerationOptions
+    owner: str
+    selection: Selection = Selection()
+    splitting: Splitting = Splitting()
+    clear_number: int = 0
+    interval_ns: tuple[int, int] | None = None
+    replay_only: bool = False  # plan nothing new: a backfill run of a feed that takes files as they arrive
+    files: Sequence[str] | None = None  # paths from upstream, instead of a listing
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowRef:
+    """A planned window, as one step hands it to the next."""
+
+    ledger: str  # its UUID
+    feed: str
+    window: str
+    key: str
+    status: str  # read | empty | published | skipped
+    generation: int = 0
+    mode: str = "write"  # write | verify
+    groups: int = 0
+    files: int = 0
+    blocks: int = 0
+    bytes: int = 0
+    needs_scan: bool = False  # a scan step must find the entry states of files that span groups
+    message: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this reference as JSON scalars."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Return the reference that `to_json` wrote."""
+        return cls(**data)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadOutcome:
+    """What became of one group."""
+
+    group: int
+    epoch: int
+    files: int
+    blocks: int
+    records: int
+    bad_records: int
+    bytes: int
+    done_before: bool  # an earlier try had finished it
+    title: str  # what it holds, for people
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """A proven window: what is published, or for a verification what was read."""
+
+    window: str
+    key: str
+    feed: str
+    generation: int
+    status: str  # published | verified | empty | skipped
+    files: int = 0
+    blocks: int = 0
+    groups: int = 0
+    records: int = 0
+    bad_records: int = 0
+    skipped_records: int = 0
+    rows: int = 0
+    bytes: int = 0
+    outputs: int = 0
+    excluded: int = 0
+    receipts_uri: str = ""
+    proof: str = "proven"
+    message: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this summary as JSON."""
+        return dataclasses.asdict(self)
+
+
+def generation_options(generation: Generation) -> GenerationOptions:
+    """Return the options that a generation was started with.
+
+    Raises:
+        OptionsError: when they were written by another version of this package.
+    """
+    options = from_json(generation.options)
+    if not isinstance(options, GenerationOptions):
+        msg = f"window {generation.window} generation {generation.number} holds options of kind {options.kind!r}"
+        raise OptionsError(msg)
+    return options

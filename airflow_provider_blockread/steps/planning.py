@@ -1,0 +1,221 @@
+"""Plan: find the window of a key, or freeze a new one. Nothing of the files but their metadata is read."""
+
+from __future__ import annotations
+
+import dataclasses
+from array import array
+from collections.abc import Iterable, Iterator
+
+from airflow_provider_blockread.blocks import FileVersion, GroupLimits, iter_blocks
+from airflow_provider_blockread.blocks.group import Part
+from airflow_provider_blockread.blocks.ids import digest, options_digest, window_id
+from airflow_provider_blockread.errors import OptionsError, PlanConflictError
+from airflow_provider_blockread.exchange.layout import window_folder
+from airflow_provider_blockread.exchange.manifest import write_manifest
+from airflow_provider_blockread.ledger.discovery import record_files
+from airflow_provider_blockread.ledger.generations import latest_generation, start_generation
+from airflow_provider_blockread.ledger.model import Discovered, Generation, NewWindow, PendingFile, Window
+from airflow_provider_blockread.ledger.planning import close_empty_window, find_window, freeze_window
+from airflow_provider_blockread.ledger.selection import pending_files
+from airflow_provider_blockread.options import GenerationOptions, parse_size
+from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.steps.describe import format_bytes
+from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef, generation_options
+from airflow_provider_blockread.storage.listing import list_files
+
+_WHOLE = 2**62  # bytes; a block size that no file reaches
+
+
+def plan(env: Environment, request: PlanRequest) -> WindowRef:
+    """Return the window of the request's key: the one planned before, or a new one, frozen now.
+
+    An open window is never listed again. If it is unpublished it is resumed, in a new generation where options have
+    changed; if it is published, a higher `clear_number` asks for what `policies.on_rerun` says.
+
+    Raises:
+        OptionsError: when the key is blank.
+        SourceError: when a root is missing or cannot be listed.
+        PlanConflictError: when another planner took the window or its files first.
+    """
+    if not request.key.strip():
+        msg = f"feed {request.feed}: the window's key is blank; give it a value that names the run's data"
+        raise OptionsError(msg)
+    options = canonical_options(env, request.generation)
+    window = find_window(env.ledger, request.feed, request.key)
+    if window is not None and window.state == "open":
+        return _replay(env, request, options, window)
+    if window is not None and window.state == "abandoned":
+        return _ref(env, request, status="skipped", message=f"window {window.id} was abandoned; its files are free")
+    if request.replay_only:
+        message = (
+            f"feed {request.feed} takes files as they arrive and has no window {request.key!r} to replay;"
+            " use select='interval' to backfill by the files' times"
+        )
+        return _ref(env, request, status="skipped", message=message)
+    return _plan_new(env, request, options)
+
+
+def canonical_options(env: Environment, options: GenerationOptions) -> GenerationOptions:
+    """Return the options with places that mean the same in every process."""
+    sink = options.sink
+    places = {"uri": env.stores.canonical(sink.uri), "work_uri": env.stores.canonical(sink.work_area)}
+    return dataclasses.replace(options, sink=dataclasses.replace(sink, **places))
+
+
+def _replay(env: Environment, request: PlanRequest, options: GenerationOptions, window: Window) -> WindowRef:
+    latest = latest_generation(env.ledger, window.id)
+    wanted = options.to_json()
+    changed = options_digest(wanted) != latest.options_digest
+    if latest.state in {"published", "verified"}:
+        rule = options.policies.on_rerun
+        if request.clear_number <= latest.clear_number or rule == "skip":
+            note = "; its options have changed since: clear the run to rebuild it" if changed else ""
+            message = f"window {window.id} is published already{note}"
+            return open_ref(env, window, latest, status="published", message=message)
+        mode = "verify" if rule == "verify" else "write"
+        message = f"window {window.id} was cleared: generation {latest.number + 1} starts to {rule} it"
+    elif changed:
+        mode = latest.mode
+        message = f"options have changed since generation {latest.number}: generation {latest.number + 1} starts"
+    else:
+        return open_ref(env, window, latest, status="read", message=f"window {window.id} is resumed")
+    started = start_generation(
+        env.ledger, window.id, options=wanted, mode=mode, clear_number=request.clear_number
+    )
+    return open_ref(env, window, started, status="read", message=message)
+
+
+def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions) -> WindowRef:
+    found = record_files(
+        env.ledger, request.feed, found_versions(env, request), on_modified=request.selection.on_modified
+    )
+    env.log(_describe_discovery(request.feed, found))
+    limits = group_limits(request)
+    chosen = Chosen(env, request, limits.block_size)
+    if not chosen.ids:
+        window = close_empty_window(env.ledger, request.feed, request.key, owner=request.owner)
+        return _ref(env, request, status="empty", message=f"window {window.id}: nothing new to read")
+    key = window_id(request.feed, request.key)
+    folder = window_folder(options.sink.work_area, request.feed, key)
+    uri = f"{folder}/manifest-{digest(chosen.ids.tobytes().hex(), str(limits))[:12]}.parquet"
+    identity = {"window": key, "feed": request.feed, "ledger": env.ledger.uuid}
+    blocks = iter_blocks(chosen.parts(), limits, total_bytes=chosen.bytes)
+    summary = write_manifest(env.stores, uri, blocks, identity=identity)
+    window = freeze_window(
+        env.ledger,
+        NewWindow(
+            id=key,
+            feed=request.feed,
+            key=request.key,
+            manifest_uri=uri,
+            manifest_hash=summary.hash,
+            files=len(chosen.ids),
+            blocks=summary.blocks,
+            bytes=summary.bytes,
+            groups=summary.groups,
+            options=options.to_json(),
+            clear_number=request.clear_number,
+            owner=request.owner,
+        ),
+        chosen.ids,
+    )
+    message = f"window {key}: {len(chosen.ids):,} files, {format_bytes(summary.bytes)}, {summary.blocks:,} blocks"
+    return open_ref(env, window, latest_generation(env.ledger, window.id), status="read", message=message)
+
+
+def group_limits(request: PlanRequest) -> GroupLimits:
+    """Return how the request's files are cut and packed; a format that cannot be split makes one block a file."""
+    splittable = make_format(request.generation.record_format).splittable
+    return GroupLimits(
+        block_size=parse_size(request.splitting.block_size) if splittable else _WHOLE,
+        group_bytes=parse_size(request.splitting.group_bytes),
+        max_groups=request.splitting.max_groups,
+        splittable=splittable,
+    )
+
+
+class Chosen:
+    """The files of a new window: ids and sums in the first pass, versions streamed again in the second."""
+
+    def __init__(self, env: Environment, request: PlanRequest, block_size: int) -> None:
+        self._env, self._request, self._block_size = env, request, block_size
+        self.ids = array("q")
+        self.bytes = 0
+        for pending in self._select():
+            self.ids.append(pending.file)
+            self.bytes += pending.version.size
+
+    def _select(self) -> Iterator[PendingFile]:
+        request = self._request
+        return pending_files(
+            self._env.ledger,
+            request.feed,
+            request.selection,
+            interval_ns=request.interval_ns,
+            block_size=self._block_size,
+        )
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the chosen files again, in the same order; files that arrived since are left for the next window."""
+        position = 0
+        for pending in self._select():
+            if position < len(self.ids) and pending.file == self.ids[position]:
+                position += 1
+                yield Part(file=pending.file, version=pending.version, start=0, end=pending.version.size)
+        if position < len(self.ids):
+            msg = f"feed {self._request.feed}: another planner took file {self.ids[position]} first; plan again"
+            raise PlanConflictError(msg)
+
+
+def found_versions(env: Environment, request: PlanRequest) -> Iterable[FileVersion]:
+    """Yield the files that lie at the source now, or those that upstream named."""
+    if request.files is None:
+        return list_files(env.stores, request.source, now_s=env.ledger.now().timestamp())
+    return (env.stores.stat(env.stores.canonical(path)) for path in request.files)
+
+
+def _describe_discovery(feed: str, found: Discovered) -> str:
+    text = f"feed {feed}: {found.seen:,} files seen, {found.new:,} new"
+    if found.modified:
+        text += f", {found.modified:,} modified"
+    if found.ignored:
+        text += (
+            f"; WARNING: {found.ignored:,} modified after they were taken and ignored (on_modified='ignore'), such as "
+            + ", ".join(found.samples)
+        )
+    if found.missing:
+        text += f"; {found.missing:,} vanished before they were planned"
+    return text
+
+
+def open_ref(env: Environment, window: Window, generation: Generation, *, status: str, message: str) -> WindowRef:
+    """Return the reference of an open window at one of its generations."""
+    env.log(message)
+    options = generation_options(generation)
+    return WindowRef(
+        ledger=env.ledger.uuid,
+        feed=window.feed,
+        window=window.id,
+        key=window.key,
+        status=status,
+        generation=generation.number,
+        mode=generation.mode,
+        groups=window.groups,
+        files=window.files,
+        blocks=window.blocks,
+        bytes=window.bytes,
+        needs_scan=window.groups > 1 and make_format(options.record_format).needs_scan,
+        message=message,
+    )
+
+
+def _ref(env: Environment, request: PlanRequest, *, status: str, message: str) -> WindowRef:
+    env.log(message)
+    return WindowRef(
+        ledger=env.ledger.uuid,
+        feed=request.feed,
+        window=window_id(request.feed, request.key),
+        key=request.key,
+        status=status,
+        message=message,
+    )

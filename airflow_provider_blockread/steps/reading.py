@@ -1,0 +1,191 @@
+"""Read: claim a group, run its Spark application, check the result it left, complete the group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.errors import (
+    BlockReadError,
+    ConflictError,
+    ExchangeError,
+    FileChangedError,
+    FileMissingError,
+    SourceError,
+)
+from airflow_provider_blockread.exchange.failures import read_failure
+from airflow_provider_blockread.exchange.layout import attempt_folder, window_folder
+from airflow_provider_blockread.exchange.manifest import read_manifest
+from airflow_provider_blockread.exchange.model import GroupResult, JobSpec
+from airflow_provider_blockread.exchange.results import RESULT_NAME, read_result, write_spec
+from airflow_provider_blockread.ledger.exclusions import exclude_file
+from airflow_provider_blockread.ledger.generations import latest_generation, list_groups
+from airflow_provider_blockread.ledger.groups import claim_group, complete_group, fail_group, heartbeat
+from airflow_provider_blockread.ledger.model import Claim, Generation, Group, GroupOutcome, GroupRef, Window
+from airflow_provider_blockread.ledger.queries import get_window
+from airflow_provider_blockread.options import GenerationOptions, Policies, SparkJob
+from airflow_provider_blockread.steps.describe import describe_group
+from airflow_provider_blockread.steps.heartbeat import beating
+from airflow_provider_blockread.steps.model import Environment, ReadOutcome, Submitter, WindowRef, generation_options
+from airflow_provider_blockread.steps.scanning import states_uri
+
+
+def read(  # noqa: PLR0913 - a step's parameters are its contract
+    env: Environment,
+    ref: WindowRef,
+    group: int,
+    *,
+    owner: str,
+    clear_number: int,
+    job: SparkJob,
+    submitter: Submitter,
+) -> ReadOutcome:
+    """Read one group and return what became of it; a group that is done already is not read again.
+
+    Raises:
+        OwnedError: when a live owner holds the group.
+        FencedError: when somebody took the group over while it was read.
+        BlockReadError: what the Spark application left as its error.
+    """
+    env.require(ref)
+    attempt = _Attempt(env, ref, group, job, submitter)
+    while True:
+        claim = claim_group(
+            env.ledger, attempt.ref, owner=owner, clear_number=clear_number, stale_after_s=job.stale_after_s
+        )
+        if claim is None:
+            env.log(f"{attempt.title}: read already")
+            return attempt.outcome(done_before=True)
+        try:
+            attempt.run(claim)
+        except (FileMissingError, FileChangedError) as error:
+            fail_group(env.ledger, claim, str(error))
+            if not attempt.exclude(error, owner):
+                raise
+        except ConflictError:
+            raise
+        except BaseException as error:
+            fail_group(env.ledger, claim, f"{type(error).__name__}: {error}")
+            raise
+        else:
+            return attempt.outcome(done_before=False)
+
+
+class _Attempt:
+    """One task's tries at a group, with all that stays the same between them."""
+
+    def __init__(self, env: Environment, ref: WindowRef, group: int, job: SparkJob, submitter: Submitter) -> None:
+        self._env, self._job, self._submitter = env, job, submitter
+        self.ref = GroupRef(window=ref.window, generation=ref.generation, group=group)
+        self._window: Window = get_window(env.ledger, ref.window)
+        self._generation: Generation = latest_generation(env.ledger, ref.window)
+        self._options: GenerationOptions = generation_options(self._generation)
+        self._folder = window_folder(self._options.sink.work_area, ref.feed, ref.window)
+        self._needs_scan = ref.needs_scan
+        self.title = describe_group(self._row().planned)
+
+    def _row(self) -> Group:
+        return list_groups(self._env.ledger, self.ref.window, self.ref.generation)[self.ref.group]
+
+    def run(self, claim: Claim) -> None:
+        """Submit the application, check its result and complete the group."""
+        spec = self._spec(claim)
+        spec_uri = write_spec(self._env.stores, spec)
+        name = f"blockread-{spec.window}-g{spec.generation}-{spec.group}-e{spec.epoch}"
+        self._env.log(f"{self.title}: reading as epoch {claim.epoch}, application {name}")
+        with beating(
+            lambda: heartbeat(self._env.ledger, claim),
+            interval_s=self._job.heartbeat_s,
+            on_lost=self._submitter.cancel,
+        ):
+            self._submit(spec, spec_uri, name)
+        uri = f"{spec.work_uri}/{RESULT_NAME}"
+        result, result_hash = read_result(self._env.stores, uri)
+        check_result(result, spec, uri)
+        complete_group(
+            self._env.ledger,
+            claim,
+            GroupOutcome(
+                result_uri=uri,
+                result_hash=result_hash,
+                records=result.records,
+                bad_records=result.bad_records,
+                rows=result.rows,
+                bytes=result.bytes,
+            ),
+        )
+
+    def _submit(self, spec: JobSpec, spec_uri: str, name: str) -> None:
+        try:
+            self._submitter.submit(spec_uri, name=name)
+        except BlockReadError as error:
+            raise read_failure(self._env.stores, spec.work_uri) or error from error
+
+    def _spec(self, claim: Claim) -> JobSpec:
+        window, generation = self._window, self._generation
+        return JobSpec(
+            window=window.id,
+            feed=window.feed,
+            generation=generation.number,
+            group=self.ref.group,
+            epoch=claim.epoch,
+            mode=generation.mode,
+            manifest_uri=window.manifest_uri,
+            manifest_hash=window.manifest_hash,
+            work_uri=attempt_folder(self._folder, generation.number, self.ref.group, claim.epoch),
+            options=self._options,
+            excluded=claim.excluded,
+            entry_states_uri=states_uri(self._folder, self._options) if self._needs_scan else None,
+        )
+
+    def exclude(self, error: SourceError, owner: str) -> bool:
+        """Exclude the file that is missing or changed, where the policy says so; tell whether it was."""
+        policies: Policies = self._options.policies
+        missing = isinstance(error, FileMissingError)
+        if not error.path or (policies.on_missing if missing else policies.on_changed) != "exclude":
+            return False
+        blocks = read_manifest(self._env.stores, self._window.manifest_uri, self._window.manifest_hash)
+        groups = groups_of(blocks, error.path)
+        reason = "missing" if missing else "changed"
+        exclude_file(self._env.ledger, self._window.id, error.path, reason=reason, who=owner, groups_of_file=groups)
+        self._env.log(f"WARNING: {error.path} is {reason} and now excluded from window {self._window.id}")
+        return True
+
+    def outcome(self, *, done_before: bool) -> ReadOutcome:
+        """Return what the ledger holds of the group."""
+        row = self._row()
+        return ReadOutcome(
+            group=self.ref.group,
+            epoch=row.epoch,
+            files=row.planned.files,
+            blocks=row.planned.blocks,
+            records=row.records,
+            bad_records=row.bad_records,
+            bytes=row.bytes,
+            done_before=done_before,
+            title=self.title,
+        )
+
+
+def groups_of(blocks: Iterable[Block], path: str) -> list[int]:
+    """Return the numbers of the groups that hold blocks of a path, in order."""
+    found: dict[int, None] = {}
+    for block in blocks:
+        if block.version.path == path:
+            found[block.group] = None
+    return list(found)
+
+
+def check_result(result: GroupResult, spec: JobSpec, uri: str) -> None:
+    """Refuse a result that was not written for this attempt over this manifest.
+
+    Raises:
+        ExchangeError: naming what differs.
+    """
+    for name in ("window", "generation", "group", "epoch", "manifest_hash"):
+        if getattr(result, name) != getattr(spec, name):
+            msg = (
+                f"result file {uri} belongs to {name} {getattr(result, name)!r}, not {getattr(spec, name)!r};"
+                " clear the group's task so that it is read again"
+            )
+            raise ExchangeError(msg)

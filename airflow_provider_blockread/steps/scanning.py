@@ -1,0 +1,60 @@
+"""Scan: find the entry states of files that span groups, once a window and format.
+
+A file that lies in one group is scanned by the group's own application, as a stage before its read.
+"""
+
+from __future__ import annotations
+
+from airflow_provider_blockread.blocks.ids import options_digest
+from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.exchange.failures import read_failure
+from airflow_provider_blockread.exchange.layout import window_folder
+from airflow_provider_blockread.exchange.model import JobSpec
+from airflow_provider_blockread.exchange.results import write_spec
+from airflow_provider_blockread.ledger.generations import latest_generation
+from airflow_provider_blockread.ledger.queries import get_window
+from airflow_provider_blockread.options import GenerationOptions, SparkJob
+from airflow_provider_blockread.steps.model import Environment, Submitter, WindowRef, generation_options
+
+
+def states_uri(folder: str, options: GenerationOptions) -> str:
+    """Return where the entry states of a window lie; they depend on the record format alone."""
+    return f"{folder}/states-{options_digest(options.record_format.to_json())[:12]}.json"
+
+
+def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
+    """Make sure that the entry states of files that span groups are known; tell whether a scan was needed.
+
+    The states are a function of the frozen file versions and the format, so a repeated scan writes the same file.
+
+    Raises:
+        BlockReadError: what the Spark application left as its error.
+    """
+    env.require(ref)
+    if not ref.needs_scan:
+        return False
+    window = get_window(env.ledger, ref.window)
+    options = generation_options(latest_generation(env.ledger, ref.window))
+    folder = window_folder(options.sink.work_area, ref.feed, ref.window)
+    uri = states_uri(folder, options)
+    if env.stores.exists(uri):
+        env.log(f"window {ref.window}: scanned already")
+        return False
+    spec = JobSpec(
+        window=window.id,
+        feed=window.feed,
+        generation=ref.generation,
+        group=-1,
+        epoch=0,
+        mode="scan",
+        manifest_uri=window.manifest_uri,
+        manifest_hash=window.manifest_hash,
+        work_uri=uri.removesuffix(".json"),
+        options=options,
+        entry_states_uri=uri,
+    )
+    try:
+        submitter.submit(write_spec(env.stores, spec), name=f"blockread-{window.id}-scan")
+    except BlockReadError as error:
+        raise read_failure(env.stores, spec.work_uri) or error from error
+    return True

@@ -1,0 +1,94 @@
+"""The local disk, served by the operating system directly: names may hold anything, writes are atomic and synced."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import stat
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.storage.identity import from_stat
+
+
+class LocalDisk:
+    """The local disk as a store; every path is absolute. Errors are the operating system's."""
+
+    def version(self, uri: str, path: str) -> FileVersion | None:
+        """Return the version of a file, None when something else is there."""
+        found = Path(path).stat()
+        return from_stat(uri, found) if stat.S_ISREG(found.st_mode) else None
+
+    def open_read(self, path: str) -> BinaryIO:
+        """Return an unbuffered file: large reads go straight into the caller's bytes."""
+        return cast("BinaryIO", io.FileIO(path))
+
+    def open_write(self, path: str) -> BinaryIO:
+        """Return a file to fill."""
+        return Path(path).open("wb")
+
+    def read_bytes(self, path: str) -> bytes:
+        """Return a file's content."""
+        return Path(path).read_bytes()
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        """Replace a file at once, surviving a power cut."""
+        hidden = _hidden_beside(Path(path))
+        try:
+            hidden.write_bytes(data)
+            _replace_synced(hidden, Path(path))
+        finally:
+            hidden.unlink(missing_ok=True)
+
+    def remove(self, path: str) -> None:
+        """Remove a file, if it is there."""
+        Path(path).unlink(missing_ok=True)
+
+    def move(self, source: str, target: str) -> None:
+        """Rename, or copy beside the target and rename where the work area is another disk."""
+        origin, place = Path(source), Path(target)
+        if origin.stat().st_dev == place.parent.stat().st_dev:
+            _replace_synced(origin, place)
+            return
+        hidden = _hidden_beside(place)
+        try:
+            shutil.copyfile(origin, hidden)
+            _replace_synced(hidden, place)
+        finally:
+            hidden.unlink(missing_ok=True)
+        origin.unlink(missing_ok=True)
+
+    def makedirs(self, path: str) -> None:
+        """Make a folder and those above it."""
+        Path(path).mkdir(parents=True, exist_ok=True)
+
+    def names(self, path: str) -> Iterator[tuple[str, int]]:
+        """Yield name and size of each file directly in a folder."""
+        with os.scandir(path) as entries:
+            for entry in entries:
+                if entry.is_file():
+                    yield entry.name, entry.stat().st_size
+
+
+def sync(path: Path) -> None:
+    """Wait until a file's bytes, or a folder's names, are on disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _hidden_beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.tmp")
+
+
+def _replace_synced(source: Path, target: Path) -> None:
+    """Rename after the bytes are on disk, and put the name on disk too, so that a power cut loses neither."""
+    sync(source)
+    source.replace(target)
+    sync(target.parent)

@@ -1,0 +1,92 @@
+"""Globs on paths relative to a root, `/` between segments, case-sensitive.
+
+`*` and `?` stay within a segment, `[a-z]` and `[!a-z]` are one character of it; `**` spans folders, and `**/` also
+none of them. A glob without `/` (`*.csv`) holds at any depth; a leading `/` ties it to the root, a trailing `/` means
+everything below. Anything else, a bracket that never closes included, stands for itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from airflow_provider_blockread.errors import OptionsError
+
+_PART = re.compile(r"\*\*+|\*|\?|\[!?+(?:\][^\]]*|[^\]]+)\]|.", re.DOTALL)
+_FOLDERS = "(?:[^/]+/)*"
+_WITHIN = {"*": "[^/]*", "?": "[^/]"}
+
+
+@dataclass(frozen=True, slots=True)
+class Glob:
+    """One pattern, compiled.
+
+    `head` holds a regex for each leading segment up to the first that spans folders; `depth` is the number of segments
+    of every path that matches, None when a `**` makes it vary; `tree` matches the folders below which all matches.
+    """
+
+    regex: str
+    head: tuple[re.Pattern[str], ...]
+    depth: int | None
+    tree: str | None
+
+    def reaches(self, folder: Sequence[str]) -> bool:
+        """Tell whether a path below the folder of these segments could match."""
+        if self.depth is not None and len(folder) >= self.depth:
+            return False
+        return all(regex.fullmatch(name) for regex, name in zip(self.head, folder, strict=False))
+
+
+def compile_glob(pattern: str) -> Glob:
+    """Return the compiled pattern.
+
+    Raises:
+        OptionsError: when it is blank, or holds a character range that runs backwards.
+    """
+    segments = [segment for segment in pattern.split("/") if segment not in {"", "."}]
+    if not segments:
+        msg = f"{pattern!r} is no pattern; write one such as *.csv or **/*.json"
+        raise OptionsError(msg)
+    if pattern.endswith("/"):
+        segments.append("**")
+    if "/" not in pattern:
+        segments.insert(0, "**")
+    try:
+        spans = next((i for i, segment in enumerate(segments) if "**" in segment), None)
+        return Glob(
+            regex=_regex(segments),
+            head=tuple(re.compile(_segment(segment), re.DOTALL) for segment in segments[:spans]),
+            depth=len(segments) if spans is None else None,
+            tree=_regex(segments[:-1]) if segments[-1] == "**" and len(segments) > 1 else None,
+        )
+    except re.error as error:
+        msg = f"{pattern!r} is no pattern: {error}; write ranges from low to high, as in [a-z]"
+        raise OptionsError(msg) from error
+
+
+def any_of(regexes: Sequence[str]) -> re.Pattern[str] | None:
+    """Return one regex that matches what any of these does, None for no regexes."""
+    return re.compile("|".join(f"(?:{regex})" for regex in regexes), re.DOTALL) if regexes else None
+
+
+def _regex(segments: Sequence[str]) -> str:
+    *folders, last = segments
+    before = "".join(_FOLDERS if segment == "**" else f"{_segment(segment)}/" for segment in folders)
+    return before + (".+" if last == "**" else _segment(last))
+
+
+def _segment(segment: str) -> str:
+    return "".join(map(_translate, _PART.findall(segment)))
+
+
+def _translate(part: str) -> str:
+    if part.startswith("**"):
+        return ".*"
+    if part in _WITHIN:
+        return _WITHIN[part]
+    if len(part) > 1:  # a bracket; its own syntax but for the negation is a regex's, once the specials are escaped
+        negated = part[1] == "!"
+        inside = re.sub(r"[\\\[\]^&~|]|-(?=-)", r"\\\g<0>", part[1 + negated : -1])
+        return f"(?!/)[{'^' * negated}{inside}]"
+    return re.escape(part)

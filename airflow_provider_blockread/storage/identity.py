@@ -1,0 +1,57 @@
+"""What a store says about a file, as a file version. Times are nanoseconds since the epoch, UTC."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import SourceError
+
+#: A generation comes first: Google's etag also changes with the metadata.
+_ETAGS = ("generation", "ETag", "etag", "version_id")
+_TIMES = ("mtime", "LastModified", "last_modified", "modified", "updated", "created")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def from_stat(uri: str, found: os.stat_result) -> FileVersion:
+    """Return the version that the local disk shows: size and modification time."""
+    return FileVersion(path=uri, size=found.st_size, mtime_ns=found.st_mtime_ns)
+
+
+def from_info(uri: str, info: Mapping[str, object]) -> FileVersion:
+    """Return the version that an fsspec info dictionary shows; a listing and a stat of one file agree.
+
+    Raises:
+        SourceError: when the store does not tell the size.
+    """
+    size = info.get("size")
+    if not isinstance(size, int):
+        msg = f"{uri}: the store does not tell the file's size, so it cannot be split; copy it to a store that does"
+        raise SourceError(msg)
+    etags = (str(info[key]) for key in _ETAGS if info.get(key))
+    times = (info[key] for key in _TIMES if info.get(key) is not None)
+    millis = info.get("modificationTime")  # WebHDFS
+    mtime_ns = millis * 10**6 if isinstance(millis, int) else _nanoseconds(next(times, None))
+    etag = next(etags, None)
+    return FileVersion(path=uri, size=size, mtime_ns=mtime_ns, etag=None if etag is None else _unquoted(etag))
+
+
+def _unquoted(etag: str) -> str:
+    return etag.removeprefix("W/").strip('"')
+
+
+def _nanoseconds(time: object) -> int:
+    """Return a time to the microsecond: a float holds no more, and both forms must give the same version."""
+    if isinstance(time, str):
+        try:
+            time = datetime.fromisoformat(time)
+        except ValueError:
+            return 0
+    if isinstance(time, datetime):
+        aware = time if time.tzinfo else time.replace(tzinfo=UTC)
+        return (aware - _EPOCH) // timedelta(microseconds=1) * 1000
+    if isinstance(time, (int, float)):
+        return round(time * 10**6) * 1000
+    return 0

@@ -1,0 +1,120 @@
+"""The files of a source, streamed: several roots, each a folder or one file, overlapping ones told apart by name."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage.edge import as_error
+from airflow_provider_blockread.storage.identity import from_info, from_stat
+from airflow_provider_blockread.storage.rules import NameRules
+from airflow_provider_blockread.storage.scan import LocalScan, scan_store
+from airflow_provider_blockread.storage.stores import Stores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Root:
+    """A root of the source: a folder, or the one file it is."""
+
+    uri: str
+    real: str  # the URI with links resolved
+    file: FileVersion | None
+
+
+class _OwnScans:
+    """What the scans of the roots come to, told from names alone."""
+
+    def __init__(self, roots: Sequence[_Root], rules: NameRules) -> None:
+        self._roots = roots
+        self._rules = rules
+
+    def lists(self, folder: str) -> bool:
+        """Tell whether one of them lists this local folder."""
+        inside = (uris.relative_to(uris.file_uri(folder), root.real) for root in self._roots if root.file is None)
+        return any(relative is not None and self._rules.reaches(relative) for relative in inside)
+
+    def yields(self, file: str) -> bool:
+        """Tell whether one of them yields this local file."""
+        return self.holds(uris.file_uri(file))
+
+    def holds(self, real: str) -> bool:
+        """Tell whether one of them yields the file with this real URI."""
+        for root in self._roots:
+            relative = uris.relative_to(real, root.real)
+            if relative is not None and (not relative if root.file else self._rules.takes(relative)):
+                return True
+        return False
+
+
+def list_files(stores: Stores, source: FileSource, *, now_s: float) -> Iterator[FileVersion]:
+    """Yield each file of a source once, root by root in the order given, in a stable order, holding few at a time.
+
+    A root that names a file is taken as it is: patterns and hidden names do not apply, `min_age` does. Files that
+    several roots contain are yielded by the first. A local file or folder behind a link is listed under the link's
+    path, unless a root's own scan comes to it.
+
+    Args:
+        stores: opens the roots.
+        source: roots and which names to take.
+        now_s: the present, seconds since the epoch; files changed less than `min_age` before it wait.
+
+    Raises:
+        SourceError: when a root is missing, a folder must not be read, or a name cannot be written down.
+        TransientError: when a folder vanishes while it is listed, or the store fails.
+        OptionsError: when a pattern is no glob or a root cannot be addressed.
+    """
+    rules = NameRules(source)
+    roots = [_root(stores, uri) for uri in dict.fromkeys(map(uris.canonical, source.roots))]
+    latest_ns = int((now_s - source.min_age) * 10**9)
+    local = LocalScan(rules, _OwnScans(roots, rules))
+    for index, root in enumerate(roots):
+        overlapping = [other for other in roots[:index] if _overlap(other.real, root.real)]
+        before = _OwnScans(overlapping, rules)
+        for version in _scan(stores, root, rules, local):
+            if source.min_age and version.mtime_ns > latest_ns:
+                continue
+            if overlapping and before.holds(root.real + version.path[len(root.uri) :]):
+                continue
+            yield version
+
+
+def _scan(stores: Stores, root: _Root, rules: NameRules, local: LocalScan) -> Iterator[FileVersion]:
+    if root.file is not None:
+        return iter((root.file,))
+    path = uris.local_path(root.uri)
+    if path is not None:
+        return local.files(path)
+    store, place = stores.remote(root.uri)
+    return scan_store(store, (root.uri, place), rules)
+
+
+def _overlap(left: str, right: str) -> bool:
+    return uris.relative_to(left, right) is not None or uris.relative_to(right, left) is not None
+
+
+def _root(stores: Stores, uri: str) -> _Root:
+    """Look at a root."""
+    path = uris.local_path(uri)
+    try:
+        if path is None:
+            store, place = stores.remote(uri)
+            info = store.info(place)
+            return _Root(uri=uri, real=uri, file=from_info(uri, info) if info["type"] == "file" else None)
+        found = Path(path).stat()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        msg = f"the source {uri} does not exist; correct its path, or create it before the first file lands"
+        raise SourceError(msg) from error
+    except OSError as error:
+        raise as_error(uri, error) from error
+    if not stat.S_ISDIR(found.st_mode) and not stat.S_ISREG(found.st_mode):
+        msg = f"the source {uri} is neither a folder nor a file; correct its path"
+        raise SourceError(msg)
+    file = from_stat(uri, found) if stat.S_ISREG(found.st_mode) else None
+    return _Root(uri=uri, real=uris.file_uri(os.path.realpath(path)), file=file)

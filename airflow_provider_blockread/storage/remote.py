@@ -1,0 +1,93 @@
+"""Any store that fsspec serves; its listing cache is emptied before each look, so that nothing is stale."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import BinaryIO, cast
+
+from fsspec.implementations.memory import MemoryFileSystem
+from fsspec.spec import AbstractFileSystem
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.storage.identity import from_info
+from airflow_provider_blockread.storage.uris import name_of
+
+_READ_AHEAD = 8 * 2**20  # bytes that a file fetches at once
+
+
+class RemoteStore:
+    """An fsspec file system as a store; paths are the file system's own. Errors are the store's."""
+
+    def __init__(self, system: AbstractFileSystem) -> None:
+        self.system = system
+        # An object store inherits fsspec's copy-and-delete; whoever has folders brings a rename of its own.
+        self._has_folders = type(system).mv is not AbstractFileSystem.mv
+
+    def version(self, uri: str, path: str) -> FileVersion | None:
+        """Return the version of a file, None when something else is there."""
+        info = self.info(path)
+        return from_info(uri, info) if info["type"] == "file" else None
+
+    def link(self, uri: str, path: str) -> FileVersion | None:
+        """Return the version of the file behind a link, None when it leads elsewhere or nowhere."""
+        try:
+            return self.version(uri, path)
+        except FileNotFoundError:
+            return None
+
+    def info(self, path: str) -> dict[str, object]:
+        """Return what the store says about a file or folder now."""
+        self.system.invalidate_cache()
+        return cast("dict[str, object]", self.system.info(path))
+
+    def open_read(self, path: str) -> BinaryIO:
+        """Return a file that fetches several MiB at once."""
+        if isinstance(self.system, MemoryFileSystem):  # its handles of one file share one position
+            return io.BytesIO(self.system.cat_file(path))
+        return cast("BinaryIO", self.system.open(path, "rb", block_size=_READ_AHEAD))
+
+    def open_write(self, path: str) -> BinaryIO:
+        """Return a file to fill."""
+        return cast("BinaryIO", self.system.open(path, "wb"))
+
+    def read_bytes(self, path: str) -> bytes:
+        """Return a file's content."""
+        return cast("bytes", self.system.cat_file(path))
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        """Put a file in place in one request."""
+        self.system.pipe_file(path, data)
+
+    def remove(self, path: str) -> None:
+        """Remove a file, if it is there."""
+        try:
+            self.system.rm_file(path)
+        except FileNotFoundError:
+            return
+
+    def move(self, source: str, target: str) -> None:
+        """Rename where the store can; else copy on its side and leave the source to pruning."""
+        if self._has_folders:
+            self.system.mv(source, target)
+        else:
+            self.system.cp_file(source, target)
+
+    def makedirs(self, path: str) -> None:
+        """Make a folder and those above it, where there are folders."""
+        if self._has_folders:
+            self.system.makedirs(path, exist_ok=True)
+
+    def names(self, path: str) -> Iterator[tuple[str, int]]:
+        """Yield name and size of each file directly in a folder."""
+        for info in self.entries(path):
+            if info["type"] == "file":
+                yield name_of(str(info["name"])), cast("int", info["size"])
+
+    def entries(self, path: str) -> list[dict[str, object]]:
+        """Return what the store says about each entry of a folder, in order of their names."""
+        self.system.invalidate_cache()
+        found = self.system.ls(path, detail=True)
+        self.system.invalidate_cache()  # a million entries in a cache would be kept for nothing
+        inside = (info for info in found if str(info["name"]).rstrip("/") != path.rstrip("/"))
+        return sorted(inside, key=lambda info: str(info["name"]))

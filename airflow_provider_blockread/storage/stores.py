@@ -1,0 +1,194 @@
+"""Stores: every file system this package reads and writes, behind a dozen calls on URIs or local paths.
+
+All calls take any form that `uris.canonical` understands, and raise errors that name the canonical URI:
+FileMissingError when nothing is there, SourceError when access is denied or the place is of the wrong kind,
+TransientError when the store fails otherwise, OptionsError when the place cannot be addressed at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import BinaryIO
+
+import fsspec
+from fsspec.spec import AbstractFileSystem
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError
+from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage.disk import LocalDisk
+from airflow_provider_blockread.storage.edge import translated
+from airflow_provider_blockread.storage.remote import RemoteStore
+
+_DISK = LocalDisk()
+
+
+class Stores:
+    """Opens files of any store, with the credentials of the longest matching root.
+
+    Args:
+        credentials: root URI -> fsspec storage options for everything below it. They stay out of `repr`, messages
+            and logs; pickling carries them, so pickle only into places that may hold secrets.
+    """
+
+    def __init__(self, credentials: Mapping[str, Mapping[str, object]] | None = None) -> None:
+        self._credentials = {uris.canonical(root): dict(options) for root, options in (credentials or {}).items()}
+        self._opened: dict[tuple[str, str, str], RemoteStore] = {}
+
+    def __repr__(self) -> str:
+        return f"Stores(roots={sorted(self._credentials)})"
+
+    def __reduce__(self) -> tuple[type[Stores], tuple[dict[str, dict[str, object]]]]:
+        return Stores, (self._credentials,)
+
+    def canonical(self, uri: str) -> str:
+        """Return the canonical form of a URI or local path."""
+        return uris.canonical(uri)
+
+    def filesystem(self, uri: str) -> tuple[AbstractFileSystem, str]:
+        """Return the fsspec file system behind a URI, the local disk's included, and the path in it."""
+        uri = uris.canonical(uri)
+        if (path := uris.local_path(uri)) is not None:
+            return fsspec.filesystem("file"), path
+        store, path = self.remote(uri)
+        return store.system, path
+
+    def remote(self, uri: str) -> tuple[RemoteStore, str]:
+        """Return the store behind a URI that is not of the local disk, kept for later calls, and the path in it.
+
+        Raises:
+            OptionsError: when the scheme is unknown, its package is not installed, or its options do not fit.
+        """
+        uri = uris.canonical(uri)
+        scheme, authority = uris.scheme_of(uri), uris.authority_of(uri)
+        root = self._root(uri)
+        try:
+            kind = fsspec.get_filesystem_class(scheme)
+            key = (scheme, authority, root)
+            if key not in self._opened:
+                asked = kind._get_kwargs_from_urls(uri)  # noqa: SLF001 - host, port or account named in the URI
+                self._opened[key] = RemoteStore(kind(**(asked | self._credentials.get(root, {}))))
+            return self._opened[key], kind._strip_protocol(uri)  # noqa: SLF001 - how fsspec itself maps URIs
+        except ImportError as error:
+            msg = f"{uri}: {scheme}:// needs a package that is not installed here ({error})"
+            raise OptionsError(msg) from error
+        except (TypeError, ValueError):
+            known = scheme in fsspec.available_protocols()
+            why = "its connection's options do not fit; correct them" if known else "the scheme is unknown; correct it"
+            msg = f"{uri}: cannot open {scheme}://, {why}"
+            raise OptionsError(msg) from None  # the cause may quote a secret option
+
+    def _root(self, uri: str) -> str:
+        inside = (root for root in self._credentials if uris.relative_to(uri, root) is not None)
+        return max(inside, key=len, default="")
+
+    def _at(self, uri: str) -> tuple[LocalDisk | RemoteStore, str]:
+        path = uris.local_path(uri)
+        return self.remote(uri) if path is None else (_DISK, path)
+
+    def stat(self, uri: str) -> FileVersion:
+        """Return the version of a file as it is now."""
+        uri = uris.canonical(uri)
+        store, path = self._at(uri)
+        with translated(uri):
+            version = store.version(uri, path)
+        if version is None:
+            msg = f"{uri} is a folder or a device where a file is needed; correct the path"
+            raise SourceError(msg)
+        return version
+
+    def exists(self, uri: str) -> bool:
+        """Tell whether a file or folder is there; denied access is an error, not an absence."""
+        uri = uris.canonical(uri)
+        store, path = self._at(uri)
+        try:
+            with translated(uri):
+                store.version(uri, path)
+        except FileMissingError:
+            return False
+        return True
+
+    def open_read(self, uri: str) -> BinaryIO:
+        """Return a seekable binary file, unbuffered on the local disk; its reads may come back short."""
+        uri = uris.canonical(uri)
+        store, path = self._at(uri)
+        with translated(uri):
+            return store.open_read(path)
+
+    def open_write(self, uri: str) -> BinaryIO:
+        """Return a binary file to fill, its folder made. Readers may see it grow: only for staging."""
+        uri = uris.canonical(uri)
+        store, path = self._at(uri)
+        self.makedirs(uris.parent(uri))
+        with translated(uri):
+            return store.open_write(path)
+
+    def read_bytes(self, uri: str) -> bytes:
+        """Return the content of a small file."""
+        uri = uris.canonical(uri)
+        store, path = self._at(uri)
+        with translated(uri):
+            return store.read_bytes(path)
+
+    def write_bytes_atomic(self, uri: str, data: bytes) -> None:
+        """Put a small file in place, its folder made: readers see the old content or the new."""
+        uri = uris.canonical(uri)
+        store, path = self._at(uri)
+        self.makedirs(uris.parent(uri))
+        with translated(uri):
+            store.write_bytes(path, data)
+
+    def remove(self, uri: str) -> None:
+        """Remove a file; one that is absent is fine."""
+        uri = uris.canonical(uri)
+        store, path = self._at(uri)
+        with translated(uri):
+            store.remove(path)
+
+    def move(self, source: str, target: str, *, size: int) -> None:
+        """Bring a finished file of `size` bytes to its place, whole at any moment; repeating it is fine.
+
+        A target of that size counts as moved: names must be unique to their content. A store that can rename does;
+        others copy on their side and leave the source behind.
+
+        Raises:
+            FileMissingError: when neither the source nor the target is there.
+            SourceError: when the source has another size, or the two lie in different stores.
+        """
+        source, target = uris.canonical(source), uris.canonical(target)
+        if self._size(target) == size:
+            return
+        found = self.stat(source).size
+        if found != size:
+            msg = f"{source} has {found} bytes instead of {size}; clear the group that wrote it"
+            raise SourceError(msg)
+        if uris.scheme_of(source) != uris.scheme_of(target):
+            msg = f"{source} cannot be moved to {target}; choose a work area in the store of the output"
+            raise SourceError(msg)
+        self.makedirs(uris.parent(target))
+        store, path = self._at(target)
+        with translated(target):
+            store.move(self._at(source)[1], path)
+
+    def _size(self, uri: str) -> int | None:
+        try:
+            return self.stat(uri).size
+        except FileMissingError:
+            return None
+
+    def makedirs(self, uri: str) -> None:
+        """Make a folder and those above it; object stores have none, and need none."""
+        uri = uris.canonical(uri)
+        store, path = self._at(uri)
+        with translated(uri):
+            store.makedirs(path)
+
+    def list_names(self, folder: str, prefix: str = "") -> Iterator[tuple[str, int]]:
+        """Yield URI and size of each file directly in a folder whose name begins so; none if the folder is absent."""
+        folder = uris.canonical(folder)
+        store, path = self._at(folder)
+        try:
+            with translated(folder):
+                yield from ((uris.child(folder, n), size) for n, size in store.names(path) if n.startswith(prefix))
+        except FileMissingError:
+            return

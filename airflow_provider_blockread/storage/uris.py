@@ -1,0 +1,107 @@
+"""Canonical URIs: one text for one place, whatever way a DAG author wrote it. Nothing here touches a store."""
+
+from __future__ import annotations
+
+import os.path
+import re
+from pathlib import Path
+
+from airflow_provider_blockread.errors import OptionsError
+
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
+_ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "az": "abfs", "abfss": "abfs"}
+_LOCAL = "file://"
+
+
+def canonical(uri: str) -> str:
+    """Return the absolute URI of a place: with a scheme, `.` and `..` resolved as text, no trailing slash.
+
+    Text without a scheme is a local path. Nothing is percent-encoded or decoded: a name is its bytes. Schemes that
+    mean the same store become one (`s3a` is `s3`).
+
+    Raises:
+        OptionsError: when the text is blank, holds a password, or is a `file://` URI that is not absolute.
+    """
+    if not uri.strip() or "\0" in uri:
+        msg = f"{uri!r} names no place; give a path or a URI such as s3://bucket/folder"
+        raise OptionsError(msg)
+    match = _URI.fullmatch(uri)
+    scheme = match[1].lower() if match else "file"
+    if match is None or scheme in {"file", "local"}:
+        return _local(uri, match[2] if match else None)
+    return _remote(_ALIASES.get(scheme, scheme), match[2])
+
+
+def _local(uri: str, path: str | None) -> str:
+    if path is None:  # no scheme: relative to where this runs
+        path = str(Path.cwd() / Path(uri).expanduser())
+    elif not path.startswith("/"):
+        msg = f"{uri} is not absolute; write file:///folder/name, or the plain path"
+        raise OptionsError(msg)
+    return f"{_LOCAL}/{os.path.normpath(path).lstrip('/')}"
+
+
+def _remote(scheme: str, rest: str) -> str:
+    if scheme == "memory":  # its folders begin at the root, with two slashes or three
+        return f"memory:///{_resolved(rest).strip('/')}"
+    authority, _, path = rest.partition("/")
+    if ":" in authority.rpartition("@")[0]:
+        msg = f"a {scheme}:// URI holds a password, which would end up in manifests; keep it in a connection instead"
+        raise OptionsError(msg)
+    path = _resolved(path).rstrip("/")
+    return f"{scheme}://{authority}/{path}" if path else f"{scheme}://{authority}"
+
+
+def _resolved(path: str) -> str:
+    """Return the path without `.` and `..`; empty segments stay, since object stores tell them apart."""
+    kept: list[str] = []
+    for segment in path.split("/"):
+        if segment == "..":
+            del kept[-1:]
+        elif segment != ".":
+            kept.append(segment)
+    return "/".join(kept)
+
+
+def scheme_of(uri: str) -> str:
+    """Return the scheme of a canonical URI."""
+    return uri.partition("://")[0]
+
+
+def authority_of(uri: str) -> str:
+    """Return the host, bucket or account of a canonical URI; empty on the local disk."""
+    return uri.partition("://")[2].partition("/")[0]
+
+
+def local_path(uri: str) -> str | None:
+    """Return the path behind a canonical URI of the local disk, None for any other store."""
+    return uri[len(_LOCAL) :] if uri.startswith(_LOCAL) else None
+
+
+def file_uri(path: str) -> str:
+    """Return the canonical URI of an absolute, normal local path."""
+    return _LOCAL + path
+
+
+def child(folder: str, name: str) -> str:
+    """Return the canonical URI of a name (or a relative path) inside a folder."""
+    return folder + name if folder.endswith("/") else f"{folder}/{name}"
+
+
+def parent(uri: str) -> str:
+    """Return the canonical URI of the folder that holds a file."""
+    folder = uri.rpartition("/")[0]
+    return folder + "/" if folder.endswith(("//", ":/")) else folder
+
+
+def name_of(uri: str) -> str:
+    """Return the last segment of a URI."""
+    return uri.rpartition("/")[2]
+
+
+def relative_to(uri: str, folder: str) -> str | None:
+    """Return the path of a URI inside a folder (empty for the folder itself), None when it lies elsewhere."""
+    if uri == folder:
+        return ""
+    prefix = child(folder, "")
+    return uri[len(prefix) :] if uri.startswith(prefix) else None

@@ -1,0 +1,101 @@
+"""The whole pipeline as one task group: plan, read mapped over the groups, commit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow.sdk import TaskGroup, TriggerRule, XComArg
+
+from airflow_provider_blockread.operators.commit_window import CommitWindowOperator, output_asset
+from airflow_provider_blockread.operators.read_blocks import TITLE_TEMPLATE, ReadBlocksOperator
+from airflow_provider_blockread.operators.scan_blocks import ScanBlocksOperator
+from airflow_provider_blockread.operators.split_files import WINDOW_KEY, SplitFilesOperator
+from airflow_provider_blockread.options import (
+    CustomFormat,
+    FileSource,
+    FormatOption,
+    Lines,
+    ParquetSink,
+    Policies,
+    Selection,
+    SparkJob,
+    Splitting,
+    Transform,
+)
+
+
+class BlockReadTaskGroup(TaskGroup):
+    """Reads the new files of a source into a sink, each record exactly once: `plan`, (`scan`), `read`, `commit`.
+
+    All strings in options are templates. `commit` returns the publication's summary; it is skipped when there is
+    nothing to read, and what comes after the group with it (`Policies(on_empty="succeed")` lets it succeed instead).
+
+    :param group_id: the group's name in the DAG, and in the default names of feed and window.
+    :param source: where files land, and which to take.
+    :param sink: where records go.
+    :param record_format: how bytes become records.
+    :param selection: which of the discovered files a window takes.
+    :param splitting: how files are cut into blocks, and blocks packed into groups.
+    :param transform: the user's function.
+    :param policies: what happens to what is not as planned.
+    :param spark: where and how Spark applications run.
+    :param feed: the feed's name; default `{dag_id}.{group_id}`.
+    :param window: the window's key; the default follows from the run.
+    :param files: paths from upstream, instead of listing the source.
+    :param ledger_conn_id: the ledger's connection; default `blockread_default`, or the embedded ledger.
+    """
+
+    def __init__(  # noqa: PLR0913 - keyword-only options
+        self,
+        group_id: str,
+        *,
+        source: FileSource,
+        sink: ParquetSink,
+        record_format: FormatOption = Lines(),
+        selection: Selection = Selection(),
+        splitting: Splitting = Splitting(),
+        transform: Transform = Transform(),
+        policies: Policies = Policies(),
+        spark: SparkJob = SparkJob(),
+        feed: str | None = None,
+        window: str | None = None,
+        files: Any = None,  # noqa: ANN401 - a list, its JSON text, or an XComArg of either
+        ledger_conn_id: str | None = None,
+        **kwargs: Any,  # noqa: ANN401 - TaskGroup's
+    ) -> None:
+        super().__init__(group_id=group_id, **kwargs)
+        shared: dict[str, Any] = {"source": source, "sink": sink, "ledger_conn_id": ledger_conn_id}
+        with self:
+            plan = SplitFilesOperator(
+                task_id="plan",
+                record_format=record_format,
+                selection=selection,
+                splitting=splitting,
+                transform=transform,
+                policies=policies,
+                feed=feed,
+                window=window,
+                group=self.group_id,
+                files=files,
+                **shared,
+            )
+            planned = shared | {"window": XComArg(plan, WINDOW_KEY), "spark": spark}
+            read = ReadBlocksOperator.partial(task_id="read", map_index_template=TITLE_TEMPLATE, **planned).expand(
+                group=plan.output
+            )
+            commit = CommitWindowOperator(
+                task_id="commit",
+                on_empty=policies.on_empty,
+                outlets=[asset] if (asset := output_asset(sink)) else [],
+                # The reads of an empty window are skipped: the plan alone must then be enough.
+                trigger_rule=TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS,
+                **planned,
+            )
+            read >> commit
+            if may_need_scan(record_format):
+                plan >> ScanBlocksOperator(task_id="scan", **planned) >> read
+
+
+def may_need_scan(record_format: FormatOption) -> bool:
+    """Tell whether blocks of the format may depend on what comes before them: known for all but custom formats."""
+    return isinstance(record_format, CustomFormat)

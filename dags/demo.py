@@ -1,0 +1,176 @@
+"""`make demo`: makes files, runs the DAG `blockread_demo` over them in process, and shows what came out.
+
+Everything lies in `.demo/`: the files (`landing/`), the records (`lake/`), Airflow's home and the embedded ledger
+(`airflow/`), and what Airflow and Spark had to say (`demo.log`). Run it again and it finds nothing new; with `--add`,
+or after files of your own landed there, it takes just those.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from rich.console import Console
+from rich.table import Table
+
+ROOT = Path(__file__).resolve().parent.parent
+GROUPS = ("log_lines", "events", "reports")
+LAKES = {"log_lines": "logs", "events": "events", "reports": "reports"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What one task group of the run did."""
+
+    group: str
+    state: str  # of its commit
+    window: dict[str, Any]  # what was planned
+    published: dict[str, Any]  # what was published; empty when nothing was
+    read_s: float  # seconds that the read tasks took, Spark's start included
+
+
+def main() -> int:
+    """Run the demo and return the exit code: 0 when every group published or had nothing to read."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--add", action="store_true", help="let more files arrive first")
+    parser.add_argument("--folder", type=Path, default=ROOT / ".demo", help="where everything lies")
+    options = parser.parse_args()
+    folder = options.folder.absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    console = Console(file=os.fdopen(os.dup(sys.stdout.fileno()), "w"), highlight=False)
+    make_files(console, folder / "landing", add=options.add)
+    settle(folder)
+    console.print("Running the DAG blockread_demo with Airflow and Spark (the whole story: demo.log in .demo/) ...")
+    started = time.monotonic()
+    with (folder / "demo.log").open("ab", buffering=0) as log, noise_to(log):
+        outcomes = run_dag()
+    console.print(f"Done in {time.monotonic() - started:.0f} s.\n")
+    show(console, outcomes)
+    show_rows(console, folder / "lake", outcomes)
+    return 0 if all(outcome.state in {"success", "skipped"} for outcome in outcomes) else 1
+
+
+def make_files(console: Console, landing: Path, *, add: bool) -> None:
+    """Make the files of the first run, or more of them when asked to."""
+    import demo_data  # noqa: PLC0415 - beside this script, which Python puts on its path
+
+    if not landing.exists():
+        console.print("Making files: web logs with CRLF, JSON lines, 3,000 small reports ...")
+        demo_data.make_first(landing)
+    elif add:
+        console.print("More files land: a log, a file of events, 200 reports ...")
+        demo_data.make_more(landing)
+
+
+def settle(folder: Path) -> None:
+    """Give Airflow a home of its own; must come before it is first imported."""
+    os.environ |= {
+        "AIRFLOW_HOME": str(folder / "airflow"),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(Path(__file__).resolve().parent),
+        "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{folder}/airflow/airflow.db",
+        "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
+        "BLOCKREAD_DEMO_DIR": str(folder),
+    }
+
+
+@contextmanager
+def noise_to(log: IO[bytes]) -> Iterator[None]:
+    """Send what this process and those it starts print to a file."""
+    sys.stdout.flush()
+    kept = os.dup(1), os.dup(2)
+    try:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for number, descriptor in enumerate(kept, start=1):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+
+
+def run_dag() -> list[Outcome]:
+    """Run the DAG once, in this process, and return what each group did."""
+    from airflow.dag_processing.bundles.manager import DagBundlesManager  # noqa: PLC0415 - needs `settle` first
+    from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db  # noqa: PLC0415
+    from airflow.utils.db import upgradedb  # noqa: PLC0415
+
+    upgradedb()
+    DagBundlesManager().sync_bundles_to_db()
+    bag = DagBag(Path(__file__).with_name("blockread_demo.py"))
+    sync_bag_to_db(bag, "dags-folder", None)
+    run = bag.dags["blockread_demo"].test()
+    tasks = {(task.task_id, task.map_index): task for task in run.get_task_instances()}
+    return [_outcome(group, tasks) for group in GROUPS]
+
+
+def _outcome(group: str, tasks: dict[tuple[str, int], Any]) -> Outcome:
+    plan, commit = tasks[f"{group}.plan", -1], tasks[f"{group}.commit", -1]
+    reads = [task for (task_id, _), task in tasks.items() if task_id == f"{group}.read"]
+    return Outcome(
+        group=group,
+        state=str(commit.state),
+        window=plan.xcom_pull(task_ids=plan.task_id, key="window") or {},
+        published=commit.xcom_pull(task_ids=commit.task_id) or {},
+        read_s=sum(task.duration or 0.0 for task in reads),
+    )
+
+
+def show(console: Console, outcomes: list[Outcome]) -> None:
+    """Print one line a group: what was planned, read, proven and published."""
+    table = Table(title="What happened", title_justify="left")
+    table.add_column("task group")
+    for name in ("files", "blocks", "groups", "records", "MB", "MB/s *"):
+        table.add_column(name, justify="right")
+    table.add_column("window")
+    table.add_column("proof")
+    for outcome in outcomes:
+        done = outcome.published
+        if done:
+            size = done["bytes"] / 1e6
+            counts = [
+                f"{done['files']:,}",
+                f"{done['blocks']:,}",
+                f"{outcome.window['groups']}",
+                f"{done['records']:,}",
+            ]
+            speed = f"{size / outcome.read_s:.0f}" if outcome.read_s else "-"
+            table.add_row(outcome.group, *counts, f"{size:.1f}", speed, done["window"], done["proof"])
+        else:
+            status = "nothing new" if outcome.state == "skipped" else f"{outcome.state}: see demo.log"
+            table.add_row(outcome.group, *["-"] * 6, outcome.window.get("window", "-"), status)
+    console.print(table)
+    console.print("* bytes by the seconds of the read tasks, the start of Spark included\n")
+
+
+def show_rows(console: Console, lake: Path, outcomes: list[Outcome]) -> None:
+    """Print a few rows of each directory, as DuckDB reads it."""
+    import duckdb  # noqa: PLC0415 - only to look at the output
+
+    for outcome in outcomes:
+        folder = lake / LAKES[outcome.group]
+        if not outcome.published or not folder.exists():
+            continue
+        files = f"read_parquet('{folder}/**/*.parquet')"
+        total = duckdb.sql(f"select count(*) from {files}").fetchone()  # noqa: S608 - our own folder
+        found = duckdb.sql(f"select * from {files} limit 3")  # noqa: S608
+        table = Table(title=f"lake/{folder.name}: {total[0] if total else 0:,} rows", title_justify="left")
+        for name in found.columns:
+            table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=100)
+        for row in found.fetchall():
+            table.add_row(*[str(value).replace("\n", " ") for value in row])
+        console.print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""The house rules hold, and each of them fires on a bad sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from tests.architecture import rules
+from tests.architecture.tree import ROOT, code_files, package_files, text_files
+
+Rule = Callable[[str], list[str]]
+
+PACKAGE_RULES: list[Rule] = [rules.long_functions, rules.loose_keywords, rules.undocumented, rules.stubs, rules.mocks]
+
+# Written apart, so that this file keeps the rule that it tests.
+SLASH = "/"
+
+BAD: dict[Rule, list[str]] = {
+    rules.long_file: ["x = 1\n" * 301],
+    rules.long_functions: ["def f():\n" + "    x = 1\n" * 60, "class C:\n  async def f(self):\n" + "    x = 1\n" * 60],
+    rules.parameter_walls: [
+        "def f(a, b, c, d, *, e, f, g): ...",
+        "class C:\n  def f(self, a, b, c, /, d, e, f, g): ...",
+    ],
+    rules.loose_keywords: [
+        "def f(**options): ...",
+        "class C:\n  def f(self, **kwargs):\n    super().g(**kwargs)",
+        "class C:\n  def __init__(self, **kwargs):\n    self.more = kwargs\n    super().__init__(**kwargs)",
+    ],
+    rules.undocumented: [
+        "x = 1",
+        '"""M."""\ndef f(): ...',
+        '"""M."""\nclass C: ...',
+        '"""M."""\nclass C:\n  """C."""\n  def f(self): ...',
+    ],
+    rules.stubs: ["# TO" + "DO: later", "raise NotImplemented" + "Error"],
+    rules.mocks: ["import unittest.mock", "from unittest import mock", "def f():\n  from unittest.mock import patch"],
+    rules.machine_paths: [f'x = "{SLASH}root/x"', f"see file://{SLASH}home/ann/x", f"cd {SLASH}work/main"],
+}
+
+GOOD: dict[Rule, list[str]] = {
+    rules.long_file: ["x = 1\n" * 300],
+    rules.long_functions: ["def f():\n" + "    x = 1\n" * 59],
+    rules.parameter_walls: ["class C:\n  def f(self, a, b, c, d, e, f): ..."],
+    rules.loose_keywords: ["class C:\n  def f(self, *, a, **kwargs):\n    super().f(**kwargs)"],
+    rules.undocumented: ['"""M."""\ndef _f(): ...\nclass C:\n  """C."""\n  def __init__(self): ...'],
+    rules.stubs: ["# nothing to do"],
+    rules.mocks: ["import unittester"],
+    rules.machine_paths: [
+        "s3://lake/work/x",
+        "out.blockread/work/x",
+        "{root}/work/x",
+        "https://example.org/home/ann/x",
+    ],
+}
+
+
+def broken(rule: Rule, files: Iterable[Path]) -> list[str]:
+    """Return a line for each breach of the rule in the files."""
+    return [
+        f"{file.relative_to(ROOT)}: {breach}" for file in files for breach in rule(file.read_text(encoding="utf-8"))
+    ]
+
+
+@pytest.mark.parametrize("rule", PACKAGE_RULES, ids=lambda rule: rule.__name__)
+def test_the_package_keeps_the_rules(rule: Rule) -> None:
+    """Functions are short and finished, keywords are checked, everything public is described."""
+    assert broken(rule, package_files()) == []
+
+
+@pytest.mark.parametrize("rule", [rules.long_file, rules.parameter_walls], ids=lambda rule: rule.__name__)
+def test_all_code_keeps_the_limits(rule: Rule) -> None:
+    """Tests, tools and examples keep the limits on files and parameters too."""
+    assert broken(rule, code_files()) == []
+
+
+def test_no_text_names_a_folder_of_this_machine() -> None:
+    """A fresh clone anywhere is the same program: no file names the folder it was written in, or anyone's home."""
+    here = [f"{f.relative_to(ROOT)}: {ROOT}" for f in text_files() if str(ROOT) in f.read_text(encoding="utf-8")]
+
+    assert here + broken(rules.machine_paths, text_files()) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "sample"),
+    [pytest.param(r, s, id=f"{r.__name__}-{n}") for r, samples in BAD.items() for n, s in enumerate(samples)],
+)
+def test_each_rule_fires(rule: Rule, sample: str) -> None:
+    """A sample that breaks the rule is seen."""
+    assert rule(sample) != []
+
+
+@pytest.mark.parametrize(
+    ("rule", "sample"),
+    [pytest.param(r, s, id=f"{r.__name__}-{n}") for r, samples in GOOD.items() for n, s in enumerate(samples)],
+)
+def test_no_rule_fires_on_what_is_allowed(rule: Rule, sample: str) -> None:
+    """A sample just inside the rule is let through."""
+    assert rule(sample) == []

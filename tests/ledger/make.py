@@ -1,0 +1,119 @@
+"""Short ways to a ledger in a certain state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from airflow_provider_blockread.blocks import BlockGroup, FileVersion
+from airflow_provider_blockread.blocks.ids import window_id
+from airflow_provider_blockread.ledger.discovery import record_files
+from airflow_provider_blockread.ledger.groups import claim_group, complete_group
+from airflow_provider_blockread.ledger.journal import confirm_entries, journal
+from airflow_provider_blockread.ledger.model import (
+    Claim,
+    GroupOutcome,
+    GroupRef,
+    JournalEntry,
+    NewWindow,
+    Publication,
+    Sums,
+    Window,
+)
+from airflow_provider_blockread.ledger.planning import freeze_window
+from airflow_provider_blockread.ledger.publishing import claim_publication, finish_publication, mark_proven
+from airflow_provider_blockread.ledger.selection import pending_files
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.options import Selection
+
+FEED = "logs"
+STALE_S = 60.0
+SUMS = Sums(records=10, bad_records=1, skipped_records=2, rows=9, bytes=100, digest="d")
+
+
+def version(name: str, *, size: int = 10, mtime_ns: int = 1) -> FileVersion:
+    """Return a file version."""
+    return FileVersion(path=f"file:///in/{name}", size=size, mtime_ns=mtime_ns)
+
+
+def pending(ledger: Ledger, feed: str = FEED, selection: Selection | None = None) -> list[int]:
+    """Return the ids of the pending files, oldest first."""
+    return [item.file for item in pending_files(ledger, feed, selection or Selection(), block_size=4)]
+
+
+def plan(key: str, *, files: int, groups: int = 2, feed: str = FEED, owner: str = "planner") -> NewWindow:
+    """Return a plan of equal groups."""
+    return NewWindow(
+        id=window_id(feed, key),
+        feed=feed,
+        key=key,
+        manifest_uri=f"file:///work/{key}.parquet",
+        manifest_hash="hash",
+        files=files,
+        blocks=files,
+        bytes=10 * files,
+        groups=[
+            BlockGroup(number=n, files=files, blocks=files, bytes=10, first_path="a", last_path="b")
+            for n in range(groups)
+        ],
+        options={"delimiter": ","},
+        clear_number=0,
+        owner=owner,
+    )
+
+
+def open_window(ledger: Ledger, key: str = "k", names: Sequence[str] = ("a", "b"), *, groups: int = 2) -> Window:
+    """Return a window opened over files that are found just now."""
+    record_files(ledger, FEED, [version(name) for name in names], complete=False)
+    files = pending(ledger)
+    return freeze_window(ledger, plan(key, files=len(files), groups=groups), files)
+
+
+def ref(window: Window, group: int = 0, generation: int = 1) -> GroupRef:
+    """Return a group's reference."""
+    return GroupRef(window=window.id, generation=generation, group=group)
+
+
+def claim(ledger: Ledger, group: GroupRef, *, owner: str = "reader", clear_number: int = 0) -> Claim:
+    """Return a claim that must be granted."""
+    granted = claim_group(ledger, group, owner=owner, clear_number=clear_number, stale_after_s=STALE_S)
+    assert granted is not None
+    return granted
+
+
+def outcome(group: GroupRef, epoch: int = 1) -> GroupOutcome:
+    """Return what an attempt reports."""
+    uri = f"file:///work/{group.generation}/{group.group}/{epoch}.json"
+    return GroupOutcome(result_uri=uri, result_hash="hash", records=5, bad_records=0, rows=5, bytes=50)
+
+
+def read_all(ledger: Ledger, window: Window, generation: int = 1, *, clear_number: int = 0) -> None:
+    """Read every group of a generation that is not done."""
+    for number in range(window.groups):
+        group = ref(window, number, generation)
+        granted = claim_group(ledger, group, owner="reader", clear_number=clear_number, stale_after_s=STALE_S)
+        if granted is not None:
+            complete_group(ledger, granted, outcome(group, granted.epoch))
+
+
+def committer(ledger: Ledger, window: Window, generation: int = 1, *, owner: str = "committer") -> Publication:
+    """Return a claim on publishing."""
+    return claim_publication(ledger, window.id, generation, owner=owner, stale_after_s=STALE_S)
+
+
+def steps(generation: int = 1, count: int = 3) -> list[JournalEntry]:
+    """Return the steps of a publication."""
+    return [
+        JournalEntry(seq=n, action="add", source=f"stage/{generation}/{n}", target=f"out/{n}", size=10, rows=3)
+        for n in range(count)
+    ]
+
+
+def publish(ledger: Ledger, window: Window, generation: int = 1) -> Publication:
+    """Read, prove and publish a generation."""
+    read_all(ledger, window, generation)
+    held = committer(ledger, window, generation)
+    mark_proven(ledger, held, SUMS)
+    journal(ledger, held, steps(generation))
+    confirm_entries(ledger, held, [0, 1, 2])
+    finish_publication(ledger, held)
+    return held

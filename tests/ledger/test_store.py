@@ -1,0 +1,206 @@
+"""Opening, creating, migrating and checking a ledger."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, inspect, text
+
+from airflow_provider_blockread.errors import (
+    BlockReadError,
+    ConflictError,
+    LedgerSchemaError,
+    LedgerUnavailableError,
+    OptionsError,
+)
+from airflow_provider_blockread.ledger import migrations, tables
+from airflow_provider_blockread.ledger.store import Ledger, default_url, utc_now
+
+SECRET = "s3cr3t"  # noqa: S105
+
+
+def test_upgrade_creates_one_identity_and_may_run_again(ledger: Ledger, url: str) -> None:
+    """A second upgrade changes nothing, and every handle sees the same UUID."""
+    uuid = ledger.uuid
+
+    assert ledger.upgrade() == tables.REVISIONS[-1]
+    other = Ledger(url)
+    other.check()
+    assert other.uuid == uuid
+    other.close()
+
+
+def test_processes_that_upgrade_at_once_agree(url: str) -> None:
+    """Four processes create the ledger together; all end with the same identity."""
+    code = "import sys; from airflow_provider_blockread.ledger.store import Ledger as L; l = L(sys.argv[1]); l.upgrade(); print(l.uuid)"
+    started = [subprocess.Popen([sys.executable, "-c", code, url], stdout=subprocess.PIPE) for _ in range(4)]
+    printed = [process.communicate()[0] for process in started]
+
+    assert [process.returncode for process in started] == [0] * 4
+    assert len(set(printed)) == 1
+
+
+def test_a_ledger_that_was_not_created_says_so(url: str) -> None:
+    """An empty database is refused with the command that helps, by the check and by any query."""
+    ledger = Ledger(url)
+
+    with pytest.raises(LedgerSchemaError, match="blockread db upgrade"):
+        ledger.check()
+    with pytest.raises(LedgerSchemaError, match="blockread db upgrade"):
+        _ = ledger.uuid
+    ledger.close()
+
+
+def test_a_newer_schema_is_refused(ledger: Ledger) -> None:
+    """A ledger that a newer package migrated is neither used nor migrated."""
+    with ledger.writing() as connection:
+        connection.execute(text(f"UPDATE {tables.VERSION_TABLE} SET version_num = '9999'"))
+
+    with pytest.raises(LedgerSchemaError, match="newer than this package"):
+        ledger.check()
+    with pytest.raises(LedgerSchemaError, match="newer than this package"):
+        ledger.upgrade()
+
+
+def test_an_older_schema_asks_for_an_upgrade(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ledger behind this package is refused with the command that helps."""
+    monkeypatch.setattr(tables, "REVISIONS", (*tables.REVISIONS, "0002"))
+
+    with pytest.raises(LedgerSchemaError, match="older than this package; run `blockread db upgrade"):
+        ledger.check()
+
+
+def test_revisions_are_those_of_the_migrations() -> None:
+    """The revisions that the check knows are the migrations that exist, in order."""
+    scripts = ScriptDirectory.from_config(migrations.config())
+
+    assert [script.revision for script in scripts.walk_revisions()][::-1] == list(tables.REVISIONS)
+
+
+def test_migrations_make_the_tables_that_the_code_uses(ledger: Ledger, url: str) -> None:
+    """Columns, types, keys, checks and indexes are the same, whether migrated or created from the metadata."""
+    with ledger.reading() as connection:
+        migrated = _schema(connection)
+    with ledger.writing() as connection:
+        tables.metadata.drop_all(connection)
+        connection.execute(text(f"DROP TABLE {tables.VERSION_TABLE}"))
+    with ledger.writing() as connection:
+        tables.metadata.create_all(connection)
+    with ledger.reading() as connection:
+        created = _schema(connection)
+
+    assert len(created) == len(tables.metadata.tables)
+    assert migrated == created, url
+
+
+def _schema(connection: Connection) -> dict[str, list[str]]:
+    """Return each table's definition as the database tells it, its parts in a fixed order."""
+    names = [name for name in inspect(connection).get_table_names() if name in tables.metadata.tables]
+    if connection.dialect.name == "sqlite":
+        query = "SELECT sql FROM sqlite_master WHERE tbl_name = :name AND sql IS NOT NULL"
+        return {
+            name: sorted(
+                line.strip().rstrip(",").strip()
+                for sql in connection.scalars(text(query), {"name": name})
+                for line in sql.splitlines()
+            )
+            for name in names
+        }
+    queries = (
+        "SELECT pg_get_constraintdef(oid) || conname FROM pg_constraint WHERE conrelid = CAST(:name AS regclass)",
+        "SELECT indexdef FROM pg_indexes WHERE tablename = :name",
+        "SELECT concat_ws(' ', column_name, data_type, character_maximum_length, is_nullable, column_default, "
+        "collation_name) FROM information_schema.columns WHERE table_name = :name",
+    )
+    return {name: sorted(v for q in queries for v in connection.scalars(text(q), {"name": name})) for name in names}
+
+
+def test_an_error_rolls_back(ledger: Ledger) -> None:
+    """A transaction that raises leaves nothing, and frees its connection."""
+
+    def write_and_fail() -> None:
+        with ledger.writing() as connection:
+            connection.execute(tables.feeds.insert().values(name="f", created_at=utc_now()))
+            msg = "no"
+            raise BlockReadError(msg)
+
+    with pytest.raises(BlockReadError, match="no"):
+        write_and_fail()
+
+    with ledger.reading() as connection:
+        assert connection.execute(tables.feeds.select()).all() == []
+
+
+def test_constraints_speak_as_conflicts(ledger: Ledger) -> None:
+    """What a constraint refuses is a conflict, not a driver's error."""
+    row = {"name": "f", "created_at": utc_now()}
+    with ledger.writing() as connection:
+        connection.execute(tables.feeds.insert().values(row))
+
+    with pytest.raises(ConflictError, match="another process"), ledger.writing() as connection:
+        connection.execute(tables.feeds.insert().values(row))
+
+
+def test_foreign_keys_are_on(ledger: Ledger) -> None:
+    """Nothing can belong to a feed that does not exist."""
+    with pytest.raises(ConflictError), ledger.writing() as connection:
+        connection.execute(tables.scans.insert().values(feed_id=99, started_at=utc_now()))
+
+
+def test_times_come_back_in_utc(ledger: Ledger) -> None:
+    """A time is the same moment after storing, aware and in UTC; a naive one is refused."""
+    time = utc_now()
+    with ledger.writing() as connection:
+        connection.execute(tables.feeds.insert().values(name="f", created_at=time))
+    with ledger.reading() as connection:
+        stored = connection.scalar(tables.feeds.select().with_only_columns(tables.feeds.c.created_at))
+
+    assert stored == time
+    assert stored.tzinfo == time.tzinfo
+    with pytest.raises(Exception, match="no time zone"), ledger.writing() as connection:
+        connection.execute(tables.feeds.insert().values(name="g", created_at=time.replace(tzinfo=None)))
+
+
+def test_a_ledger_travels_to_another_process(ledger: Ledger) -> None:
+    """A pickled ledger opens the same database."""
+    with_clock = Ledger(ledger.__reduce__()[1][0])  # type: ignore[index]
+
+    copy = pickle.loads(pickle.dumps(with_clock))  # noqa: S301
+
+    assert copy.uuid == ledger.uuid
+    copy.close()
+
+
+def test_an_unreachable_server_is_transient_and_keeps_the_password() -> None:
+    """A server that is down gives a transient error that names the ledger without its password."""
+    ledger = Ledger(f"postgresql://me:{SECRET}@127.0.0.1:1/db?sslpassword={SECRET}")
+
+    with pytest.raises(LedgerUnavailableError, match="127.0.0.1:1/db") as caught:
+        ledger.check()
+    assert SECRET not in str(caught.value) + ledger.name + repr(ledger)
+
+
+def test_a_folder_that_is_missing_is_made(tmp_path: Path) -> None:
+    """The embedded default is created with its folder; before that, nothing is."""
+    ledger = Ledger(default_url(str(tmp_path / "new" / "home")))
+    with pytest.raises(LedgerUnavailableError, match="unable to open"):
+        ledger.check()
+
+    ledger.upgrade()
+
+    assert (tmp_path / "new" / "home" / "blockread.db").exists()
+    ledger.close()
+
+
+@pytest.mark.parametrize("url", [f"::{SECRET}", f"mysql://me:{SECRET}@host/db", "sqlite://", "sqlite:///:memory:"])
+def test_addresses_that_cannot_hold_a_ledger_are_refused(url: str) -> None:
+    """A malformed URL, another database and one in memory are refused, without the password."""
+    with pytest.raises(OptionsError, match=r"sqlite:////folder/file\.db") as caught:
+        Ledger(url)
+
+    assert SECRET not in str(caught.value)
