@@ -6,6 +6,7 @@ SEED ?= 1
 TESTS ?= tests
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+DEMO_ARGS ?=
 
 VENV := .venv
 # Naming a PYTHON makes .venv anew for it; without one, a .venv that is there is used as it is.
@@ -40,8 +41,8 @@ fuzz: $(READY) ## Run the property tests for longer, in random order on random d
 bench: $(READY) ## Measure side by side with Spark's own readers (BENCH_ARGS goes to the benchmark).
 	$(RUN) python -m benchmarks $(BENCH_ARGS)
 
-demo: $(READY) ## Make files, run the example DAG over them, and show what came out.
-	$(RUN) python dags/demo.py
+demo: $(READY) ## Make files, run the example DAG over them, and show what came out; DEMO_ARGS=--add lets more land.
+	$(RUN) python dags/demo.py $(DEMO_ARGS)
 
 up: $(READY) ## Start Airflow with the example DAGs on http://127.0.0.1:PORT; Ctrl-C stops it.
 	@$(RUN) python tools/up.py --port $(PORT)

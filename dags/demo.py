@@ -19,9 +19,11 @@ from typing import IO, Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 ROOT = Path(__file__).resolve().parent.parent
 GROUPS = ("log_lines", "events", "reports")
+WIDTH = 120  # columns, where the output is no terminal
 LAKES = {"log_lines": "logs", "events": "events", "reports": "reports"}
 
 
@@ -44,7 +46,8 @@ def main() -> int:
     options = parser.parse_args()
     folder = options.folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    console = Console(file=os.fdopen(os.dup(sys.stdout.fileno()), "w"), highlight=False)
+    output = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1, encoding="utf-8")
+    console = Console(file=output, highlight=False, width=None if output.isatty() else WIDTH)
     make_files(console, folder / "landing", add=options.add)
     settle(folder)
     console.print("Running the DAG blockread_demo with Airflow and Spark (the whole story: demo.log in .demo/) ...")
@@ -53,6 +56,10 @@ def main() -> int:
         outcomes = run_dag()
     console.print(f"Done in {time.monotonic() - started:.0f} s.\n")
     show(console, outcomes)
+    if all(outcome.state == "skipped" for outcome in outcomes):
+        console.print(
+            f"Nothing new. `{Path(sys.argv[0]).name} --add`, or files of yours in {folder}/landing, give it work."
+        )
     show_rows(console, folder / "lake", outcomes)
     return 0 if all(outcome.state in {"success", "skipped"} for outcome in outcomes) else 1
 
@@ -130,7 +137,7 @@ def show(console: Console, outcomes: list[Outcome]) -> None:
     """Print one line a group: what was planned, read, proven and published."""
     table = Table(title="What happened", title_justify="left")
     table.add_column("task group")
-    for name in ("files", "blocks", "groups", "records", "MB", "MB/s *"):
+    for name in ("files", "blocks", "groups", "records", "MB", "read s", "MB/s"):
         table.add_column(name, justify="right")
     table.add_column("window")
     table.add_column("proof")
@@ -144,31 +151,30 @@ def show(console: Console, outcomes: list[Outcome]) -> None:
                 f"{outcome.window['groups']}",
                 f"{done['records']:,}",
             ]
-            speed = f"{size / outcome.read_s:.0f}" if outcome.read_s else "-"
-            table.add_row(outcome.group, *counts, f"{size:.1f}", speed, done["window"], done["proof"])
+            speed = f"{size / outcome.read_s:.1f}" if outcome.read_s else "-"
+            seconds = f"{outcome.read_s:.1f}"
+            table.add_row(outcome.group, *counts, f"{size:.1f}", seconds, speed, done["window"], done["proof"])
         else:
             status = "nothing new" if outcome.state == "skipped" else f"{outcome.state}: see demo.log"
-            table.add_row(outcome.group, *["-"] * 6, outcome.window.get("window", "-"), status)
+            table.add_row(outcome.group, *["-"] * 7, outcome.window.get("window", "-"), status)
     console.print(table)
-    console.print("* bytes by the seconds of the read tasks, the start of Spark included\n")
+    console.print("read s: seconds of the read tasks, of which Spark needs most to start\n")
 
 
 def show_rows(console: Console, lake: Path, outcomes: list[Outcome]) -> None:
-    """Print a few rows of each directory, as DuckDB reads it."""
-    import duckdb  # noqa: PLC0415 - only to look at the output
+    """Print a few rows of each directory that got new ones."""
+    from pyarrow import dataset  # noqa: PLC0415 - only to look at the output
 
     for outcome in outcomes:
         folder = lake / LAKES[outcome.group]
         if not outcome.published or not folder.exists():
             continue
-        files = f"read_parquet('{folder}/**/*.parquet')"
-        total = duckdb.sql(f"select count(*) from {files}").fetchone()  # noqa: S608 - our own folder
-        found = duckdb.sql(f"select * from {files} limit 3")  # noqa: S608
-        table = Table(title=f"lake/{folder.name}: {total[0] if total else 0:,} rows", title_justify="left")
-        for name in found.columns:
-            table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=100)
-        for row in found.fetchall():
-            table.add_row(*[str(value).replace("\n", " ") for value in row])
+        published = dataset.dataset(folder, format="parquet")
+        table = Table(title=f"lake/{folder.name}: {published.count_rows():,} rows by now", title_justify="left")
+        for name in published.schema.names:
+            table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=105)
+        for row in published.head(3).to_pylist():
+            table.add_row(*[Text(str(value).replace("\n", " | ")) for value in row.values()])
         console.print(table)
 
 

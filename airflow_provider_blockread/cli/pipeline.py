@@ -60,7 +60,7 @@ class Pipeline:
             ),
             owner=owner(),
             selection=Selection(limits=Limits(max_files=self.max_files)),
-            splitting=Splitting(block_size=self.block_size, max_groups=1, max_readers=self.max_readers),
+            splitting=Splitting(block_size=self.block_size, max_groups=1),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -28,9 +28,7 @@ JOB = SparkJob(heartbeat_s=1.0, stale_after_s=15.0)
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="Spark configuration; repeatable.")
 @click.option("--compression", default="snappy", show_default=True)
 @click.option("--function", metavar="MODULE:NAME", help="Your function RecordBatch -> RecordBatch | None.")
-@click.option(
-    "--on-bad-record", default="fail", show_default=True, type=click.Choice(["fail", "quarantine", "drop"])
-)
+@click.option("--on-bad-record", default="fail", show_default=True, type=click.Choice(["fail", "quarantine", "drop"]))
 @click.option("--until-empty", is_flag=True, help="Go on with further windows until nothing new is left.")
 def run(  # noqa: PLR0913 - a command's options
     output: str,
@@ -51,7 +49,8 @@ def run(  # noqa: PLR0913 - a command's options
     request = pipeline.request(env, ParquetSink(output, compression=compression), reading)
     started = time.monotonic()
     with InProcessSpark(master, dict(pair.partition("=")[::2] for pair in conf)) as spark:
-        done = [window for window in _windows(env, request, spark, pipeline.window is None, until_empty)]
+        runner = Runner(env, spark, replace(JOB, max_readers=pipeline.max_readers))
+        done = list(runner.windows(request, resumes=pipeline.window is None, until_empty=until_empty))
     summary = _summary(done, time.monotonic() - started)
     if pipeline.as_json:
         print_json(summary)
@@ -59,32 +58,37 @@ def run(  # noqa: PLR0913 - a command's options
         print_facts(_in_words(summary, output))
 
 
-def run_window(env: Environment, ref: WindowRef, spark: InProcessSpark) -> Published:
-    """Take a planned window through scan, read and commit."""
-    if ref.status == "read":
-        scan(env, ref, submitter=spark)
-        for group in range(ref.groups):
-            read(env, ref, group, owner=owner(), clear_number=0, job=JOB, submitter=spark)
-    return commit(env, ref, owner=owner(), stale_after_s=JOB.stale_after_s)
+@dataclass(frozen=True)
+class Runner:
+    """Takes windows through all their steps in this process."""
 
+    env: Environment
+    spark: InProcessSpark
+    job: SparkJob = JOB
 
-def _windows(
-    env: Environment, request: PlanRequest, spark: InProcessSpark, resumes: bool, until_empty: bool  # noqa: FBT001
-) -> Iterator[Published]:
-    """Yield each window as it is done: first those of this feed that an earlier run left unpublished."""
-    keys = _unpublished(env, request.feed) if resumes else []
-    for key in keys:
-        env.log(f"feed {request.feed}: window {key!r} of an earlier run is finished first")
-        yield run_window(env, plan(env, replace(request, key=key)), spark)
-    count = 0
-    while count == 0 or until_empty:
-        key = request.key if count == 0 else f"{request.key} #{count + 1}"
-        ref = plan(env, replace(request, key=key))
-        if ref.status != "empty" or (count == 0 and not keys):
-            yield run_window(env, ref, spark)
-        if ref.status == "empty":
-            return
-        count += 1
+    def window(self, ref: WindowRef) -> Published:
+        """Take a planned window through scan, read and commit."""
+        if ref.status == "read":
+            scan(self.env, ref, submitter=self.spark)
+            for group in range(ref.groups):
+                read(self.env, ref, group, owner=owner(), clear_number=0, job=self.job, submitter=self.spark)
+        return commit(self.env, ref, owner=owner(), stale_after_s=self.job.stale_after_s)
+
+    def windows(self, request: PlanRequest, *, resumes: bool, until_empty: bool) -> Iterator[Published]:
+        """Yield each window as it is done: first those of this feed that an earlier run left unpublished."""
+        keys = _unpublished(self.env, request.feed) if resumes else []
+        for key in keys:
+            self.env.log(f"feed {request.feed}: window {key!r} of an earlier run is finished first")
+            yield self.window(plan(self.env, replace(request, key=key)))
+        count = 0
+        while count == 0 or until_empty:
+            key = request.key if count == 0 else f"{request.key} #{count + 1}"
+            ref = plan(self.env, replace(request, key=key))
+            if ref.status != "empty" or (count == 0 and not keys):
+                yield self.window(ref)
+            if ref.status == "empty":
+                return
+            count += 1
 
 
 def _unpublished(env: Environment, feed: str) -> list[str]:

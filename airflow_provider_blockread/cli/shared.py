@@ -37,9 +37,7 @@ def format_options(command: C) -> C:
     for option in (
         click.option("--schema", help='Columns of json_lines, as "id long, ts timestamp, msg string".'),
         click.option("--format-option", "format_option", multiple=True, metavar="KEY=VALUE", help="Repeatable."),
-        click.option(
-            "--format", "format_name", default="lines", show_default=True, type=click.Choice(sorted(FORMATS))
-        ),
+        click.option("--format", "format_name", default="lines", show_default=True, type=click.Choice(sorted(FORMATS))),
     ):
         command = option(command)
     return command

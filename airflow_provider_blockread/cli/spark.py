@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 from airflow_provider_blockread.errors import OptionsError, SparkJobError
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from airflow_provider_blockread.spark.job import SparkContext
 
 _LOG4J = """rootLogger.level = error
 rootLogger.appenderRef.console.ref = console

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import click
 
-from airflow_provider_blockread.cli.run import run_window
+from airflow_provider_blockread.cli.run import Runner
 from airflow_provider_blockread.cli.shared import (
     json_option,
     open_environment,
@@ -105,7 +105,7 @@ def verify(window: str, feed: str | None, master: str, state: str | None, *, as_
     )
     ref = open_ref(env, found, generation, status="read", message=f"window {found.id}: verifying")
     with InProcessSpark(master) as spark:
-        done = run_window(env, ref, spark)
+        done = Runner(env, spark).window(ref)
     if as_json:
         print_json(done.to_json())
     else:
@@ -125,7 +125,7 @@ def exclude(window: str, path: str, feed: str | None, reason: str, state: str | 
     path = env.stores.canonical(path)
     groups = groups_of(read_manifest(env.stores, found.manifest_uri, found.manifest_hash), path)
     who = getpass.getuser()
-    _, again = exclude_file(env.ledger, found.id, path, reason=reason, who=who, groups_of_file=groups)
+    _, again = exclude_file(env.ledger, found.id, path, reason=reason, who=who, groups=groups)
     more = f"; groups {', '.join(map(str, again))} will be read again" if again else ""
     click.echo(f"{path} is excluded from window {found.id}{more}")
 

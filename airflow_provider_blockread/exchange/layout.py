@@ -1,10 +1,10 @@
-"""Where things lie in the work area:
+"""Where things lie in the work area.
 
-    <work area>/<feed>/<window>/manifest-<hash>.parquet          what is read
-                               /states-<digest>.json             entry states that a scan found, by format
-                               /g<generation>/<group>-e<epoch>/  one attempt: job.json, result.json, receipts.parquet
-                                              /data/             its data files, until they are published
-                                              /quarantine/       its bad records
+<work area>/<feed>/<window>/manifest-<hash>.parquet          what is read
+                           /states-<digest>.json             entry states that a scan found, by format
+                           /g<generation>/<group>-e<epoch>/  one attempt: job.json, result.json, receipts.parquet
+                                          /data/             its data files, until they are published
+                                          /quarantine/       its bad records
 """
 
 from __future__ import annotations

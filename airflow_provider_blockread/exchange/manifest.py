@@ -81,13 +81,18 @@ def read_manifest(stores: Stores, uri: str, expected_hash: str, *, group: int | 
     data = read_checked(stores, uri, expected_hash, "manifest")
     try:
         with pq.ParquetFile(io.BytesIO(data)) as file:
-            for index in range(file.num_row_groups):
-                statistics = file.metadata.row_group(index).column(1).statistics
-                if group is None or statistics.min == group:
-                    yield from _from_table(file.read_row_group(index))
+            for index in _row_groups(file, group):
+                yield from _from_table(file.read_row_group(index))
     except pa.ArrowException as error:
         msg = f"manifest {uri} cannot be read ({error}); clear the window's run so that it is planned again"
         raise ExchangeError(msg) from error
+
+
+def _row_groups(file: pq.ParquetFile, group: int | None) -> Iterator[int]:
+    for index in range(file.num_row_groups):
+        statistics = file.metadata.row_group(index).column(SCHEMA.get_field_index("group")).statistics
+        if group is None or statistics.min == group:
+            yield index
 
 
 def summarize(blocks: Iterable[Block]) -> tuple[BlockGroup, ...]:

@@ -48,8 +48,12 @@ def read_receipts(stores: Stores, uri: str, expected_hash: str) -> Iterator[Rece
     try:
         with pq.ParquetFile(io.BytesIO(data)) as file:
             for batch in file.iter_batches(32_768, columns=list(_FIELDS)):
-                for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                    yield Receipt(**dict(zip(_FIELDS, row, strict=True)))
+                yield from _from_batch(batch)
     except (pa.ArrowException, TypeError) as error:
         msg = f"receipt file {uri} cannot be read ({error}); clear the group's task so that it is read again"
         raise ExchangeError(msg) from error
+
+
+def _from_batch(batch: pa.RecordBatch) -> Iterator[Receipt]:
+    for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+        yield Receipt(**dict(zip(_FIELDS, row, strict=True)))

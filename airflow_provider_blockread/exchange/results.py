@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any
+from typing import Any, NoReturn
 
-from airflow_provider_blockread.errors import ExchangeError
+from airflow_provider_blockread.errors import ExchangeError, OptionsError
 from airflow_provider_blockread.exchange.files import content_hash, parse_json, read_checked, read_required
 from airflow_provider_blockread.exchange.model import GroupResult, JobSpec, OutputFile
-from airflow_provider_blockread.options import GenerationOptions, from_json
+from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.storage.stores import Stores
 
 RESULT_NAME = "result.json"
@@ -33,12 +33,10 @@ def read_spec(stores: Stores, uri: str) -> JobSpec:
     """
     data = parse_json(read_required(stores, uri, "job specification"), uri, "job specification")
     try:
-        options = from_json(data.pop("options"))
-        if not isinstance(options, GenerationOptions):
-            raise TypeError(type(options).__name__)  # noqa: TRY301 - one message for every wrong shape
+        options = GenerationOptions.from_json(data.pop("options"))
         return JobSpec(**data | {"options": options, "excluded": tuple(data["excluded"])})
-    except (KeyError, TypeError) as error:
-        raise _foreign("job specification", uri, error) from error
+    except (KeyError, TypeError, OptionsError) as error:
+        _refuse("job specification", uri, error)
 
 
 def write_result(stores: Stores, uri: str, result: GroupResult) -> str:
@@ -55,26 +53,23 @@ def read_result(stores: Stores, uri: str, expected_hash: str | None = None) -> t
         ExchangeError: when it is missing, corrupt, or not a result of this version.
     """
     what = "result file"
-    data = (
-        read_required(stores, uri, what)
-        if expected_hash is None
-        else read_checked(stores, uri, expected_hash, what)
-    )
+    data = read_required(stores, uri, what) if expected_hash is None else read_checked(stores, uri, expected_hash, what)
     fields = parse_json(data, uri, what)
     try:
         for name in ("outputs", "quarantined"):
             fields[name] = tuple(OutputFile(**output) for output in fields[name])
         return GroupResult(**fields), content_hash(data)
     except (KeyError, TypeError) as error:
-        raise _foreign(what, uri, error) from error
+        _refuse(what, uri, error)
 
 
 def _dump(fields: dict[str, Any]) -> bytes:
     return json.dumps(fields, indent=1, sort_keys=True).encode()
 
 
-def _foreign(what: str, uri: str, error: Exception) -> ExchangeError:
-    return ExchangeError(
+def _refuse(what: str, uri: str, error: Exception) -> NoReturn:
+    msg = (
         f"{what} {uri} is not one of this version ({error}); use one version of this package on Airflow and Spark,"
         " then clear the group's task"
     )
+    raise ExchangeError(msg) from error

@@ -1,4 +1,4 @@
-"""The proof: a generation's receipts cover every file without gap, overlap or omission, and its output is what was read.
+"""The proof: a generation's receipts cover every file without gap or overlap, and its output is what was read.
 
 Receipts come in block order, group after group, as the manifest lists the blocks, so one pass over both is enough and
 nothing is held but the file at hand. `next_start` comes from walking past a block's end and `first_start` of the next
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import NoReturn
 
 from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.blocks.ids import same_version
@@ -50,7 +51,7 @@ def prove(evidence: Evidence) -> Sums:
         chain.add(block, next(receipts, None))
     extra = next(receipts, None)
     if extra is not None:
-        raise chain.refusal(f"a receipt of block {extra.block} is left over: it was read twice or never planned")
+        chain.refuse(f"a receipt of block {extra.block} is left over: it was read twice or never planned")
     chain.finish()
     _check_outputs(evidence, chain)
     return chain.sums()
@@ -66,18 +67,19 @@ class _Chain:
         self._records = self._bad = self._skipped = self._bytes = self._digest = 0
         self.rows_out = self.rows = 0
 
-    def refusal(self, what: str, block: Block | None = None) -> ProofError:
+    def refuse(self, what: str, block: Block | None = None) -> NoReturn:
         where = f"{block}: " if block is not None else ""
-        return ProofError(f"{self._evidence.name} fails its proof: {where}{what}; {_ADVICE}")
+        msg = f"{self._evidence.name} fails its proof: {where}{what}; {_ADVICE}"
+        raise ProofError(msg)
 
     def add(self, block: Block, receipt: Receipt | None) -> None:
         planned = (block.number, block.file, block.start, block.end)
         if receipt is None or receipt.block > block.number:
-            raise self.refusal("no receipt: the block was not read", block)
+            self.refuse("no receipt: the block was not read", block)
         if receipt.block < block.number:
-            raise self.refusal(f"a receipt of block {receipt.block} stands again or is not planned", block)
+            self.refuse(f"a receipt of block {receipt.block} stands again or is not planned", block)
         if (receipt.block, receipt.file, receipt.start, receipt.end) != planned:
-            raise self.refusal(f"the receipt is of bytes [{receipt.start}, {receipt.end}) of another range", block)
+            self.refuse(f"the receipt is of bytes [{receipt.start}, {receipt.end}) of another range", block)
         if self._block is None or self._block.file != block.file:
             self.finish()
             self._begin_file(block, receipt)
@@ -95,36 +97,36 @@ class _Chain:
 
     def _begin_file(self, block: Block, receipt: Receipt) -> None:
         if block.start != 0:
-            raise self.refusal(f"the file's first block starts at byte {block.start}, not 0", block)
+            self.refuse(f"the file's first block starts at byte {block.start}, not 0", block)
         first = min(receipt.data_offset, block.version.size)
         if receipt.first_start != first:
-            raise self.refusal(f"reading began at byte {receipt.first_start}, but data begin at byte {first}", block)
+            self.refuse(f"reading began at byte {receipt.first_start}, but data begin at byte {first}", block)
         if receipt.entry_state != self._evidence.initial_state:
-            raise self.refusal(f"the file was entered in state {receipt.entry_state}", block)
+            self.refuse(f"the file was entered in state {receipt.entry_state}", block)
 
     def _follow(self, block: Block, receipt: Receipt, last: Receipt) -> None:
         if block.start != last.end:
-            raise self.refusal(f"bytes [{last.end}, {block.start}) are of no block", block)
+            self.refuse(f"bytes [{last.end}, {block.start}) are of no block", block)
         if receipt.data_offset != last.data_offset:
-            raise self.refusal(f"data begin at byte {receipt.data_offset}, the block before says otherwise", block)
+            self.refuse(f"data begin at byte {receipt.data_offset}, the block before says otherwise", block)
         if receipt.first_start != last.next_start:
             what = "lost" if receipt.first_start > last.next_start else "read twice"
             low, high = sorted((receipt.first_start, last.next_start))
-            raise self.refusal(f"bytes [{low}, {high}) are {what} between it and the block before", block)
+            self.refuse(f"bytes [{low}, {high}) are {what} between it and the block before", block)
         if receipt.entry_state != last.exit_state:
-            raise self.refusal(f"it was entered in state {receipt.entry_state}, left in {last.exit_state}", block)
+            self.refuse(f"it was entered in state {receipt.entry_state}, left in {last.exit_state}", block)
 
     def _check_inside(self, block: Block, receipt: Receipt) -> None:
         """Check that the receipt accounts for every byte between its two record starts, and for every record."""
         accounted = receipt.record_bytes + receipt.terminator_bytes + receipt.skipped_bytes
         span = receipt.next_start - receipt.first_start
         if accounted != span:
-            raise self.refusal(f"{span} bytes from byte {receipt.first_start} on, but {accounted} were read", block)
+            self.refuse(f"{span} bytes from byte {receipt.first_start} on, but {accounted} were read", block)
         if receipt.next_start < min(receipt.end, block.version.size):
-            raise self.refusal(f"reading stopped at byte {receipt.next_start}", block)
+            self.refuse(f"reading stopped at byte {receipt.next_start}", block)
         if receipt.records != receipt.rows + receipt.bad_records:
             handed = receipt.rows + receipt.bad_records
-            raise self.refusal(f"{receipt.records} records were read but {handed} handed on", block)
+            self.refuse(f"{receipt.records} records were read but {handed} handed on", block)
 
     def finish(self) -> None:
         """Check that the file at hand was read to its end and is still the version that was planned."""
@@ -132,13 +134,13 @@ class _Chain:
             return
         size = self._block.version.size
         if self._last.next_start != size or self._block.end != size:
-            raise self.refusal(f"the file's {size} bytes were read up to byte {self._last.next_start}", self._block)
+            self.refuse(f"the file's {size} bytes were read up to byte {self._last.next_start}", self._block)
         try:
             found = self._evidence.stat(self._block.version)
         except SourceError as error:
-            raise self.refusal(f"after its read, {error}", self._block) from error
+            self.refuse(f"after its read, {error}", self._block)
         if not same_version(found, self._block.version):
-            raise self.refusal("the file was changed after its read", self._block)
+            self.refuse("the file was changed after its read", self._block)
         self._block = self._last = None
 
     def sums(self) -> Sums:
@@ -158,12 +160,12 @@ def _check_outputs(evidence: Evidence, chain: _Chain) -> None:
     outputs = [output for result in evidence.results for output in result.outputs]
     held = sum(_check_file(evidence, chain, output) for output in outputs)
     if not held == sum(output.rows for output in outputs) == chain.rows_out:
-        raise chain.refusal(f"{chain.rows_out} rows were handed to the writers, but the output files hold {held}")
+        chain.refuse(f"{chain.rows_out} rows were handed to the writers, but the output files hold {held}")
     quarantined = [output for result in evidence.results for output in result.quarantined]
     kept = sum(_check_file(evidence, chain, output) for output in quarantined)
     bad = chain.sums().bad_records
     if evidence.quarantines and kept != bad:
-        raise chain.refusal(f"{bad} records are bad, but the quarantine holds {kept}")
+        chain.refuse(f"{bad} records are bad, but the quarantine holds {kept}")
 
 
 def _check_file(evidence: Evidence, chain: _Chain, output: OutputFile) -> int:
@@ -171,9 +173,9 @@ def _check_file(evidence: Evidence, chain: _Chain, output: OutputFile) -> int:
     try:
         size, rows = evidence.footer(output)
     except (SourceError, ProofError) as error:
-        raise chain.refusal(f"output file {output.uri} cannot be counted: {error}") from error
+        chain.refuse(f"output file {output.uri} cannot be counted: {error}")
     if size != output.size or rows != output.rows:
-        raise chain.refusal(
+        chain.refuse(
             f"output file {output.uri} holds {rows} rows in {size} bytes, {output.rows} in {output.size} were written"
         )
     return rows

@@ -105,20 +105,17 @@ class Selection(Value):
 
 @dataclass(frozen=True, kw_only=True)
 class Splitting(Value):
-    """How files are cut into blocks and blocks packed into groups.
-
-    `max_readers` bounds the Spark tasks that read at once in one group. Sizes are bytes or text such as `"64MiB"`.
-    """
+    """How files are cut into blocks and blocks packed into groups; sizes are bytes or text such as `"64MiB"`."""
 
     kind: ClassVar[str] = "splitting"
     block_size: int | str = 64 * 2**20
     group_bytes: int | str = 16 * 2**30  # one Spark application costs about 10 s and 1 GB
     max_groups: int = 1000  # below Airflow's max_map_length of 1024
-    max_readers: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse sizes and counts below 1."""
-        parse_size(self.block_size), parse_size(self.group_bytes)
-        if self.max_groups < 1 or (self.max_readers is not None and self.max_readers < 1):
-            msg = f"splitting: max_groups and max_readers must be at least 1, not {self.max_groups}, {self.max_readers}"
+        parse_size(self.block_size)
+        parse_size(self.group_bytes)
+        if self.max_groups < 1:
+            msg = f"splitting: max_groups must be at least 1, not {self.max_groups}"
             raise OptionsError(msg)

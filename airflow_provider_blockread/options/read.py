@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.formats import FormatOption, Lines
 from airflow_provider_blockread.options.plan import one_of
-from airflow_provider_blockread.options.values import Value
+from airflow_provider_blockread.options.values import Value, from_json
 
 #: Columns that a reader adds on request: the file's path, the block's number, the record's byte offset.
 PLACE_COLUMNS = ("_file", "_block", "_offset")
@@ -109,13 +109,28 @@ class GenerationOptions(Value):
     transform: Transform = Transform()
     policies: Policies = Policies()
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Return the options that `to_json` wrote.
+
+        Raises:
+            OptionsError: when they were written by another version of this package.
+        """
+        options = from_json(data)
+        if not isinstance(options, cls):
+            msg = f"these are options of kind {options.kind!r}, not of a generation; use one version of this package"
+            raise OptionsError(msg)
+        return options
+
 
 @dataclass(frozen=True, kw_only=True)
 class SparkJob(Value):
     """Where and how the Spark application runs; nothing here changes what is read or written.
 
     `conn_id` is an Airflow Spark connection; `master` overrides its host. `conf` goes to Spark as it is,
-    `py_files` are further zips or modules for the executors (the module of a user's function, say).
+    `py_files` are further zips or modules for the executors (the module of a user's function, say). `max_readers`
+    bounds the Spark tasks that a group is read with. A task whose last heartbeat is older than `stale_after_s` seconds
+    counts as dead.
     """
 
     kind: ClassVar[str] = "spark_job"
@@ -123,5 +138,15 @@ class SparkJob(Value):
     master: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
     py_files: Sequence[str] = ()
+    max_readers: int | None = None
     heartbeat_s: float = 10.0
     stale_after_s: float = 120.0
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that let nothing run, and heartbeats too rare to be seen in time."""
+        if self.max_readers is not None and self.max_readers < 1:
+            msg = f"spark_job: max_readers must be at least 1, not {self.max_readers}"
+            raise OptionsError(msg)
+        if not 0 < self.heartbeat_s < self.stale_after_s:
+            msg = f"spark_job: heartbeat_s={self.heartbeat_s} must lie between 0 and stale_after_s={self.stale_after_s}"
+            raise OptionsError(msg)

@@ -117,9 +117,7 @@ class BlockReader:
         return self.fmt.scan(source, min(start, end), end)(entry_state)
 
 
-def scan_states(
-    fmt: RecordFormat, blocks: Iterator[tuple[Block, list[list[int]]]]
-) -> dict[int, int]:
+def scan_states(fmt: RecordFormat, blocks: Iterator[tuple[Block, list[list[int]]]]) -> dict[int, int]:
     """Return each block's entry state, from the state maps (as JSON) of all blocks of its files, in order."""
     from airflow_provider_blockread.records.statemap import StateMap  # noqa: PLC0415
 

@@ -40,10 +40,11 @@ from airflow_provider_blockread.spark.partition import TaskReport, read_blocks, 
 from airflow_provider_blockread.storage.stores import Stores
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark import SparkContext as SparkContext  # noqa: PLC0414 - others name the type by this module
 
 #: Storage options by URI prefix; they travel in the tasks' closures and nowhere else.
 Credentials = Mapping[str, Mapping[str, object]] | None
+
 
 def run(spec_uri: str, context: SparkContext, credentials: Credentials = None) -> None:
     """Do what the job specification says, on the given Spark context: read a group, or scan a window.

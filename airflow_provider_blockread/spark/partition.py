@@ -20,7 +20,8 @@ from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.records.source import ByteSource
 from airflow_provider_blockread.records.walking import Chunk
-from airflow_provider_blockread.sinks.parquet import ParquetWriter, StagedName
+from airflow_provider_blockread.sinks.names import StagedName
+from airflow_provider_blockread.sinks.parquet import ParquetWriter
 from airflow_provider_blockread.spark.block_reader import BlockReader, Rows
 from airflow_provider_blockread.spark.user_function import UserFunction
 from airflow_provider_blockread.storage.stores import Stores

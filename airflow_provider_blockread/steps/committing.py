@@ -32,7 +32,7 @@ from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.sinks.publish import footer_rows, publish_file, remove_file, sweep, target_uri
 from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.heartbeat import beating
-from airflow_provider_blockread.steps.model import Environment, Published, WindowRef, generation_options
+from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
 
 _BATCH_STEPS = 100  # moves between two looks at the epoch
 _HEARTBEAT_S = 10.0
@@ -49,9 +49,7 @@ def commit(env: Environment, ref: WindowRef, *, owner: str, stale_after_s: float
     env.require(ref)
     if ref.status in {"empty", "skipped"}:
         return Published(window=ref.window, key=ref.key, feed=ref.feed, generation=0, status=ref.status, proof="")
-    publication = claim_publication(
-        env.ledger, ref.window, ref.generation, owner=owner, stale_after_s=stale_after_s
-    )
+    publication = claim_publication(env.ledger, ref.window, ref.generation, owner=owner, stale_after_s=stale_after_s)
     commitment = _Commitment(env, publication)
     if publication.state not in {"published", "verified"}:
         lost: Callable[[], None] = lambda: None  # noqa: E731 - every step below looks at the epoch itself
@@ -74,7 +72,7 @@ class _Commitment:
         self._env, self._publication = env, publication
         self._window: Window = get_window(env.ledger, publication.window)
         self._generation: Generation = get_generation(env.ledger, publication.window, publication.generation)
-        self._options: GenerationOptions = generation_options(self._generation)
+        self._options: GenerationOptions = GenerationOptions.from_json(self._generation.options)
         self._groups = list_groups(env.ledger, publication.window, publication.generation)
         self._excluded = set(excluded_files(env.ledger, publication.window))
 
@@ -85,9 +83,8 @@ class _Commitment:
         if publication.state != "publishing":
             sums = self._prove(results)
             mark_proven(ledger, publication, sums)
-            self._env.log(
-                f"{publication} is proven: {sums.records:,} records, {sums.bad_records:,} bad, {format_bytes(sums.bytes)}"
-            )
+            found = f"{sums.records:,} records, {sums.bad_records:,} bad, {format_bytes(sums.bytes)}"
+            self._env.log(f"{publication} is proven: {found}")
         if self._generation.mode == "verify":
             finish_verification(ledger, publication)
             return

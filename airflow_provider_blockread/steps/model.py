@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
-from airflow_provider_blockread.errors import OptionsError, WrongLedgerError
-from airflow_provider_blockread.ledger.model import Generation
+from airflow_provider_blockread.errors import WrongLedgerError
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.options import FileSource, GenerationOptions, Selection, Splitting, from_json
+from airflow_provider_blockread.options import FileSource, GenerationOptions, Selection, Splitting
 from airflow_provider_blockread.storage.stores import Stores
 
 
@@ -84,6 +83,7 @@ class WindowRef:
     files: int = 0
     blocks: int = 0
     bytes: int = 0
+    ignored: int = 0  # files modified after they were taken, left out by on_modified="ignore"
     needs_scan: bool = False  # a scan step must find the entry states of files that span groups
     message: str = ""
 
@@ -138,16 +138,3 @@ class Published:
     def to_json(self) -> dict[str, Any]:
         """Return this summary as JSON."""
         return dataclasses.asdict(self)
-
-
-def generation_options(generation: Generation) -> GenerationOptions:
-    """Return the options that a generation was started with.
-
-    Raises:
-        OptionsError: when they were written by another version of this package.
-    """
-    options = from_json(generation.options)
-    if not isinstance(options, GenerationOptions):
-        msg = f"window {generation.window} generation {generation.number} holds options of kind {options.kind!r}"
-        raise OptionsError(msg)
-    return options

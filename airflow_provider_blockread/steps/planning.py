@@ -20,7 +20,7 @@ from airflow_provider_blockread.ledger.selection import pending_files
 from airflow_provider_blockread.options import GenerationOptions, parse_size
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.describe import format_bytes
-from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef, generation_options
+from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
 from airflow_provider_blockread.storage.listing import list_files
 
 _WHOLE = 2**62  # bytes; a block size that no file reaches
@@ -57,9 +57,8 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
 
 def canonical_options(env: Environment, options: GenerationOptions) -> GenerationOptions:
     """Return the options with places that mean the same in every process."""
-    sink = options.sink
-    places = {"uri": env.stores.canonical(sink.uri), "work_uri": env.stores.canonical(sink.work_area)}
-    return dataclasses.replace(options, sink=dataclasses.replace(sink, **places))
+    uri, work_uri = env.stores.canonical(options.sink.uri), env.stores.canonical(options.sink.work_area)
+    return dataclasses.replace(options, sink=dataclasses.replace(options.sink, uri=uri, work_uri=work_uri))
 
 
 def _replay(env: Environment, request: PlanRequest, options: GenerationOptions, window: Window) -> WindowRef:
@@ -79,9 +78,7 @@ def _replay(env: Environment, request: PlanRequest, options: GenerationOptions, 
         message = f"options have changed since generation {latest.number}: generation {latest.number + 1} starts"
     else:
         return open_ref(env, window, latest, status="read", message=f"window {window.id} is resumed")
-    started = start_generation(
-        env.ledger, window.id, options=wanted, mode=mode, clear_number=request.clear_number
-    )
+    started = start_generation(env.ledger, window.id, options=wanted, mode=mode, clear_number=request.clear_number)
     return open_ref(env, window, started, status="read", message=message)
 
 
@@ -94,7 +91,8 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
     chosen = Chosen(env, request, limits.block_size)
     if not chosen.ids:
         window = close_empty_window(env.ledger, request.feed, request.key, owner=request.owner)
-        return _ref(env, request, status="empty", message=f"window {window.id}: nothing new to read")
+        ref = _ref(env, request, status="empty", message=f"window {window.id}: nothing new to read")
+        return dataclasses.replace(ref, ignored=found.ignored)
     key = window_id(request.feed, request.key)
     folder = window_folder(options.sink.work_area, request.feed, key)
     uri = f"{folder}/manifest-{digest(chosen.ids.tobytes().hex(), str(limits))[:12]}.parquet"
@@ -120,7 +118,8 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
         chosen.ids,
     )
     message = f"window {key}: {len(chosen.ids):,} files, {format_bytes(summary.bytes)}, {summary.blocks:,} blocks"
-    return open_ref(env, window, latest_generation(env.ledger, window.id), status="read", message=message)
+    ref = open_ref(env, window, latest_generation(env.ledger, window.id), status="read", message=message)
+    return dataclasses.replace(ref, ignored=found.ignored)
 
 
 def group_limits(request: PlanRequest) -> GroupLimits:
@@ -191,7 +190,7 @@ def _describe_discovery(feed: str, found: Discovered) -> str:
 def open_ref(env: Environment, window: Window, generation: Generation, *, status: str, message: str) -> WindowRef:
     """Return the reference of an open window at one of its generations."""
     env.log(message)
-    options = generation_options(generation)
+    options = GenerationOptions.from_json(generation.options)
     return WindowRef(
         ledger=env.ledger.uuid,
         feed=window.feed,

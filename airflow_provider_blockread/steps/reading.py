@@ -26,7 +26,7 @@ from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.options import GenerationOptions, Policies, SparkJob
 from airflow_provider_blockread.steps.describe import describe_group
 from airflow_provider_blockread.steps.heartbeat import beating
-from airflow_provider_blockread.steps.model import Environment, ReadOutcome, Submitter, WindowRef, generation_options
+from airflow_provider_blockread.steps.model import Environment, ReadOutcome, Submitter, WindowRef
 from airflow_provider_blockread.steps.scanning import states_uri
 
 
@@ -65,6 +65,7 @@ def read(  # noqa: PLR0913 - a step's parameters are its contract
         except ConflictError:
             raise
         except BaseException as error:
+            submitter.cancel()  # a no-op when the application has ended; an interrupted task must not leave one
             fail_group(env.ledger, claim, f"{type(error).__name__}: {error}")
             raise
         else:
@@ -79,7 +80,7 @@ class _Attempt:
         self.ref = GroupRef(window=ref.window, generation=ref.generation, group=group)
         self._window: Window = get_window(env.ledger, ref.window)
         self._generation: Generation = latest_generation(env.ledger, ref.window)
-        self._options: GenerationOptions = generation_options(self._generation)
+        self._options: GenerationOptions = GenerationOptions.from_json(self._generation.options)
         self._folder = window_folder(self._options.sink.work_area, ref.feed, ref.window)
         self._needs_scan = ref.needs_scan
         self.title = describe_group(self._row().planned)
@@ -135,6 +136,7 @@ class _Attempt:
             work_uri=attempt_folder(self._folder, generation.number, self.ref.group, claim.epoch),
             options=self._options,
             excluded=claim.excluded,
+            max_readers=self._job.max_readers,
             entry_states_uri=states_uri(self._folder, self._options) if self._needs_scan else None,
         )
 
@@ -147,7 +149,7 @@ class _Attempt:
         blocks = read_manifest(self._env.stores, self._window.manifest_uri, self._window.manifest_hash)
         groups = groups_of(blocks, error.path)
         reason = "missing" if missing else "changed"
-        exclude_file(self._env.ledger, self._window.id, error.path, reason=reason, who=owner, groups_of_file=groups)
+        exclude_file(self._env.ledger, self._window.id, error.path, reason=reason, who=owner, groups=groups)
         self._env.log(f"WARNING: {error.path} is {reason} and now excluded from window {self._window.id}")
         return True
 

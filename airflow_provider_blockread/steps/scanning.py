@@ -13,8 +13,8 @@ from airflow_provider_blockread.exchange.model import JobSpec
 from airflow_provider_blockread.exchange.results import write_spec
 from airflow_provider_blockread.ledger.generations import latest_generation
 from airflow_provider_blockread.ledger.queries import get_window
-from airflow_provider_blockread.options import GenerationOptions, SparkJob
-from airflow_provider_blockread.steps.model import Environment, Submitter, WindowRef, generation_options
+from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.steps.model import Environment, Submitter, WindowRef
 
 
 def states_uri(folder: str, options: GenerationOptions) -> str:
@@ -34,7 +34,7 @@ def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
     if not ref.needs_scan:
         return False
     window = get_window(env.ledger, ref.window)
-    options = generation_options(latest_generation(env.ledger, ref.window))
+    options = GenerationOptions.from_json(latest_generation(env.ledger, ref.window).options)
     folder = window_folder(options.sink.work_area, ref.feed, ref.window)
     uri = states_uri(folder, options)
     if env.stores.exists(uri):

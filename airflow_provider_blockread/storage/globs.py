@@ -55,7 +55,7 @@ def compile_glob(pattern: str) -> Glob:
     try:
         spans = next((i for i, segment in enumerate(segments) if "**" in segment), None)
         return Glob(
-            regex=_regex(segments),
+            regex=re.compile(_regex(segments)).pattern,
             head=tuple(re.compile(_segment(segment), re.DOTALL) for segment in segments[:spans]),
             depth=len(segments) if spans is None else None,
             tree=_regex(segments[:-1]) if segments[-1] == "**" and len(segments) > 1 else None,

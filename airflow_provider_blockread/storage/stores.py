@@ -67,7 +67,8 @@ class Stores:
             key = (scheme, authority, root)
             if key not in self._opened:
                 asked = kind._get_kwargs_from_urls(uri)  # noqa: SLF001 - host, port or account named in the URI
-                self._opened[key] = RemoteStore(kind(**(asked | self._credentials.get(root, {}))))
+                with translated(uri):  # some stores connect at once
+                    self._opened[key] = RemoteStore(kind(**(asked | self._credentials.get(root, {}))))
             return self._opened[key], kind._strip_protocol(uri)  # noqa: SLF001 - how fsspec itself maps URIs
         except ImportError as error:
             msg = f"{uri}: {scheme}:// needs a package that is not installed here ({error})"

@@ -38,9 +38,9 @@ def parameter_walls(text: str) -> list[str]:
 
 
 def loose_keywords(text: str) -> list[str]:
-    """`**kwargs` goes to the method that is overridden and nowhere else, so that a misspelt option is an error."""
+    """`**kwargs` goes whole to the method that is overridden, or from a command to a value; both check names."""
     loose = (f for f in _functions(text) if f.args.kwarg and f.name not in KEYWORDS_BY_CONTRACT)
-    return [f"{f.name}: **{f.args.kwarg.arg}" for f in loose if f.args.kwarg and not _feeds_super(f)]
+    return [f"{f.name}: **{f.args.kwarg.arg}" for f in loose if f.args.kwarg and not _hands_on(f)]
 
 
 def undocumented(text: str) -> list[str]:
@@ -75,11 +75,16 @@ def _parameters(function: Function) -> list[str]:
     return names[1:] if names[:1] in (["self"], ["cls"]) else names
 
 
-def _feeds_super(function: Function) -> bool:
+def _hands_on(function: Function) -> bool:
     name = function.args.kwarg.arg if function.args.kwarg else ""
+    is_command = any(ast.unparse(decorator).startswith("click.") for decorator in function.decorator_list)
     calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
-    to_super = [call for call in calls if ast.unparse(call.func) == f"super().{function.name}"]
-    passed = [keyword.value for call in to_super for keyword in call.keywords if not keyword.arg]
+    targets = [
+        call
+        for call in calls
+        if ast.unparse(call.func) == f"super().{function.name}" or (is_command and ast.unparse(call.func)[0].isupper())
+    ]
+    passed = [keyword.value for call in targets for keyword in call.keywords if not keyword.arg]
     used = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name]
     return bool(passed) and all(node in passed for node in used)
 

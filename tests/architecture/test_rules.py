@@ -26,6 +26,8 @@ BAD: dict[Rule, list[str]] = {
     ],
     rules.loose_keywords: [
         "def f(**options): ...",
+        "def f(**options):\n  return Value(**options)",
+        "@click.command()\ndef f(**options):\n  return Value(**options), options['a']",
         "class C:\n  def f(self, **kwargs):\n    super().g(**kwargs)",
         "class C:\n  def __init__(self, **kwargs):\n    self.more = kwargs\n    super().__init__(**kwargs)",
     ],
@@ -44,7 +46,10 @@ GOOD: dict[Rule, list[str]] = {
     rules.long_file: ["x = 1\n" * 300],
     rules.long_functions: ["def f():\n" + "    x = 1\n" * 59],
     rules.parameter_walls: ["class C:\n  def f(self, a, b, c, d, e, f): ..."],
-    rules.loose_keywords: ["class C:\n  def f(self, *, a, **kwargs):\n    super().f(**kwargs)"],
+    rules.loose_keywords: [
+        "class C:\n  def f(self, *, a, **kwargs):\n    super().f(**kwargs)",
+        "@click.command()\ndef f(**options):\n  return Value(**options)",
+    ],
     rules.undocumented: ['"""M."""\ndef _f(): ...\nclass C:\n  """C."""\n  def __init__(self): ...'],
     rules.stubs: ["# nothing to do"],
     rules.mocks: ["import unittester"],

@@ -1,0 +1,111 @@
+"""A plan shrinks only by recorded exclusions."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import select
+
+from airflow_provider_blockread.errors import ConflictError, FencedError, SourceError
+from airflow_provider_blockread.ledger.exclusions import exclude_file
+from airflow_provider_blockread.ledger.generations import latest_generation, list_groups, start_generation
+from airflow_provider_blockread.ledger.groups import complete_group
+from airflow_provider_blockread.ledger.journal import journal
+from airflow_provider_blockread.ledger.publishing import check_publication, mark_proven
+from airflow_provider_blockread.ledger.queries import feed_counts
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.tables import exclusions
+from tests.ledger.make import FEED, SUMS, claim, committer, open_window, outcome, publish, read_all, ref, steps
+
+PATH = "file:///in/a"
+
+
+@pytest.mark.parametrize(("reason", "state"), [("missing", "missing"), ("changed", "changed"), ("rotten", "excluded")])
+def test_an_exclusion_is_recorded_and_told_to_readers(ledger: Ledger, reason: str, state: str) -> None:
+    """The file changes its state by the reason; who and why are kept; the next claim leaves it out."""
+    window = open_window(ledger)
+
+    file_id, reset = exclude_file(ledger, window.id, PATH, reason=reason, who="me", groups=[0])
+
+    assert reset == []
+    assert feed_counts(ledger, FEED) == {"planned": 1, state: 1}
+    assert claim(ledger, ref(window)).excluded == (file_id,)
+    with ledger.reading() as connection:
+        row = connection.execute(select(exclusions)).one()
+    assert (row.file_id, row.path, row.reason, row.who) == (file_id, PATH, reason, "me")
+
+
+def test_done_groups_are_read_again_and_the_proof_is_taken_back(ledger: Ledger) -> None:
+    """Only the groups that hold the file are reset, with their epoch kept; a publisher at work is fenced."""
+    window = open_window(ledger)
+    read_all(ledger, window)
+    held = committer(ledger, window)
+    mark_proven(ledger, held, SUMS)
+
+    _, reset = exclude_file(ledger, window.id, PATH, reason="rotten", who="me", groups=[1])
+
+    assert reset == [1]
+    groups = list_groups(ledger, window.id, 1)
+    assert [(group.state, group.epoch) for group in groups] == [("done", 1), ("pending", 1)]
+    assert latest_generation(ledger, window.id).state == "reading"
+    with pytest.raises(FencedError):
+        check_publication(ledger, held)
+    publish(ledger, window)
+    assert feed_counts(ledger, FEED) == {"done": 1, "excluded": 1}
+
+
+def test_a_running_group_goes_on(ledger: Ledger) -> None:
+    """A reader that finds a file gone excludes it and completes its own group without it."""
+    window = open_window(ledger)
+    held = claim(ledger, ref(window))
+
+    exclude_file(ledger, window.id, PATH, reason="missing", who="reader", groups=[0])
+
+    complete_group(ledger, held, outcome(held.ref))
+    assert list_groups(ledger, window.id, 1)[0].state == "done"
+
+
+def test_excluding_twice_changes_nothing(ledger: Ledger) -> None:
+    """The first reason stands, and no group is reset again."""
+    window = open_window(ledger)
+    first = exclude_file(ledger, window.id, PATH, reason="rotten", who="me")
+    read_all(ledger, window)
+
+    assert exclude_file(ledger, window.id, PATH, reason="missing", who="you", groups=[0, 1]) == (first[0], [])
+    assert {group.state for group in list_groups(ledger, window.id, 1)} == {"done"}
+    assert feed_counts(ledger, FEED) == {"planned": 1, "excluded": 1}
+
+
+def test_an_exclusion_outlives_its_generation(ledger: Ledger) -> None:
+    """It belongs to the window: later generations leave the file out as well."""
+    window = open_window(ledger)
+    file_id, _ = exclude_file(ledger, window.id, PATH, reason="rotten", who="me")
+    start_generation(ledger, window.id, options={}, mode="write", clear_number=1)
+
+    assert claim(ledger, ref(window, 0, 2), clear_number=1).excluded == (file_id,)
+
+
+def test_a_published_window_keeps_its_files(ledger: Ledger) -> None:
+    """Neither a published window nor one being published may shrink."""
+    window = open_window(ledger)
+    read_all(ledger, window)
+    held = committer(ledger, window)
+    mark_proven(ledger, held, SUMS)
+    journal(ledger, held, steps())
+    with pytest.raises(ConflictError, match="being published"):
+        exclude_file(ledger, window.id, PATH, reason="rotten", who="me")
+
+    other = open_window(ledger, "other", ["c"])
+    publish(ledger, other)
+    with pytest.raises(ConflictError, match="is published, with this file"):
+        exclude_file(ledger, other.id, "file:///in/c", reason="rotten", who="me")
+    assert feed_counts(ledger, FEED) == {"planned": 2, "done": 1}
+
+
+def test_a_file_of_another_window_is_refused(ledger: Ledger) -> None:
+    """A path that the window does not hold is an error that names both."""
+    window = open_window(ledger)
+
+    with pytest.raises(SourceError, match="holds no file file:///in/zzz"):
+        exclude_file(ledger, window.id, "file:///in/zzz", reason="rotten", who="me")
+    with pytest.raises(ConflictError, match="is not open"):
+        exclude_file(ledger, "0" * 16, PATH, reason="rotten", who="me")

@@ -1,0 +1,84 @@
+"""The digest of records: the same for every split, and the hash that its docstring defines."""
+
+from __future__ import annotations
+
+import io
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import FORMATS, Case
+
+from airflow_provider_blockread.records import read_records, scan_block
+from airflow_provider_blockread.records.digest import BASE, LENGTH, MODULUS, digest_records
+from airflow_provider_blockread.records.reading import open_source
+from airflow_provider_blockread.records.walking import WalkLimits, first_start, walk_block
+
+LINES = FORMATS[0]
+some_formats = pytest.mark.parametrize("case", [pytest.param(c, id=c.id) for c in FORMATS[::4]])
+
+
+def scalar_hash(record: bytes) -> int:
+    """Return one record's hash, byte by byte."""
+    word = sum(byte * pow(BASE, place, MODULUS) for place, byte in enumerate(record)) + LENGTH * len(record)
+    word %= MODULUS
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 % MODULUS
+    word = (word ^ (word >> 27)) * 0x94D049BB133111EB % MODULUS
+    return word ^ (word >> 31)
+
+
+def digest(case: Case, data: bytes, start: int, end: int, chunk: int = 2**20) -> int:
+    """Return the digest of a block."""
+    source = open_source(io.BytesIO(data), case.fmt)
+    state = scan_block(io.BytesIO(data), 0, start, case.fmt)(case.fmt.initial_state)
+    first = first_start(source, case.fmt, start, state)
+    chunks = walk_block(source, case.fmt, first, end, WalkLimits(chunk_bytes=chunk))
+    return sum(map(digest_records, chunks)) % MODULUS
+
+
+def expected(case: Case, data: bytes) -> int:
+    """Return the sum of the scalar hashes of a file's records."""
+    return sum(scalar_hash(r) for _, r in read_records(io.BytesIO(data), 0, len(data), case.fmt)) % MODULUS
+
+
+@some_formats
+@settings(max_examples=40)
+@given(draw=st.data(), chunk=st.integers(1, 40))
+def test_the_digest_does_not_depend_on_the_split(case: Case, draw: st.DataObject, chunk: int) -> None:
+    """Two blocks that meet anywhere, read in chunks of any size, add up to the sum of the scalar hashes."""
+    data = draw.draw(case.files())
+    total = expected(case, data)
+    for split in range(len(data) + 1):
+        parts = [digest(case, data, low, high, chunk) for low, high in pairwise([0, split, len(data)])]
+
+        assert sum(parts) % MODULUS == total
+
+
+@pytest.mark.parametrize("around", [32 * 2**10, 64 * 2**10])
+def test_records_across_the_borders_of_tiles_hash_alike(around: int) -> None:
+    """Records that begin, end or lie empty near where the sums change over are as the scalar hash has them."""
+    for size in range(around - 3, around + 4):
+        for data in (b"\x01" * size, b"y" * size + b"\n", b"z" * size + b"\n\nabc\n" + b"x" * size):
+            assert digest(LINES, data, 0, len(data)) == expected(LINES, data)
+
+
+def test_any_changed_lost_or_doubled_record_shows() -> None:
+    """The digest tells a flipped bit, a swapped byte, a moved border, a lost and a doubled record, zeros included."""
+    data = b"alpha\nbeta\n\x00\n\x00\x00\ngamma\n"
+    others = [
+        b"alphb\nbeta\n\x00\n\x00\x00\ngamma\n",
+        b"alhpa\nbeta\n\x00\n\x00\x00\ngamma\n",
+        b"alphab\neta\n\x00\n\x00\x00\ngamma\n",
+        b"alpha\nbeta\n\x00\n\x00\ngamma\n",
+        b"beta\n\x00\n\x00\x00\ngamma\n",
+        b"alpha\nalpha\nbeta\n\x00\n\x00\x00\ngamma\n",
+        b"alpha\nbeta\n\x00\n\x00\x00\ngamma\n\n",
+    ]
+
+    assert len({digest(LINES, d, 0, len(d)) for d in [data, *others]}) == len(others) + 1
+
+
+def test_the_order_of_records_does_not_matter() -> None:
+    """The digest is a sum: the same records in another order, or in another file, have the same."""
+    assert digest(LINES, b"a\nb\nc", 0, 5) == digest(LINES, b"c\nb\na\n", 0, 6)

@@ -1,0 +1,56 @@
+"""Versions from what stores tell."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.storage.identity import from_info
+
+MOMENT = datetime(2024, 2, 29, 12, 0, 0, 123457, tzinfo=UTC)
+NANOSECONDS = 1_709_208_000_123_457_000
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        {"mtime": MOMENT},
+        {"LastModified": MOMENT.astimezone(timezone(timedelta(hours=5)))},
+        {"last_modified": MOMENT.replace(tzinfo=None)},
+        {"created": MOMENT.timestamp()},
+        {"updated": "2024-02-29T12:00:00.123457Z"},
+    ],
+)
+def test_all_forms_of_a_time_are_one(info: dict[str, object]) -> None:
+    """Aware and naive datetimes, seconds and ISO text give the same nanoseconds, UTC."""
+    assert from_info("s3://b/x", {"size": 1, **info}).mtime_ns == NANOSECONDS
+
+
+def test_webhdfs_tells_milliseconds() -> None:
+    """WebHDFS gives whole milliseconds under a name of its own."""
+    assert from_info("webhdfs://h/x", {"size": 1, "modificationTime": 1234}).mtime_ns == 1_234_000_000
+
+
+@pytest.mark.parametrize(
+    ("info", "etag"),
+    [
+        ({"ETag": '"abc-2"'}, "abc-2"),
+        ({"ETag": 'W/"abc"'}, "abc"),
+        ({"etag": "0x8D"}, "0x8D"),
+        ({"etag": "changes-with-metadata", "generation": 17}, "17"),
+        ({"version_id": "v1"}, "v1"),
+        ({"ETag": None}, None),
+        ({}, None),
+    ],
+)
+def test_the_etag_is_the_stores_own_without_quotes(info: dict[str, object], etag: str | None) -> None:
+    """Listings and single looks quote differently; a generation goes before an etag."""
+    assert from_info("s3://b/x", {"size": 1, **info}).etag == etag
+
+
+def test_a_file_of_unknown_size_is_refused() -> None:
+    """What has no size cannot be split into blocks."""
+    with pytest.raises(SourceError, match="http://h/x"):
+        from_info("http://h/x", {"size": None})

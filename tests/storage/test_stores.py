@@ -1,0 +1,219 @@
+"""One behaviour for all stores: the local disk, and fsspec's memory store."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError
+from airflow_provider_blockread.storage import Stores
+
+
+@pytest.fixture(params=["disk", "memory"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Yield the URI of an empty folder of each store."""
+    system = fsspec.filesystem("memory")
+    system.store.clear()
+    system.pseudo_dirs[:] = [""]
+    yield f"file://{tmp_path}" if request.param == "disk" else "memory:///box"
+    system.store.clear()
+    system.pseudo_dirs[:] = [""]
+
+
+def test_what_is_written_is_read(folder: str) -> None:
+    """Written bytes come back whole, in ranges, and with their size; folders are made."""
+    stores, uri = Stores(), f"{folder}/a/b c%.bin"
+    stores.write_bytes_atomic(uri, b"0123456789")
+    with stores.open_read(uri) as left, stores.open_read(uri) as right:
+        left.seek(5)
+
+        assert right.read(2) + left.read() == b"0156789"
+    assert stores.read_bytes(uri) == b"0123456789"
+    assert (stores.stat(uri).path, stores.stat(uri).size) == (uri, 10)
+    assert stores.exists(uri)
+    assert stores.exists(f"{folder}/a")
+
+
+def test_writing_again_is_another_version(folder: str) -> None:
+    """An overwritten file has a new identity even at the same size."""
+    stores, uri = Stores(), f"{folder}/x"
+    stores.write_bytes_atomic(uri, b"1")
+    before = stores.stat(uri)
+    stores.write_bytes_atomic(uri, b"2")
+
+    assert stores.read_bytes(uri) == b"2"
+    assert stores.stat(uri) != before
+
+
+def test_a_stream_is_written_into_a_new_folder(folder: str) -> None:
+    """A file opened for writing has its folder made."""
+    stores = Stores()
+    with stores.open_write(f"{folder}/new/x") as file:
+        file.write(b"abc")
+
+    assert stores.read_bytes(f"{folder}/new/x") == b"abc"
+
+
+def test_what_is_missing_is_an_error_that_names_it(folder: str) -> None:
+    """Looking at, reading or opening nothing names the URI and says what to do."""
+    stores, uri = Stores(), f"{folder}/none"
+    for look in (stores.stat, stores.read_bytes, stores.open_read):
+        with pytest.raises(FileMissingError, match=f"{uri} does not exist; restore it"):
+            look(uri)
+    assert not stores.exists(uri)
+    stores.remove(uri)
+
+
+def test_a_folder_is_no_file(folder: str) -> None:
+    """Taking a folder for a file is an error."""
+    stores = Stores()
+    stores.write_bytes_atomic(f"{folder}/sub/x", b"")
+
+    with pytest.raises(SourceError, match="folder"):
+        stores.stat(f"{folder}/sub")
+
+
+def test_a_move_can_be_repeated(folder: str) -> None:
+    """A file arrives whole under its new name, as often as the move is told, also after a crash between steps."""
+    stores, source, target = Stores(), f"{folder}/stage/x", f"{folder}/out/x"
+    stores.write_bytes_atomic(source, b"abc")
+    for _ in range(3):
+        stores.move(source, target, size=3)
+        assert stores.read_bytes(target) == b"abc"
+    stores.remove(source)
+    stores.move(source, target, size=3)
+
+
+def test_a_move_replaces_what_has_another_size(folder: str) -> None:
+    """A target of another size is not the file; it is replaced."""
+    stores, source, target = Stores(), f"{folder}/stage/x", f"{folder}/out/x"
+    stores.write_bytes_atomic(source, b"abc")
+    stores.write_bytes_atomic(target, b"partial")
+    stores.move(source, target, size=3)
+
+    assert stores.read_bytes(target) == b"abc"
+
+
+def test_a_move_of_the_wrong_file_is_refused(folder: str) -> None:
+    """A source of another size than was recorded, or none at all, changes nothing in the output."""
+    stores, source, target = Stores(), f"{folder}/stage/x", f"{folder}/out/x"
+    with pytest.raises(FileMissingError):
+        stores.move(source, target, size=3)
+    stores.write_bytes_atomic(source, b"ab")
+    with pytest.raises(SourceError, match="has 2 bytes instead of 3"):
+        stores.move(source, target, size=3)
+
+    assert not stores.exists(target)
+
+
+def test_names_are_listed_by_prefix(folder: str) -> None:
+    """Files directly in a folder come with their sizes; folders, other names and an absent folder give none."""
+    stores = Stores()
+    for name in ("part-1", "part-22", "other", "part-dir/x"):
+        stores.write_bytes_atomic(f"{folder}/out/{name}", name.encode())
+
+    assert sorted(stores.list_names(f"{folder}/out", "part-")) == [
+        (f"{folder}/out/part-1", 6),
+        (f"{folder}/out/part-22", 7),
+    ]
+    assert list(stores.list_names(f"{folder}/absent", "")) == []
+
+
+def test_a_write_on_disk_leaves_no_trace_of_itself(tmp_path: Path) -> None:
+    """After a write only the file is there, and a failed one leaves the old content."""
+    stores = Stores()
+    stores.write_bytes_atomic(str(tmp_path / "x"), b"1")
+    (tmp_path / "dir").mkdir()
+    with pytest.raises(SourceError):
+        stores.write_bytes_atomic(str(tmp_path / "dir"), b"2")
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dir", "x"]
+
+
+def test_files_move_between_disks(tmp_path: Path) -> None:
+    """A work area on another disk than the output is copied beside the target first, then renamed."""
+    shared = Path("/dev/shm")  # noqa: S108 - another disk wherever it exists
+    if not shared.is_dir() or shared.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("this machine has one disk only")
+    source = shared / f"blockread-{tmp_path.name}-{id(tmp_path)}"
+    source.write_bytes(b"abc")
+    Stores().move(str(source), str(tmp_path / "out" / "x"), size=3)
+
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["x"]
+    assert not source.exists()
+
+
+def test_stores_do_not_mix(tmp_path: Path) -> None:
+    """A move from one store to another is refused with what to do."""
+    stores = Stores()
+    stores.write_bytes_atomic(str(tmp_path / "x"), b"abc")
+
+    with pytest.raises(SourceError, match="choose a work area in the store of the output"):
+        stores.move(str(tmp_path / "x"), "memory://out/x", size=3)
+
+
+def test_a_file_without_rights_is_an_error(tmp_path: Path) -> None:
+    """Denied access is told apart from absence, and named."""
+    script = (
+        "import os, sys\n"
+        "from airflow_provider_blockread.storage import Stores\n"
+        "if os.getuid() == 0: os.setuid(65534)\n"
+        "for look in (Stores().stat, Stores().open_read, Stores().exists):\n"
+        "    try: print(look(sys.argv[1]))\n"
+        "    except Exception as error: print(type(error).__name__, error)\n"
+    )
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    (closed / "x").write_text("x")
+    closed.chmod(0o000)
+    done = subprocess.run([sys.executable, "-c", script, str(closed / "x")], capture_output=True, text=True, check=True)
+    closed.chmod(0o755)
+
+    assert done.stdout.count(f"SourceError file://{closed}/x: access denied") == 3
+
+
+def test_credentials_go_by_the_longest_root_and_are_never_shown() -> None:
+    """The innermost root's options open the store; neither `repr` nor an error quotes them."""
+    stores = Stores(
+        {
+            "memory://a": {"listings_expiry_time": 1, "secret": "hunter2"},
+            "memory://a/b": {"listings_expiry_time": 2},
+            "dir://": {"path": "hunter2"},
+        }
+    )
+    options = [stores.filesystem(f"memory://{path}")[0].storage_options for path in ("a/x", "a/b/x", "ab/x")]
+
+    assert [option.get("listings_expiry_time") for option in options] == [1, 2, None]
+    assert stores.filesystem("memory://a/y")[0] is stores.filesystem("memory://a/x")[0]
+    assert "hunter2" not in repr(stores)
+    with pytest.raises(OptionsError, match="options do not fit") as caught:
+        stores.filesystem("dir://x")
+    assert "hunter2" not in str(caught.value)
+    copy = pickle.loads(pickle.dumps(stores))  # noqa: S301 - its own
+    assert copy.filesystem("memory://a/b/x")[0].storage_options["listings_expiry_time"] == 2
+
+
+def test_an_unknown_scheme_says_what_to_install() -> None:
+    """A scheme whose package is absent names the package; one that nobody knows is called unknown."""
+    with pytest.raises(OptionsError, match="libarchive"):
+        Stores().filesystem("libarchive://x")
+    with pytest.raises(OptionsError, match="the scheme is unknown"):
+        Stores().filesystem("nonsense://x")
+
+
+def test_any_other_store_of_fsspec_reads(tmp_path: Path) -> None:
+    """A store with no code of its own here is looked at and read through fsspec."""
+    (tmp_path / "x.txt").write_bytes(b"0123456789")
+    uri = f"dir://{tmp_path}/x.txt"
+    stores = Stores({"dir://": {"path": "/", "fs": fsspec.filesystem("file")}})
+
+    assert stores.stat(uri).size == 10
+    with stores.open_read(uri) as file:
+        file.seek(4)
+        assert file.read(3) == b"456"

@@ -1,0 +1,80 @@
+"""Canonical URIs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.storage.uris import canonical, child, local_path, name_of, parent, relative_to
+
+SEGMENTS = st.lists(st.text("ab.%# é~", min_size=1, max_size=4), max_size=5).map("/".join)
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("/data/logs/", "file:///data/logs"),
+        ("//data//logs", "file:///data/logs"),
+        ("file:///data/a b%20c", "file:///data/a b%20c"),
+        ("local:///data/./x/../y", "file:///data/y"),
+        ("/../etc", "file:///etc"),
+        ("/", "file:///"),
+        ("s3a://bucket/logs/", "s3://bucket/logs"),
+        ("S3://bucket", "s3://bucket"),
+        ("s3://bucket/a//b/../c", "s3://bucket/a//c"),
+        ("s3://bucket/../../x", "s3://bucket/x"),
+        ("abfss://box@account.dfs/x", "abfs://box@account.dfs/x"),
+        ("sftp://user@host:22/x", "sftp://user@host:22/x"),
+        ("memory://a/b", "memory:///a/b"),
+        ("memory:///a/b/", "memory:///a/b"),
+        ("memory://", "memory:///"),
+    ],
+)
+def test_one_place_has_one_uri(written: str, expected: str) -> None:
+    """However a place is written, its canonical URI is the same text."""
+    assert canonical(written) == expected
+
+
+def test_a_relative_path_starts_where_the_program_runs() -> None:
+    """A path without a scheme is local and relative to the working directory; `~` is the home."""
+    assert canonical("logs/x") == f"file://{Path.cwd()}/logs/x"
+    assert canonical("~/x") == f"file://{Path.home()}/x"
+
+
+@given(SEGMENTS, st.sampled_from(["/", "file:///", "s3://bucket/", "memory://", "http://host/"]))
+def test_a_canonical_uri_is_its_own(path: str, start: str) -> None:
+    """Canonicalising twice changes nothing, and folder and name of a URI put it together again."""
+    uri = canonical(start + path)
+
+    assert canonical(uri) == uri
+    if name_of(uri) and uri.count("/") > 3:
+        assert child(parent(uri), name_of(uri)) == uri
+        assert relative_to(uri, parent(uri)) == name_of(uri)
+
+
+@pytest.mark.parametrize("written", ["", "  ", "a\0b", "file://relative/x"])
+def test_text_that_names_no_place_is_refused(written: str) -> None:
+    """Blank text, NUL bytes and `file://` URIs that are not absolute are errors."""
+    with pytest.raises(OptionsError):
+        canonical(written)
+
+
+def test_a_password_is_refused_and_not_repeated() -> None:
+    """A password in a URI is an error that does not quote it."""
+    with pytest.raises(OptionsError) as caught:
+        canonical("sftp://user:hunter2@host/x")
+
+    assert "hunter2" not in str(caught.value)
+
+
+def test_relative_to_ends_at_a_path_border() -> None:
+    """`/data/logs2` does not lie in `/data/logs`."""
+    assert relative_to("file:///data/logs2", "file:///data/logs") is None
+    assert relative_to("file:///data/logs", "file:///data/logs") == ""
+    assert relative_to("file:///data", "file:///") == "data"
+    assert local_path("file:///data") == "/data"
+    assert local_path("s3://data") is None
