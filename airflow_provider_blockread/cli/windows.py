@@ -24,8 +24,8 @@ from airflow_provider_blockread.ledger.generations import latest_generation, lis
 from airflow_provider_blockread.ledger.model import WindowSummary
 from airflow_provider_blockread.ledger.queries import get_window, list_windows
 from airflow_provider_blockread.steps.describe import describe_group, format_bytes
+from airflow_provider_blockread.steps.excluding import groups_of
 from airflow_provider_blockread.steps.planning import open_ref
-from airflow_provider_blockread.steps.reading import groups_of
 
 window_argument = click.argument("window")
 feed_option = click.option("--name", "feed", metavar="FEED", help="The feed, where a key alone is not enough.")

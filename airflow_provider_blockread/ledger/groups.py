@@ -28,7 +28,7 @@ def claim_group(ledger: Ledger, ref: GroupRef, *, owner: str, clear_number: int,
 
     Raises:
         OwnedError: when a live foreign owner holds the group.
-        FencedError: when the group was cleared after the task that asks had started.
+        FencedError: when the same owner runs it with a higher clear number: it was cleared since, and this is the old try.
         ConflictError: when the generation is superseded or published, or there is no such group.
     """
     now = ledger.now()
@@ -37,6 +37,7 @@ def claim_group(ledger: Ledger, ref: GroupRef, *, owner: str, clear_number: int,
         group = _group(connection, ref)
         if _is_done(ref, group, generation.state, clear_number):
             return None
+        _refuse_zombie(ref, group, owner, clear_number)
         _refuse_foreign(ref, group, owner, now - timedelta(seconds=stale_after_s), now)
         if group.state == "done" or generation.state != "reading":
             reopen_generation(connection, ref.window, ref.generation)
@@ -149,9 +150,6 @@ def _is_done(ref: GroupRef, group: Row[Any], generation_state: str, clear_number
         raise ConflictError(msg)
     if group.state == "done" and clear_number <= group.clear_number:
         return True
-    if clear_number < group.clear_number:
-        msg = f"{ref}: cleared since this task began (clear number {group.clear_number}, not {clear_number}); stop"
-        raise FencedError(msg)
     if generation_state == "publishing":
         msg = f"{ref}: its generation is being published; let the commit finish, then clear the run to rebuild it"
         raise ConflictError(msg)
@@ -159,6 +157,13 @@ def _is_done(ref: GroupRef, group: Row[Any], generation_state: str, clear_number
         msg = f"{ref}: its generation is {generation_state}; clear the run from its plan on to rebuild it"
         raise ConflictError(msg)
     return False
+
+
+def _refuse_zombie(ref: GroupRef, group: Row[Any], owner: str, clear_number: int) -> None:
+    # Airflow's tries of one task have one owner; only the clear number tells which of two was meant to stop.
+    if group.state == "running" and group.owner == owner and clear_number < group.clear_number:
+        msg = f"{ref}: cleared since this task began (clear number {group.clear_number}, not {clear_number}); stop"
+        raise FencedError(msg)
 
 
 def _refuse_foreign(ref: GroupRef, group: Row[Any], owner: str, limit: datetime, now: datetime) -> None:

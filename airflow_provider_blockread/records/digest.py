@@ -1,8 +1,9 @@
 """A digest of records that does not depend on how a file was split: the sum of a hash of each record's content.
 
-The hash of a record is `mix(sum(byte[i] * BASE**i) + LENGTH * length)`, all modulo 2**64, where `mix` is the finaliser
-of splitmix64. The sum over a record is a difference of two prefix sums over the buffer, times the inverse of BASE to
-the power of the record's place; so no step looks at a record alone. It guards against mistakes, not against forgers.
+The hash of a record is `mix(sum(byte[i] * BASE**i) + LENGTH * (length + 1))`, all modulo 2**64, where `mix` is the
+finaliser of splitmix64; an empty record counts as well. The sum over a record's bytes is a difference of two prefix
+sums over the buffer, times the inverse of BASE to the power of the record's place; so no step looks at a record alone.
+It guards against mistakes, not against forgers.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def digest_records(chunk: Chunk) -> int:
     marks = np.stack([chunk.begins, chunk.ends], axis=1).ravel()  # in ascending order
     prefix = _prefix_sums(chunk.buffer, marks)
     sums = (prefix[1::2] - prefix[0::2]) * _inverse_powers(chunk.begins)
-    sums += (chunk.ends - chunk.begins).astype(np.uint64) * np.uint64(LENGTH)
+    sums += (chunk.ends - chunk.begins + 1).astype(np.uint64) * np.uint64(LENGTH)
     return int(_mix(sums).sum(dtype=np.uint64))
 
 

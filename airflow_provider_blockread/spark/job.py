@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import socket
 import sys
 import threading
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
 
 #: Storage options by URI prefix; they travel in the tasks' closures and nowhere else.
 Credentials = Mapping[str, Mapping[str, object]] | None
+
+# The line of Spark's long message that says why: Py4J's own first line only names a call.
+_REASON = re.compile(r"Job aborted.*|Job \d+ cancelled.*|.*Connection refused.*")
 
 
 def run(spec_uri: str, context: SparkContext, credentials: Credentials = None) -> None:
@@ -170,9 +174,14 @@ def _write_result(stores: Stores, spec: JobSpec, reports: list[TaskReport]) -> N
 
 
 def _as_own_error(error: Exception) -> BlockReadError:
-    """Return the error of this package that a task raised, or a `SparkJobError` with the first line of Spark's own."""
-    first = "".join(str(error).strip().splitlines()[:1])
-    return from_text(str(error)) or SparkJobError(f"the Spark job failed: {first}; see its log, then retry")
+    """Return the error of this package that a task raised, or a `SparkJobError` with Spark's own reason in a line."""
+    text = str(error)
+    own = from_text(text)
+    if own is not None:
+        return own
+    reason = _REASON.search(text) or re.match(r".*", text.strip())
+    said = reason[0].strip() if reason and reason[0].strip() else type(error).__name__
+    return SparkJobError(f"the Spark job failed: {said}; see Spark's log, then retry")
 
 
 @contextmanager

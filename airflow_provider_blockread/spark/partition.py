@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.blocks.ids import same_version
-from airflow_provider_blockread.errors import FileChangedError, RecordError
+from airflow_provider_blockread.errors import FileChangedError, FileMissingError, FunctionError, RecordError
 from airflow_provider_blockread.exchange.layout import data_folder, quarantine_folder
 from airflow_provider_blockread.exchange.model import JobSpec, OutputFile, Receipt
 from airflow_provider_blockread.exchange.receipts import receipts_batch
@@ -57,13 +57,23 @@ def open_version(stores: Stores, version: FileVersion) -> Iterator[ByteSource]:
         FileChangedError: when it is another version before or after the reads.
     """
     _check_version(stores, version)
-    with stores.open_read(version.path) as file:
+    with _named(version), stores.open_read(version.path) as file:
         yield ByteSource(file, size=version.size, name=version.path)
     _check_version(stores, version)
 
 
+@contextmanager
+def _named(version: FileVersion) -> Iterator[None]:
+    """Give what says that a file is gone or changed the path, by which a policy may exclude it."""
+    try:
+        yield
+    except (FileMissingError, FileChangedError) as error:
+        raise type(error)(str(error), version.path) from error
+
+
 def _check_version(stores: Stores, version: FileVersion) -> None:
-    found = stores.stat(version.path)
+    with _named(version):
+        found = stores.stat(version.path)
     if not same_version(found, version):
         msg = (
             f"{version.path} is no longer the version that was planned: planned {_describe(version)}, found"
@@ -149,7 +159,12 @@ class _Task:
         if answer is None or not answer.num_rows:
             return 0
         if self._spec.mode == "write":
-            self._writer.write(answer)
+            try:
+                self._writer.write(answer)
+            except FunctionError as error:
+                where = f"from byte {rows.offsets[0]} of {block} on"
+                msg = f"function {self._spec.options.transform.function} on {rows.batch.num_rows} records {where}: {error}"
+                raise FunctionError(msg) from error
         return int(answer.num_rows)
 
     def _handle_bad(self, block: Block, chunk: Chunk, bad: BadRecord) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import (
     BlockReadError,
     ConflictError,
@@ -15,16 +12,15 @@ from airflow_provider_blockread.errors import (
 )
 from airflow_provider_blockread.exchange.failures import read_failure
 from airflow_provider_blockread.exchange.layout import attempt_folder, window_folder
-from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.model import GroupResult, JobSpec
 from airflow_provider_blockread.exchange.results import RESULT_NAME, read_result, write_spec
-from airflow_provider_blockread.ledger.exclusions import exclude_file
 from airflow_provider_blockread.ledger.generations import latest_generation, list_groups
 from airflow_provider_blockread.ledger.groups import claim_group, complete_group, fail_group, heartbeat
 from airflow_provider_blockread.ledger.model import Claim, Generation, Group, GroupOutcome, GroupRef, Window
 from airflow_provider_blockread.ledger.queries import get_window
-from airflow_provider_blockread.options import GenerationOptions, Policies, SparkJob
+from airflow_provider_blockread.options import GenerationOptions, SparkJob
 from airflow_provider_blockread.steps.describe import describe_group
+from airflow_provider_blockread.steps.excluding import excluded_by_policy
 from airflow_provider_blockread.steps.heartbeat import beating
 from airflow_provider_blockread.steps.model import Environment, ReadOutcome, Submitter, WindowRef
 from airflow_provider_blockread.steps.scanning import states_uri
@@ -142,16 +138,7 @@ class _Attempt:
 
     def exclude(self, error: SourceError, owner: str) -> bool:
         """Exclude the file that is missing or changed, where the policy says so; tell whether it was."""
-        policies: Policies = self._options.policies
-        missing = isinstance(error, FileMissingError)
-        if not error.path or (policies.on_missing if missing else policies.on_changed) != "exclude":
-            return False
-        blocks = read_manifest(self._env.stores, self._window.manifest_uri, self._window.manifest_hash)
-        groups = groups_of(blocks, error.path)
-        reason = "missing" if missing else "changed"
-        exclude_file(self._env.ledger, self._window.id, error.path, reason=reason, who=owner, groups=groups)
-        self._env.log(f"WARNING: {error.path} is {reason} and now excluded from window {self._window.id}")
-        return True
+        return excluded_by_policy(self._env, self._window, self._options.policies, error, who=owner)
 
     def outcome(self, *, done_before: bool) -> ReadOutcome:
         """Return what the ledger holds of the group."""
@@ -167,15 +154,6 @@ class _Attempt:
             done_before=done_before,
             title=self.title,
         )
-
-
-def groups_of(blocks: Iterable[Block], path: str) -> list[int]:
-    """Return the numbers of the groups that hold blocks of a path, in order."""
-    found: dict[int, None] = {}
-    for block in blocks:
-        if block.version.path == path:
-            found[block.group] = None
-    return list(found)
 
 
 def check_result(result: GroupResult, spec: JobSpec, uri: str) -> None:

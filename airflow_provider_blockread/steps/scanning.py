@@ -6,14 +6,17 @@ A file that lies in one group is scanned by the group's own application, as a st
 from __future__ import annotations
 
 from airflow_provider_blockread.blocks.ids import options_digest
-from airflow_provider_blockread.errors import BlockReadError
-from airflow_provider_blockread.exchange.failures import read_failure
+from airflow_provider_blockread.errors import BlockReadError, FileChangedError, FileMissingError
+from airflow_provider_blockread.exchange.failures import FAILURE_NAME, read_failure
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.model import JobSpec
 from airflow_provider_blockread.exchange.results import write_spec
+from airflow_provider_blockread.ledger.exclusions import excluded_files
 from airflow_provider_blockread.ledger.generations import latest_generation
+from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.steps.excluding import excluded_by_policy
 from airflow_provider_blockread.steps.model import Environment, Submitter, WindowRef
 
 
@@ -40,7 +43,18 @@ def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
     if env.stores.exists(uri):
         env.log(f"window {ref.window}: scanned already")
         return False
-    spec = JobSpec(
+    while True:
+        try:
+            _submit(env, _spec(env, ref, window, options, uri), submitter)
+        except (FileMissingError, FileChangedError) as error:
+            if not excluded_by_policy(env, window, options.policies, error, who="the scan step"):
+                raise
+        else:
+            return True
+
+
+def _spec(env: Environment, ref: WindowRef, window: Window, options: GenerationOptions, uri: str) -> JobSpec:
+    return JobSpec(
         window=window.id,
         feed=window.feed,
         generation=ref.generation,
@@ -51,10 +65,14 @@ def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
         manifest_hash=window.manifest_hash,
         work_uri=uri.removesuffix(".json"),
         options=options,
+        excluded=tuple(excluded_files(env.ledger, window.id)),
         entry_states_uri=uri,
     )
+
+
+def _submit(env: Environment, spec: JobSpec, submitter: Submitter) -> None:
+    env.stores.remove(f"{spec.work_uri}/{FAILURE_NAME}")  # every try has the same folder
     try:
-        submitter.submit(write_spec(env.stores, spec), name=f"blockread-{window.id}-scan")
+        submitter.submit(write_spec(env.stores, spec), name=f"blockread-{spec.window}-scan")
     except BlockReadError as error:
         raise read_failure(env.stores, spec.work_uri) or error from error
-    return True

@@ -145,6 +145,16 @@ def test_a_task_of_before_the_clear_is_fenced(ledger: Ledger) -> None:
         _ask(ledger, group, clear_number=0)
 
 
+def test_another_run_of_a_lower_clear_number_may_go_on(ledger: Ledger) -> None:
+    """A backfill that resumes a window has a count of its own: it redoes nothing that is done, and reads the rest."""
+    window = open_window(ledger)
+    complete_group(ledger, claim(ledger, ref(window, 0), clear_number=2), outcome(ref(window, 0)))
+    fail_group(ledger, claim(ledger, ref(window, 1), clear_number=2), "boom")
+
+    assert _ask(ledger, ref(window, 0), "backfill") is None
+    assert claim(ledger, ref(window, 1), owner="backfill").epoch == 2
+
+
 @pytest.mark.parametrize("state", ["reading", "proven", "failed"])
 def test_redoing_a_group_takes_the_proof_back(ledger: Ledger, state: str) -> None:
     """A generation that was proven, or failed, is read on; whoever was about to publish it is fenced."""

@@ -21,8 +21,10 @@ some_formats = pytest.mark.parametrize("case", [pytest.param(c, id=c.id) for c i
 
 def scalar_hash(record: bytes) -> int:
     """Return one record's hash, byte by byte."""
-    word = sum(byte * pow(BASE, place, MODULUS) for place, byte in enumerate(record)) + LENGTH * len(record)
-    word %= MODULUS
+    word = 0
+    for byte in reversed(record):
+        word = (word * BASE + byte) % MODULUS
+    word = (word + LENGTH * (len(record) + 1)) % MODULUS
     word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 % MODULUS
     word = (word ^ (word >> 27)) * 0x94D049BB133111EB % MODULUS
     return word ^ (word >> 31)

@@ -62,7 +62,7 @@ def oracle(pattern: str, path: str) -> bool:
     return over(0, tuple(path.split("/")))
 
 
-@settings(max_examples=1500)
+@settings(max_examples=500)
 @given(PATTERNS, PATHS)
 def test_a_glob_matches_what_its_documentation_says(pattern: str, path: str) -> None:
     """The compiled regex and a matcher that goes character by character agree."""
@@ -71,7 +71,7 @@ def test_a_glob_matches_what_its_documentation_says(pattern: str, path: str) -> 
     assert matched == oracle(pattern, path)
 
 
-@settings(max_examples=800)
+@settings(max_examples=400)
 @given(st.lists(PATTERNS, min_size=1, max_size=3), st.lists(PATTERNS, max_size=2), PATHS)
 def test_no_folder_above_a_wanted_file_is_left_out(patterns: list[str], excludes: list[str], path: str) -> None:
     """What a scan does not enter holds nothing that the globs want."""

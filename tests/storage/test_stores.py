@@ -184,7 +184,7 @@ def test_credentials_go_by_the_longest_root_and_are_never_shown() -> None:
         {
             "memory://a": {"listings_expiry_time": 1, "secret": "hunter2"},
             "memory://a/b": {"listings_expiry_time": 2},
-            "dir://": {"path": "hunter2"},
+            "github://": {"token": "hunter2"},  # it also needs an organisation
         }
     )
     options = [stores.filesystem(f"memory://{path}")[0].storage_options for path in ("a/x", "a/b/x", "ab/x")]
@@ -193,7 +193,7 @@ def test_credentials_go_by_the_longest_root_and_are_never_shown() -> None:
     assert stores.filesystem("memory://a/y")[0] is stores.filesystem("memory://a/x")[0]
     assert "hunter2" not in repr(stores)
     with pytest.raises(OptionsError, match="options do not fit") as caught:
-        stores.filesystem("dir://x")
+        stores.filesystem("github://x")
     assert "hunter2" not in str(caught.value)
     copy = pickle.loads(pickle.dumps(stores))  # noqa: S301 - its own
     assert copy.filesystem("memory://a/b/x")[0].storage_options["listings_expiry_time"] == 2

@@ -1,0 +1,1 @@
+"""Benchmarks, side by side with Spark's own readers in one run: `python -m benchmarks --help`."""

@@ -1,0 +1,56 @@
+"""`python -m benchmarks [NAME...]`: measure, and print a table."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import platform
+import sys
+import tempfile
+from pathlib import Path
+
+from airflow_provider_blockread.options import parse_size
+from benchmarks.lab import Lab
+from benchmarks.measure import as_table
+
+NAMES = ("lines", "json_lines", "small_files", "planning", "window", "memory")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the benchmarks that are named, or all, and return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"default: all of {', '.join(NAMES)}")
+    parser.add_argument("--size", default="1GiB", help="of the large files (default: %(default)s)")
+    parser.add_argument("--files", type=int, default=100_000, help="small files to plan (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="timed runs of each side (default: %(default)s)")
+    parser.add_argument("--scratch", help="where to make a scratch folder (default: the system's)")
+    given = parser.parse_args(arguments)
+    if unknown := sorted(set(given.names) - set(NAMES)):
+        parser.error(f"there is no benchmark {', '.join(unknown)}; choose from {', '.join(NAMES)}")
+    with tempfile.TemporaryDirectory(prefix="blockread-bench-", dir=given.scratch) as scratch:
+        lab = Lab(scratch=Path(scratch), size=parse_size(given.size), files=given.files, rounds=given.rounds)
+        print(_machine(), flush=True)
+        rows = []
+        for name in given.names or NAMES:
+            for row in importlib.import_module(f"benchmarks.{name}").run(lab):
+                print(f"{row.work}: {row.rival} | {row.ours} | {row.ratio} {row.verdict}", file=sys.stderr, flush=True)
+                rows.append(row)
+    print(f"\n{as_table(rows)}\n\n{_load('after')}")
+    return 0
+
+
+def _machine() -> str:
+    import pyarrow  # noqa: PLC0415 - only for its version
+    import pyspark  # noqa: PLC0415 - only for its version
+
+    parts = f"Python {platform.python_version()}, Spark {pyspark.__version__}, pyarrow {pyarrow.__version__}"
+    return f"{os.cpu_count()} cores, {parts}; {_load('before')}"
+
+
+def _load(when: str) -> str:
+    return f"load {when}: " + " ".join(f"{load:.2f}" for load in os.getloadavg())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

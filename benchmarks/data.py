@@ -1,0 +1,74 @@
+"""Files to read, the same bytes at every run: each generator has a seed of its own."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+_POOL = 100_000  # different records: 15 MB or so, far beyond what a dictionary or a codec's window holds
+_PER_FOLDER = 1000  # small files
+JSON_SCHEMA = "id long, ts timestamp, level string, ms double, msg string"
+
+
+def log_line(number: int, chance: random.Random) -> str:
+    """Return one line of a log: most are requests, some are long, some are empty."""
+    if number % 500 == 0:
+        return ""
+    level = chance.choices(("INFO", "WARN", "ERROR", "DEBUG"), (80, 10, 2, 8))[0]
+    item = chance.randrange(10**7)
+    head = f"2024-05-{1 + number % 28:02d}T{_clock(number)}.{chance.randrange(1000):03d}Z {level}"
+    text = f"{head} [worker-{chance.randrange(64)}] com.example.service.RequestHandler - user={chance.randrange(10**7)}"
+    text += f" path=/api/v1/items/{item} status=200 duration_ms={chance.randrange(5000)} bytes={item * 3}"
+    return text + f" agent=Example/{item % 97}.0 (möglich; {item:x})" * (number % 7)
+
+
+def json_line(number: int, chance: random.Random) -> str:
+    """Return one JSON object that fits `JSON_SCHEMA`."""
+    return json.dumps(
+        {
+            "id": number,
+            "ts": f"2024-05-{1 + number % 28:02d}T{_clock(number)}Z",
+            "level": chance.choice(("INFO", "WARN", "ERROR")),
+            "ms": chance.randrange(10**6) / 100,
+            "msg": f"user {chance.randrange(10**7)} asked for item {chance.randrange(10**7)} of {number % 1000}",
+        }
+    )
+
+
+def _clock(number: int) -> str:
+    return f"{number // 3600 % 24:02d}:{number // 60 % 60:02d}:{number % 60:02d}"
+
+
+def write_lines(path: Path, size: int, line: Callable[[int, random.Random], str], newline: str = "\n") -> int:
+    """Write about `size` bytes of lines into a file and return how many bytes they are."""
+    chance = random.Random(1)  # noqa: S311 - data, not secrets
+    pool = "".join(line(number, chance) + newline for number in range(_POOL)).encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        written = 0
+        while written < size:
+            written += file.write(pool[: size - written] if size - written < len(pool) else pool)
+    return written
+
+
+def write_small_files(folder: Path, count: int, size: range) -> int:
+    """Write small files of log lines, 1000 a folder, and return their bytes together."""
+    chance = random.Random(2)  # noqa: S311 - data, not secrets
+    pool = "\n".join(log_line(number, chance) for number in range(1, 5000)).encode("ascii", "replace")
+    return sum(_write_small(path, pool, chance, size) for path in _paths(folder, count))
+
+
+def _paths(folder: Path, count: int) -> Iterator[Path]:
+    for number in range(count):
+        below = folder / f"day={number // _PER_FOLDER:04d}"
+        if number % _PER_FOLDER == 0:
+            below.mkdir(parents=True)
+        yield below / f"part-{number:07d}.log"
+
+
+def _write_small(path: Path, pool: bytes, chance: random.Random, size: range) -> int:
+    length = chance.choice(size)
+    start = chance.randrange(len(pool) - length)
+    return path.write_bytes(pool[start : start + length])

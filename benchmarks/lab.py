@@ -1,0 +1,166 @@
+"""Where benchmarks work: a scratch folder, Spark sessions, and the windows of the provider's own steps."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from airflow_provider_blockread.ledger.store import Ledger, default_url
+from airflow_provider_blockread.options import (
+    FileSource,
+    FormatOption,
+    GenerationOptions,
+    ParquetSink,
+    SparkJob,
+    Splitting,
+)
+from airflow_provider_blockread.spark import bundle, job
+from airflow_provider_blockread.steps import Environment, PlanRequest, Published, WindowRef, commit, plan, read
+from airflow_provider_blockread.storage.stores import Stores
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_OWNER = "benchmark"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lab:
+    """How much to measure, and where."""
+
+    scratch: Path
+    size: int  # bytes of the large files
+    files: int  # small files to plan
+    rounds: int
+
+    @contextmanager
+    def spark(self, cores: int, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+        """Give a Spark session of this process that workers find this package in."""
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - banned at the top of modules
+
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        builder = SparkSession.builder.master(f"local[{cores}]").appName("benchmarks")
+        quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+        local = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        place = {"spark.sql.warehouse.dir": str(self.scratch / "warehouse")}
+        for key, value in (quiet | local | place | dict(conf or {})).items():
+            builder = builder.config(key, value)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
+        session.sparkContext.addPyFile(bundle.write_bundle(str(self.scratch)))
+        try:
+            yield session
+        finally:
+            session.stop()
+
+    def folder(self, name: str) -> Path:
+        """Return an empty folder of the scratch."""
+        folder = self.scratch / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        return folder
+
+
+@dataclass(slots=True)
+class Windows:
+    """Windows over one source through the steps that Airflow's operators call, each on a ledger of its own.
+
+    After `run`, `seconds` holds what each step of it took, and `published` what came of it.
+    """
+
+    folder: Path
+    source: Path
+    record_format: FormatOption
+    spark: SparkSession | None = None
+    block_size: int = 64 * 2**20
+    seconds: dict[str, float] = field(default_factory=dict)
+    published: Published | None = None
+    env: Environment = field(init=False)
+
+    @property
+    def output(self) -> Path:
+        """Where records are published."""
+        return self.folder / "output"
+
+    def prepare(self) -> None:
+        """Start anew: no output, no memory of earlier windows."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        ledger = Ledger(default_url(str(self.folder)))
+        ledger.upgrade()
+        self.env = Environment(ledger=ledger, stores=Stores(), log=lambda _: None)
+
+    def plan(self, key: str = "window") -> WindowRef:
+        """Plan the next window."""
+        generation = GenerationOptions(sink=ParquetSink(str(self.output)), record_format=self.record_format)
+        request = PlanRequest(
+            feed="benchmark",
+            key=key,
+            source=FileSource(str(self.source)),
+            generation=generation,
+            owner=_OWNER,
+            splitting=Splitting(block_size=self.block_size, max_groups=1),
+        )
+        with self._clocked("plan"):
+            return plan(self.env, request)
+
+    def run(self) -> None:
+        """Take one window through all steps."""
+        ref = self.plan()
+        with self._clocked("read"):
+            read(self.env, ref, 0, owner=_OWNER, clear_number=0, job=SparkJob(), submitter=self)
+        with self._clocked("commit"):
+            self.published = commit(self.env, ref, owner=_OWNER)
+
+    def submit(self, spec_uri: str, *, name: str) -> None:
+        """Run a job on the session; these windows are their own `Submitter`."""
+        del name
+        if self.spark is None:
+            msg = "these windows were made without a Spark session"
+            raise RuntimeError(msg)
+        job.run(spec_uri, self.spark.sparkContext)
+
+    def cancel(self) -> None:
+        """Cancel what is running."""
+        if self.spark is not None:
+            self.spark.sparkContext.cancelAllJobs()
+
+    @contextmanager
+    def _clocked(self, step: str) -> Iterator[None]:
+        started = time.perf_counter()
+        yield
+        self.seconds[step] = time.perf_counter() - started
+
+
+def fingerprint(folder: Path, columns: str = "value") -> tuple[int, int, int]:
+    """Return rows, the sum of their lengths as text, and the sum of their hashes, of all Parquet files in a folder."""
+    query = (
+        f"SELECT count(*), coalesce(sum(strlen(concat({columns}))), 0), coalesce(sum(hash({columns})::HUGEINT), 0)"  # noqa: S608
+        f" FROM read_parquet('{folder}/**/*.parquet')"
+    )
+    with duckdb.connect() as connection:
+        connection.execute("SET threads = 2; SET TimeZone = 'UTC'")
+        found = connection.execute(query).fetchone()
+    return (0, 0, 0) if found is None else (int(found[0]), int(found[1]), int(found[2]))
+
+
+def require_same(rival: Path, ours: Path, columns: str = "value") -> tuple[int, int, int]:
+    """Return the fingerprint that both outputs have.
+
+    Raises:
+        ValueError: when they differ, so that nobody wins by being wrong.
+    """
+    theirs, found = fingerprint(rival, columns), fingerprint(ours, columns)
+    if theirs != found:
+        msg = f"results differ: Spark wrote (rows, length, hash) {theirs}, blockread {found}; no times are printed"
+        raise ValueError(msg)
+    return found

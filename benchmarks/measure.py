@@ -1,0 +1,87 @@
+"""Measuring two contenders alternately, and the rows of the table that comes of it."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of the table; `met` is None where there is no target."""
+
+    work: str
+    rival: str
+    ours: str
+    ratio: str = ""
+    target: str = ""
+    met: bool | None = None
+
+    @property
+    def verdict(self) -> str:
+        """The target and whether it was met."""
+        return self.target if self.met is None else f"{self.target}, {'met' if self.met else 'MISSED'}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contender:
+    """One side of a comparison: `prepare` is not timed, `run` is."""
+
+    prepare: Callable[[], None]
+    run: Callable[[], None]
+
+
+@dataclass(slots=True)
+class Times:
+    """The seconds of each timed run."""
+
+    seconds: list[float] = field(default_factory=list)
+
+    @property
+    def best(self) -> float:
+        """The shortest run: what others do on the machine can only lengthen one."""
+        return min(self.seconds)
+
+    def show(self, amount: float, unit: str) -> str:
+        """Return best and median seconds, and the rate of the best run."""
+        median = statistics.median(self.seconds)
+        return f"{self.best:.2f} s (median {median:.2f}), {amount / self.best:,.0f} {unit}/s"
+
+
+def timed(work: Callable[[], None]) -> float:
+    """Return the seconds that the work takes, once the disk has caught up with what was written before."""
+    os.sync()
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def alternate(rival: Contender, ours: Contender, rounds: int) -> tuple[Times, Times]:
+    """Return the times of both, run in turns after one untimed run each."""
+    times = Times(), Times()
+    for number in range(rounds + 1):
+        for contender, of_it in zip((rival, ours), times, strict=True):
+            contender.prepare()
+            seconds = timed(contender.run)
+            if number:
+                of_it.seconds.append(seconds)
+    return times
+
+
+def ratio_row(work: str, rival: str, ours: str, *, ratio: float, at_least: float) -> Row:
+    """Return a row whose target is a ratio of speeds, ours to the rival's."""
+    target = f">= {at_least:g} x"
+    return Row(work=work, rival=rival, ours=ours, ratio=f"{ratio:.2f} x", target=target, met=ratio >= at_least)
+
+
+def as_table(rows: list[Row]) -> str:
+    """Return rows as a Markdown table whose columns line up."""
+    heads = ("work", "Spark's own way", "blockread", "ratio", "target")
+    cells = [heads, *((r.work, r.rival, r.ours, r.ratio, r.verdict) for r in rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(heads))]
+    lines = ["| " + " | ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) + " |" for row in cells]
+    lines.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")
+    return "\n".join(lines)

@@ -1,0 +1,143 @@
+"""Airflow in this process: its database migrated once, DAGs run as `dag.test()` runs them, and cleared as users do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let warnings of Airflow's own dependencies pass; those that this package gives cause for stay errors."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.filterwarnings("ignore", "error:::airflow_provider_blockread"))
+
+
+class Runs:
+    """Runs DAGs and shows what came of them."""
+
+    def __init__(self, database: None) -> None:
+        """Take the migrated database as given."""
+
+    def start(self, dag: Any, **options: Any) -> Any:
+        """Run a DAG by `dag.test()` and return its run."""
+        self._sync(dag)
+        return dag.test(**options)
+
+    def create(self, dag: Any, *, run_id: str, run_type: str, interval: tuple[datetime, datetime] | None = None) -> Any:
+        """Make a run of any type, as the scheduler would, and run it."""
+        from airflow.timetables.base import DataInterval
+        from airflow.utils.state import DagRunState
+        from airflow.utils.types import DagRunTriggeredByType, DagRunType
+
+        run = self._sync(dag).create_dagrun(
+            run_id=run_id,
+            run_type=DagRunType(run_type),
+            logical_date=interval[0] if interval else None,
+            data_interval=DataInterval(*interval) if interval else None,
+            run_after=interval[1] if interval else START,
+            triggered_by=DagRunTriggeredByType.TEST,
+            state=DagRunState.RUNNING,
+            start_date=START,
+        )
+        return self._drive(dag, run)
+
+    def clear(self, dag: Any, run: Any, task_ids: list[str | tuple[str, int]] | None = None) -> Any:
+        """Clear a run, or some of its tasks, and run it again."""
+        from airflow.utils.state import DagRunState
+
+        self._sync(dag).clear(run_id=run.run_id, task_ids=task_ids, dag_run_state=DagRunState.RUNNING)
+        return self._drive(dag, run)
+
+    def states(self, run: Any) -> dict[str, str]:
+        """Return the state of each task; a mapped one is named `task[index]`."""
+        return {
+            ti.task_id + (f"[{ti.map_index}]" if ti.map_index >= 0 else ""): str(ti.state)
+            for ti in run.get_task_instances()
+        }
+
+    def xcom(self, run: Any, task_id: str, key: str = "return_value", map_index: int = -1) -> Any:
+        """Return what a task handed on, None when nothing."""
+        return run.get_task_instance(task_id, map_index=map_index).xcom_pull(
+            task_ids=task_id, key=key, map_indexes=map_index
+        )
+
+    def _sync(self, dag: Any) -> Any:
+        from airflow.dag_processing.bundles.manager import DagBundlesManager
+        from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
+        from airflow.serialization.serialized_objects import DagSerialization
+
+        DagBundlesManager().sync_bundles_to_db()
+        bag = DagBag("/dev/null")
+        bag.bag_dag(dag)
+        sync_bag_to_db(bag, "dags-folder", None)
+        return DagSerialization.deserialize_dag(DagSerialization.serialize_dag(dag))
+
+    def _drive(self, dag: Any, run: Any) -> Any:
+        """Do what `dag.test()` does after it has made its run."""
+        from airflow import settings
+        from airflow.models.dagrun import DagRun
+        from airflow.sdk.definitions.dag import _run_task
+        from airflow.utils.state import DagRunState, TaskInstanceState
+
+        session = settings.Session()
+        row = session.get(DagRun, run.id)
+        row.dag = self._sync(dag)
+        while row.state == DagRunState.RUNNING:
+            session.expire_all()
+            for task in row.update_state(session=session)[0]:
+                task.try_number += 1
+                task.state = TaskInstanceState.SCHEDULED
+            session.commit()
+            for task in row.get_task_instances(session=session):
+                if task.state == TaskInstanceState.SCHEDULED:
+                    _run_task(ti=task, task=dag.task_dict[task.task_id])
+        return row
+
+
+@pytest.fixture(scope="session")
+def database() -> None:
+    """Airflow's own database, migrated."""
+    from airflow.utils.db import upgradedb
+
+    upgradedb()
+
+
+@pytest.fixture
+def runs(database: None) -> Runs:
+    """What runs DAGs."""
+    return Runs(database)
+
+
+@pytest.fixture
+def dag_id(request: pytest.FixtureRequest) -> str:
+    """An id that no other test's DAG has, and so feeds that no other test has."""
+    return re.sub(r"\W+", "_", request.node.name)
+
+
+@pytest.fixture
+def landing(tmp_path: Path) -> Path:
+    """The folder where files land."""
+    folder = tmp_path / "landing"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def land(landing: Path) -> Callable[..., None]:
+    """What puts files of lines into the landing folder: by name, how many lines each."""
+
+    def put(**lines: int) -> None:
+        for name, count in lines.items():
+            text = "".join(f"{name} {number}\r\n" for number in range(count))
+            (landing / f"{name}.log").write_bytes(text.encode())
+
+    return put

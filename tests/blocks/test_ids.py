@@ -1,0 +1,63 @@
+"""Identities: the same for the same thing, different for different things, safe as names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.blocks.ids import (
+    digest,
+    options_digest,
+    path_digest,
+    same_version,
+    slug,
+    version_digest,
+    window_id,
+)
+
+texts = st.text(max_size=20)
+parts = st.lists(st.text(max_size=4) | st.integers() | st.none(), max_size=4)
+A = FileVersion(path="file:///a", size=5, mtime_ns=7)
+
+
+@given(left=parts, right=parts)
+def test_digests_tell_sequences_apart(left: list[str | int | None], right: list[str | int | None]) -> None:
+    """Two sequences have one digest only if they are equal; types and borders count."""
+    assert (digest(*left) == digest(*right)) == (left == right)
+
+
+def test_digests_are_those_of_earlier_versions() -> None:
+    """The ledger keeps these ids, so they must never change."""
+    assert digest("a", 1, None) == "ef58c59ed1a02fbc65dcea1e0e8e6e39"
+    assert window_id("feed", "2024-05-06") == "3d4a0d1a4ca2e0b5"
+
+
+def test_a_version_is_its_size_with_etag_or_mtime() -> None:
+    """The store's own identity takes precedence over the modification time; the path is no part of the content."""
+    tagged = replace(A, etag="x")
+
+    assert version_digest(A) != version_digest(replace(A, mtime_ns=8))
+    assert version_digest(A) != version_digest(replace(A, size=6))
+    assert version_digest(tagged) == version_digest(replace(tagged, mtime_ns=8))
+    assert version_digest(tagged) != version_digest(replace(tagged, etag="y"))
+    assert same_version(A, replace(A))
+    assert not same_version(A, replace(A, path="file:///b"))
+    assert path_digest("file:///a") != path_digest("file:///b")
+
+
+@given(items=st.dictionaries(texts, st.integers(), max_size=5))
+def test_the_order_of_options_does_not_matter(items: dict[str, int]) -> None:
+    """Options that say the same have the same digest."""
+    assert options_digest(items) == options_digest(dict(reversed(items.items())))
+
+
+@given(left=texts, right=texts)
+def test_slugs_are_safe_and_distinct(left: str, right: str) -> None:
+    """A slug is one path segment, not a hidden one, and different names have different slugs."""
+    assert re.fullmatch(r"[A-Za-z0-9_.-]+", slug(left))
+    assert not slug(left).startswith(".") or left == slug(left)
+    assert (slug(left) == slug(right)) == (left == right)

@@ -1,0 +1,69 @@
+"""Every command and snippet in the documentation is run or parsed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from airflow_provider_blockread.cli import blockread
+
+_ROOT = Path(__file__).parents[2]
+_PAGES = [_ROOT / "README.md", *sorted((_ROOT / "docs").glob("*.md"))]
+_FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def _fences(language: str) -> list[tuple[str, str]]:
+    return [(page.name, body) for page in _PAGES for kind, body in _FENCE.findall(page.read_text()) if kind == language]
+
+
+def _commands(program: str) -> list[str]:
+    lines = [line for _, body in _fences("console") for line in body.splitlines()]
+    return [line[2:].split("  #")[0].strip() for line in lines if line.startswith(f"$ {program} ")]
+
+
+@pytest.mark.parametrize("command", _commands("blockread"))
+def test_every_blockread_command_shown_parses(command: str) -> None:
+    """Its subcommands and options exist and take the values shown."""
+    arguments = shlex.split(command)[1:]
+    group: click.Command = blockread
+    context = click.Context(blockread)
+    while isinstance(group, click.Group):
+        name = arguments.pop(0)
+        found = group.get_command(context, name)
+        assert found is not None, name
+        group = found
+
+    group.make_context("blockread", arguments)
+
+
+@pytest.mark.parametrize("command", _commands("make"))
+def test_every_make_command_shown_is_a_target(command: str) -> None:
+    """The Makefile has it, and `make help` lists it."""
+    target = shlex.split(command)[1]
+
+    assert re.search(rf"^{target}:.*## ", (_ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize(("page", "body"), _fences("python"))
+def test_every_python_snippet_runs(page: str, body: str) -> None:
+    """A DAG shown is a DAG that parses."""
+    exec(compile(body, page, "exec"), {"__name__": "snippet"})  # noqa: S102 - our own documentation
+
+
+def test_every_link_into_the_repository_leads_somewhere() -> None:
+    """Relative links name files that exist."""
+    for page in _PAGES:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_readme_lists_every_format_and_sink() -> None:
+    """The tables are complete."""
+    readme = (_ROOT / "README.md").read_text()
+    from airflow_provider_blockread.options import FORMATS
+
+    assert [name for name in FORMATS if f"| `{name}` |" not in readme] == []
