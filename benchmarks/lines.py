@@ -41,7 +41,7 @@ def compare(lab: Lab, spark: SparkSession, source: Path, work: str) -> Row:
     megabytes = source.stat().st_size / 1e6
     steps = ", ".join(f"{step} {seconds:.2f}" for step, seconds in ours.seconds.items())
     return ratio_row(
-        work,
+        f"{work} (cpu ratio {min(his.cpu_seconds) / min(own.cpu_seconds):.2f})",
         his.show(megabytes, "MB"),
         f"{own.show(megabytes, 'MB')}; last: {steps}",
         ratio=his.best / own.best,

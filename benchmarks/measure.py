@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+
+import psutil
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,27 +39,38 @@ class Contender:
 
 @dataclass(slots=True)
 class Times:
-    """The seconds of each timed run."""
+    """What each timed run took: seconds on the clock, and of all cores together, JVM and workers included."""
 
     seconds: list[float] = field(default_factory=list)
+    cpu_seconds: list[float] = field(default_factory=list)
 
     @property
     def best(self) -> float:
         """The shortest run: what others do on the machine can only lengthen one."""
         return min(self.seconds)
 
+    def add(self, work: Callable[[], None]) -> None:
+        """Run the work and note what it took, once the disk has caught up with what was written before."""
+        os.sync()
+        started, used = time.perf_counter(), cpu_seconds()
+        work()
+        self.seconds.append(time.perf_counter() - started)
+        self.cpu_seconds.append(cpu_seconds() - used)
+
     def show(self, amount: float, unit: str) -> str:
-        """Return best and median seconds, and the rate of the best run."""
-        median = statistics.median(self.seconds)
-        return f"{self.best:.2f} s (median {median:.2f}), {amount / self.best:,.0f} {unit}/s"
+        """Return best and median seconds, the rate of the best run, and the least processor time."""
+        median, cpu = statistics.median(self.seconds), min(self.cpu_seconds)
+        return f"{self.best:.2f} s (median {median:.2f}; cpu {cpu:.2f}), {amount / self.best:,.0f} {unit}/s"
 
 
-def timed(work: Callable[[], None]) -> float:
-    """Return the seconds that the work takes, once the disk has caught up with what was written before."""
-    os.sync()
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
+def cpu_seconds() -> float:
+    """Return the processor time that this process and all below it have used so far."""
+    total = 0.0
+    for process in (own := psutil.Process(), *own.children(recursive=True)):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            used = process.cpu_times()
+            total += used.user + used.system + used.children_user + used.children_system
+    return total
 
 
 def alternate(rival: Contender, ours: Contender, rounds: int) -> tuple[Times, Times]:
@@ -65,9 +79,7 @@ def alternate(rival: Contender, ours: Contender, rounds: int) -> tuple[Times, Ti
     for number in range(rounds + 1):
         for contender, of_it in zip((rival, ours), times, strict=True):
             contender.prepare()
-            seconds = timed(contender.run)
-            if number:
-                of_it.seconds.append(seconds)
+            (of_it if number else Times()).add(contender.run)
     return times
 
 

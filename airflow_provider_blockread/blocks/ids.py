@@ -50,4 +50,4 @@ def options_digest(options: dict[str, Any]) -> str:
 def slug(name: str) -> str:
     """Return a name that is safe as one path segment, distinct for distinct names."""
     safe = _UNSAFE.sub("-", name).strip("-.")[:60]
-    return safe if safe == name else f"{safe}-{digest('slug', name)[:8]}"
+    return safe if safe and safe == name else f"{safe}-{digest('slug', name)[:8]}".lstrip("-")

@@ -9,10 +9,19 @@ from typing import Any
 from airflow_provider_blockread.errors import ExchangeError, FileMissingError
 from airflow_provider_blockread.storage.stores import Stores
 
+MANIFEST = "manifest"
+
 
 def content_hash(data: bytes) -> str:
     """Return the SHA-256 of a file's bytes, as hex."""
     return hashlib.sha256(data).hexdigest()
+
+
+def remedy(what: str) -> str:
+    """Return what to do when a file of that kind is not what it was: a plan is frozen, all else is read again."""
+    if what == MANIFEST:
+        return "put back what was planned, from a backup if need be, then retry"
+    return "clear the group's task so that it is read again"
 
 
 def read_checked(stores: Stores, uri: str, expected_hash: str, what: str) -> bytes:
@@ -25,7 +34,7 @@ def read_checked(stores: Stores, uri: str, expected_hash: str, what: str) -> byt
     if content_hash(data) != expected_hash:
         msg = (
             f"{what} {uri} is corrupt or was replaced: its SHA-256 is {content_hash(data)}, not {expected_hash};"
-            " clear the window's run so that it is written again"
+            f" {remedy(what)}"
         )
         raise ExchangeError(msg)
     return data
@@ -40,7 +49,7 @@ def read_required(stores: Stores, uri: str, what: str) -> bytes:
     try:
         return stores.read_bytes(uri)
     except FileMissingError as error:
-        msg = f"{what} {uri} is missing; if it was removed by hand, clear the window's run so that it is written again"
+        msg = f"{what} {uri} is missing; {remedy(what)}"
         raise ExchangeError(msg) from error
 
 
@@ -53,9 +62,9 @@ def parse_json(data: bytes, uri: str, what: str) -> dict[str, Any]:
     try:
         parsed = json.loads(data)
     except ValueError as error:
-        msg = f"{what} {uri} is not JSON ({error}); clear the window's run so that it is written again"
+        msg = f"{what} {uri} is not JSON ({error}); {remedy(what)}"
         raise ExchangeError(msg) from error
     if not isinstance(parsed, dict):
-        msg = f"{what} {uri} is not a JSON object; clear the window's run so that it is written again"
+        msg = f"{what} {uri} is not a JSON object; {remedy(what)}"
         raise ExchangeError(msg)
     return parsed

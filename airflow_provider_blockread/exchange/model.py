@@ -58,6 +58,7 @@ class GroupResult:
     bytes: int  # source bytes that the receipts account for
     outputs: tuple[OutputFile, ...]
     quarantined: tuple[OutputFile, ...] = ()
+    schema: str = ""  # of the output, as text; empty when no row was written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

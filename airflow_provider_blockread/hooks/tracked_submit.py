@@ -60,7 +60,11 @@ class TrackedSubmitHook(SparkSubmitHook):
         Raises:
             AirflowException: when it fails, with the tail of its output.
         """
-        self.submit(application, env=environment, start_new_session=True)
+        try:
+            self.submit(application, env=environment, start_new_session=True)
+        finally:
+            if self._submit_sp is not None and self._submit_sp.stdout is not None:
+                self._submit_sp.stdout.close()  # Airflow's hook leaves it open
 
     def stop(self, grace_s: float) -> None:
         """Stop the application: what Airflow's hook knows to kill, and the whole process group.

@@ -9,7 +9,6 @@ from sqlalchemy import Connection, select
 from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.errors import ConflictError, SourceError
 from airflow_provider_blockread.ledger import tables
-from airflow_provider_blockread.ledger.dialect import insert_or_ignore
 from airflow_provider_blockread.ledger.generations import UNFINISHED, lock_generation
 from airflow_provider_blockread.ledger.groups import reopen_generation
 from airflow_provider_blockread.ledger.store import Ledger
@@ -44,16 +43,11 @@ def exclude_file(
     with ledger.writing() as connection:
         generation = _unpublished(connection, window_id)
         file_id = _file(connection, window_id, path)
-        row = {
-            "window_id": window_id,
-            "file_id": file_id,
-            "path": path,
-            "reason": reason,
-            "who": who,
-            "excluded_at": ledger.now(),
-        }
-        if not connection.execute(insert_or_ignore(connection, exclusions), row).rowcount:
+        known = (exclusions.c.window_id == window_id, exclusions.c.file_id == file_id)
+        if connection.scalar(select(exclusions.c.file_id).where(*known)) is not None:
             return file_id, []
+        row = {"window_id": window_id, "file_id": file_id, "path": path, "reason": reason, "who": who}
+        connection.execute(exclusions.insert().values(row | {"excluded_at": ledger.now()}))
         held = (files.c.id == file_id, files.c.window_id == window_id, files.c.state.in_(("planned", "done")))
         connection.execute(files.update().where(*held).values(state=state))
         reopen_generation(connection, window_id, generation)

@@ -28,7 +28,7 @@ def claim_group(ledger: Ledger, ref: GroupRef, *, owner: str, clear_number: int,
 
     Raises:
         OwnedError: when a live foreign owner holds the group.
-        FencedError: when the same owner runs it with a higher clear number: it was cleared since, and this is the old try.
+        FencedError: when the same owner runs it with a higher clear number, so that this is a try of before the clear.
         ConflictError: when the generation is superseded or published, or there is no such group.
     """
     now = ledger.now()

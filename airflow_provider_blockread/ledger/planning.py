@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, func, select
+from sqlalchemy import Connection, Row, func, select
 
 from airflow_provider_blockread.blocks.ids import window_id
 from airflow_provider_blockread.errors import PlanConflictError
@@ -120,18 +120,26 @@ def close_empty_window(ledger: Ledger, feed: str, key: str, *, owner: str) -> Wi
 
 def release_stale_plans(ledger: Ledger, feed: str) -> int:
     """Give back the files of planners that died and return how many plans that were."""
+    dead = (windows.c.state == "planning", windows.c.heartbeat_at < _stale_before(ledger.now()))
     with ledger.reading() as connection:
         feed_id = find_feed(connection, feed)
-        query = select(windows.c.id, windows.c.epoch).where(windows.c.feed_id == feed_id, _stale(ledger))
-        found = list(connection.execute(query))
-    for window, epoch in found:
-        _Plan(ledger, feed_id or 0, window, epoch).empty()
-    return len(found)
+        query = select(windows.c.id, windows.c.feed_id, windows.c.epoch).where(windows.c.feed_id == feed_id, *dead)
+        found = connection.execute(query).all()
+    released = 0
+    for row in found:
+        # Take it over before emptying it, lest its planner wakes up and takes more files meanwhile.
+        held = (windows.c.id == row.id, windows.c.epoch == row.epoch, *dead)
+        change = {"epoch": row.epoch + 1, "heartbeat_at": ledger.now()}
+        with ledger.writing() as connection:
+            taken = connection.execute(windows.update().where(*held).values(change)).rowcount
+        if taken:
+            _Plan(ledger, row.feed_id, row.id, row.epoch + 1).empty()
+        released += taken
+    return released
 
 
-def _stale(ledger: Ledger) -> ColumnElement[bool]:
-    limit = ledger.now() - timedelta(seconds=STALE_PLAN_S)
-    return (windows.c.state == "planning") & (windows.c.heartbeat_at < limit)
+def _stale_before(now: datetime) -> datetime:
+    return now - timedelta(seconds=STALE_PLAN_S)
 
 
 def _claim(ledger: Ledger, feed: str, key: str, owner: str) -> _Plan:
@@ -168,7 +176,7 @@ def _refuse_held(held: Row[Any], owner: str, now: datetime) -> None:
     if held.state != "planning":
         msg = f"{place} is {held.state} since {held.created_at.isoformat()}, planned by {held.owner}; read it again"
         raise PlanConflictError(msg)
-    if held.owner != owner and held.heartbeat_at >= now - timedelta(seconds=STALE_PLAN_S):
+    if held.owner != owner and held.heartbeat_at >= _stale_before(now):
         beat = age(held.heartbeat_at, now)
         msg = f"{place}: {held.owner} is planning it, last heartbeat {beat}; wait, then read it again"
         raise PlanConflictError(msg)

@@ -36,7 +36,8 @@ class Evidence:
     footer: Callable[[OutputFile], tuple[int, int]]
     initial_state: int
     writes: bool  # False for a verification, which leaves no output
-    quarantines: bool
+    on_bad_record: str  # fail | quarantine | drop
+    transforms: bool  # a function of the user's may return other rows than it was given
 
 
 def prove(evidence: Evidence) -> Sums:
@@ -124,9 +125,21 @@ class _Chain:
             self.refuse(f"{span} bytes from byte {receipt.first_start} on, but {accounted} were read", block)
         if receipt.next_start < min(receipt.end, block.version.size):
             self.refuse(f"reading stopped at byte {receipt.next_start}", block)
+        self._check_records(block, receipt)
+
+    def _check_records(self, block: Block, receipt: Receipt) -> None:
         if receipt.records != receipt.rows + receipt.bad_records:
             handed = receipt.rows + receipt.bad_records
             self.refuse(f"{receipt.records} records were read but {handed} handed on", block)
+        if receipt.bad_records and self._evidence.on_bad_record == "fail":
+            self.refuse(f"{receipt.bad_records} bad records were let pass, but on_bad_record is 'fail'", block)
+        if receipt.rows_out != receipt.rows and not self._evidence.transforms:
+            self.refuse(f"{receipt.rows} rows were read but {receipt.rows_out} handed to the writer", block)
+        if bool(receipt.skipped_records) != bool(receipt.skipped_bytes):
+            what = f"{receipt.skipped_records} records of {receipt.skipped_bytes} bytes"
+            self.refuse(f"{what} were skipped, which cannot be", block)
+        if min(receipt.records, receipt.bad_records, receipt.rows, receipt.rows_out, receipt.skipped_records) < 0:
+            self.refuse("a count is negative", block)
 
     def finish(self) -> None:
         """Check that the file at hand was read to its end and is still the version that was planned."""
@@ -158,13 +171,20 @@ def _check_outputs(evidence: Evidence, chain: _Chain) -> None:
     if not evidence.writes:
         return
     outputs = [output for result in evidence.results for output in result.outputs]
+    if len({output.uri for output in outputs}) != len(outputs):
+        chain.refuse("an output file is named twice")
+    schemas = sorted({result.schema for result in evidence.results if result.schema})
+    if len(schemas) > 1:
+        chain.refuse(
+            f"groups wrote different schemas, {schemas[0]!r} and {schemas[1]!r}; declare the function's schema"
+        )
     held = sum(_check_file(evidence, chain, output) for output in outputs)
     if not held == sum(output.rows for output in outputs) == chain.rows_out:
         chain.refuse(f"{chain.rows_out} rows were handed to the writers, but the output files hold {held}")
     quarantined = [output for result in evidence.results for output in result.quarantined]
     kept = sum(_check_file(evidence, chain, output) for output in quarantined)
     bad = chain.sums().bad_records
-    if evidence.quarantines and kept != bad:
+    if evidence.on_bad_record == "quarantine" and kept != bad:
         chain.refuse(f"{bad} records are bad, but the quarantine holds {kept}")
 
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from airflow_provider_blockread.blocks import Block
-from airflow_provider_blockread.errors import BlockReadError, SparkJobError
+from airflow_provider_blockread.errors import BlockReadError, FunctionError, SparkJobError
 from airflow_provider_blockread.exchange.failures import as_line, from_text, write_failure
 from airflow_provider_blockread.exchange.files import parse_json, read_required
 from airflow_provider_blockread.exchange.manifest import read_manifest
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 #: Storage options by URI prefix; they travel in the tasks' closures and nowhere else.
 Credentials = Mapping[str, Mapping[str, object]] | None
 
+_DIFFERENT = "function {} returned batches of different schemas, {} and {}; declare the schema, or return one always"
 # The line of Spark's long message that says why: Py4J's own first line only names a call.
 _REASON = re.compile(r"Job aborted.*|Job \d+ cancelled.*|.*Connection refused.*")
 
@@ -154,6 +155,9 @@ def _write_result(stores: Stores, spec: JobSpec, reports: list[TaskReport]) -> N
     receipts_hash = write_receipts(stores, uri, batches)
     sums = pa.Table.from_batches(batches).to_pydict() if batches else {}
     outputs = tuple(output for report in reports for output in report.outputs)
+    schemas = sorted({report.schema for report in reports if report.schema})
+    if len(schemas) > 1:
+        raise FunctionError(_DIFFERENT.format(spec.options.transform.function, *map(repr, schemas)))
     result = GroupResult(
         window=spec.window,
         generation=spec.generation,
@@ -169,6 +173,7 @@ def _write_result(stores: Stores, spec: JobSpec, reports: list[TaskReport]) -> N
         bytes=sum(sums.get("end", [])) - sum(sums.get("start", [])),
         outputs=outputs,
         quarantined=tuple(output for report in reports for output in report.quarantined),
+        schema="".join(schemas),
     )
     write_result(stores, f"{spec.work_uri}/{RESULT_NAME}", result)
 

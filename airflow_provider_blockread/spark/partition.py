@@ -46,6 +46,7 @@ class TaskReport:
     receipts: bytes  # Arrow IPC stream of receipts
     outputs: tuple[OutputFile, ...]
     quarantined: tuple[OutputFile, ...]
+    schema: str  # of the output, as text; empty when nothing was written
 
 
 @contextmanager
@@ -129,6 +130,7 @@ class _Task:
         self._fmt: RecordFormat = make_format(options.record_format)
         decoder = self._fmt.decoder()
         self._function = UserFunction(options.transform, decoder.schema)
+        self._schema: pa.Schema | None = None  # of what was written
         self._writer = self._make_writer(data_folder(spec.work_uri), attempt, self._function.schema)
         self._quarantine = self._make_writer(quarantine_folder(spec.work_uri), attempt, _QUARANTINE)
         self._reader = BlockReader(
@@ -162,9 +164,10 @@ class _Task:
             try:
                 self._writer.write(answer)
             except FunctionError as error:
-                where = f"from byte {rows.offsets[0]} of {block} on"
-                msg = f"function {self._spec.options.transform.function} on {rows.batch.num_rows} records {where}: {error}"
+                where = f"{rows.batch.num_rows} records from byte {rows.offsets[0]} of {block} on"
+                msg = f"function {self._spec.options.transform.function} on {where}: {error}"
                 raise FunctionError(msg) from error
+            self._schema = self._schema or answer.schema
         return int(answer.num_rows)
 
     def _handle_bad(self, block: Block, chunk: Chunk, bad: BadRecord) -> None:
@@ -191,6 +194,7 @@ class _Task:
             receipts=sink.getvalue().to_pybytes(),
             outputs=tuple(self._writer.close()),
             quarantined=tuple(self._quarantine.close()),
+            schema="" if self._schema is None else self._schema.remove_metadata().to_string(),
         )
 
     def abort(self) -> None:

@@ -114,7 +114,8 @@ class _Commitment:
             footer=lambda output: (stores.stat(output.uri).size, footer_rows(stores, output.uri)),
             initial_state=make_format(self._options.record_format).initial_state,
             writes=writes,
-            quarantines=writes and policies.on_bad_record == "quarantine",
+            on_bad_record=policies.on_bad_record,
+            transforms=self._options.transform.function is not None,
         )
         sums = prove(evidence)
         if not writes:

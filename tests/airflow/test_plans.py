@@ -85,9 +85,7 @@ def test_every_text_in_options_is_a_template(
     assert (tmp_path / f"{dag_id}.blockread").is_dir()
 
 
-def test_a_window_that_renders_blank_fails_for_good(
-    runs: Any, dag_id: str, options: dict[str, Any], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_window_that_renders_blank_fails_for_good(runs: Any, dag_id: str, options: dict[str, Any]) -> None:
     """Runs must not share a window by mistake, and another try would render the same."""
     run = runs.start(plan_of(dag_id, window="{{ dag_run.conf.get('day', '') }}", retries=3, **options))
     task = run.get_task_instance("plan")

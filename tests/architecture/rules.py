@@ -13,8 +13,8 @@ MAX_PARAMETERS = 6
 KEYWORDS_BY_CONTRACT = {"record_format"}
 
 _STUB = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")
-# A folder of one machine or one person; after a letter, dot or slash it is a part of some other path.
-_MACHINE_PATH = re.compile(r"(?<![\w.:/~*}\]-])(?:file://)?/(?:root|work|home/\w+|Users/\w+)/\w")
+# Somebody's home; after a letter, dot or slash it is a part of some other path.
+_MACHINE_PATH = re.compile(r"(?<![\w.:/~*}\]-])(?:file://)?/(?:root|home/\w+|Users/\w+)/\w")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -39,7 +39,7 @@ BAD: dict[Rule, list[str]] = {
     ],
     rules.stubs: ["# TO" + "DO: later", "raise NotImplemented" + "Error"],
     rules.mocks: ["import unittest.mock", "from unittest import mock", "def f():\n  from unittest.mock import patch"],
-    rules.machine_paths: [f'x = "{SLASH}root/x"', f"see file://{SLASH}home/ann/x", f"cd {SLASH}work/main"],
+    rules.machine_paths: [f'x = "{SLASH}root/x"', f"see file://{SLASH}home/ann/x", f"cd {SLASH}Users/ann/x"],
 }
 
 GOOD: dict[Rule, list[str]] = {
@@ -54,9 +54,9 @@ GOOD: dict[Rule, list[str]] = {
     rules.stubs: ["# nothing to do"],
     rules.mocks: ["import unittester"],
     rules.machine_paths: [
-        "s3://lake/work/x",
-        "out.blockread/work/x",
-        "{root}/work/x",
+        "s3://lake/root/x",
+        "out.blockread/root/x",
+        "{folder}/root/x",
         "https://example.org/home/ann/x",
     ],
 }

@@ -17,7 +17,9 @@ from airflow_provider_blockread.errors import OptionsError
 def part_lists(draw: st.DrawFn) -> list[Part]:
     """Return parts of files, some of them not from their file's first byte."""
     parts = []
-    for number, (start, length) in enumerate(draw(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 200)), max_size=12))):
+    for number, (start, length) in enumerate(
+        draw(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 200)), max_size=12))
+    ):
         version = FileVersion(path=f"file:///data/{number}", size=start + length + 5, mtime_ns=number)
         parts.append(Part(file=100 + number, version=version, start=start, end=start + length))
     return parts
@@ -102,6 +104,8 @@ def test_limits_below_one_are_refused() -> None:
 def test_a_block_says_where_it_lies() -> None:
     """Errors name the file, the block and its bytes."""
     version = FileVersion(path="s3://bucket/a.log", size=10, mtime_ns=1)
-    block = pack([Part(file=1, version=version, start=0, end=10)], GroupLimits(block_size=4, group_bytes=99, max_groups=1))[1]
+    block = pack(
+        [Part(file=1, version=version, start=0, end=10)], GroupLimits(block_size=4, group_bytes=99, max_groups=1)
+    )[1]
 
     assert str(block) == "s3://bucket/a.log block 1 bytes [4, 8)"

@@ -36,17 +36,17 @@ class Clock:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
-    """The URL of a PostgreSQL server of our own, with `{}` for the database's name."""
+    """The URL of a PostgreSQL server of our own."""
     # Not pytest's own folder: run as root, the server is another user, and must be able to go there.
     folder = Path(tempfile.mkdtemp(prefix="blockread-pg-"))
     folder.chmod(0o755)
     with warnings.catch_warnings():
         # Its import looks for the user's runtime folder, which a container has none of.
         warnings.simplefilter("ignore")
-        import pgserver  # noqa: PLC0415
+        import pgserver
     server = pgserver.get_server(folder / "data")
     try:
-        yield server.get_uri(database="{}").replace("%7B%7D", "{}")
+        yield server.get_uri()
     finally:
         server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
@@ -57,15 +57,15 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty database, one a test."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'ledger.db'}"
+    # A schema is as empty as a database of its own, and costs the server no copy of a template.
     server: str = request.getfixturevalue("postgres")
     name = f"ledger_{next(_NUMBERS)}"
-    engine = create_engine(
-        server.format("postgres").replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT"
-    )
-    with engine.connect() as connection:
-        connection.execute(text(f"CREATE DATABASE {name}"))
+    engine = create_engine(server.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        connection.execute(text(f"CREATE SCHEMA {name}"))
     engine.dispose()
-    return server.format(name)
+    separator = "&" if "?" in server else "?"
+    return f"{server}{separator}options=-csearch_path%3D{name}"
 
 
 @pytest.fixture

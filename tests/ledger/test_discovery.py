@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Event
+
 import pytest
 from sqlalchemy import select
 
@@ -122,7 +126,7 @@ def test_a_listing_that_breaks_off_calls_nothing_missing(ledger: Ledger) -> None
     """What it saw is kept; the scan has no end in the ledger."""
     record_files(ledger, FEED, [version("a")])
 
-    def broken() -> list[FileVersion]:
+    def broken() -> Iterator[FileVersion]:
         yield version("b")
         yield version("c")
         msg = "store went away"
@@ -147,7 +151,7 @@ def test_a_partial_listing_calls_nothing_missing(ledger: Ledger) -> None:
 def test_a_file_seen_by_a_newer_scan_is_not_missing(ledger: Ledger) -> None:
     """A scan that is overtaken by another does not call missing what the other found after it began."""
 
-    def slow() -> list[FileVersion]:
+    def slow() -> Iterator[FileVersion]:
         yield version("a")
         record_files(ledger, FEED, [version("a"), version("late")])
 
@@ -155,22 +159,28 @@ def test_a_file_seen_by_a_newer_scan_is_not_missing(ledger: Ledger) -> None:
     assert len(pending(ledger)) == 2
 
 
-def test_files_found_while_an_older_scan_still_runs_are_not_missing(ledger: Ledger) -> None:
-    """A scan does not call missing what an older one records while it runs."""
+def test_what_an_older_scan_records_while_a_newer_one_runs_is_not_missing(ledger: Ledger) -> None:
+    """The newer scan passed the folder before the file came; the older one saw it, so it is there."""
+    began, recorded = Event(), Event()
 
-    def older() -> list[FileVersion]:
-        def newer() -> list[FileVersion]:
-            yield version("a")
-
-        nested = iter(newer())
-        yield next(nested)
-        yield version("late")
-
-    def listing() -> list[FileVersion]:
-        record_files(ledger, FEED, older(), complete=False)
+    def newer() -> Iterator[FileVersion]:
+        began.set()
+        recorded.wait(timeout=60)
         yield version("a")
 
-    assert record_files(ledger, FEED, listing()).missing == 0
+    with ThreadPoolExecutor(1) as pool:
+
+        def older() -> Iterator[FileVersion]:
+            yield version("a")
+            found.append(pool.submit(record_files, ledger, FEED, newer()))
+            began.wait(timeout=60)
+            yield version("late")
+            recorded.set()
+
+        found: list[Future[Discovered]] = []
+        record_files(ledger, FEED, older(), batch_size=1)
+
+    assert found[0].result().missing == 0
     assert len(pending(ledger)) == 2
 
 

@@ -12,7 +12,13 @@ from airflow_provider_blockread.errors import PlanConflictError
 from airflow_provider_blockread.ledger import planning
 from airflow_provider_blockread.ledger.discovery import record_files
 from airflow_provider_blockread.ledger.generations import latest_generation, list_groups
-from airflow_provider_blockread.ledger.planning import STALE_PLAN_S, close_empty_window, find_window, freeze_window
+from airflow_provider_blockread.ledger.planning import (
+    STALE_PLAN_S,
+    close_empty_window,
+    find_window,
+    freeze_window,
+    release_stale_plans,
+)
 from airflow_provider_blockread.ledger.queries import feed_counts
 from airflow_provider_blockread.ledger.store import Ledger
 from tests.ledger.conftest import Clock
@@ -36,10 +42,11 @@ def _crash_while_planning(ledger: Ledger, key: str, files: list[int], monkeypatc
         yield from files
         raise CrashError
 
-    with monkeypatch.context() as patch, pytest.raises(CrashError):
+    with monkeypatch.context() as patch:
         patch.setattr(planning, "BATCH_FILES", 1)
         patch.setattr(planning._Plan, "empty", die)
-        freeze_window(ledger, plan(key, files=len(files), owner="dead"), stream())
+        with pytest.raises(CrashError):
+            freeze_window(ledger, plan(key, files=len(files), owner="dead"), stream())
 
 
 def test_a_frozen_window_holds_files_groups_and_generation(ledger: Ledger) -> None:
@@ -187,6 +194,43 @@ def test_a_planner_that_wakes_up_after_it_was_taken_over_stops(
     assert window is not None
     assert (window.state, window.owner, window.files) == ("open", "new", 1)
     assert pending(ledger) == files[:1]
+
+
+def test_a_planner_that_wakes_up_among_the_files_of_another_stops(
+    ledger: Ledger, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the new planner is still at it, the old one takes no file for its key and frees none."""
+    files = _find(ledger, "a", "b", "c")
+    monkeypatch.setattr(planning, "BATCH_FILES", 1)
+
+    def sleepy() -> Iterator[int]:
+        yield files[0]
+        clock.pass_seconds(STALE_PLAN_S + 1)
+        assert release_stale_plans(ledger, FEED) == 1
+        _crash_while_planning(ledger, "k", files[1:2], monkeypatch)
+        yield files[2]
+
+    with pytest.raises(PlanConflictError, match="dead has taken the plan over"):
+        freeze_window(ledger, plan("k", files=2, owner="old"), sleepy())
+
+    assert pending(ledger) == [files[0], files[2]]
+
+
+def test_a_dead_planner_is_fenced_before_its_files_are_given_back(ledger: Ledger, clock: Clock) -> None:
+    """A planner that wakes up while its plan is released takes nothing more; its key is free."""
+    files = _find(ledger, "a")
+    old = planning._claim(ledger, FEED, "k", "old")
+    clock.pass_seconds(STALE_PLAN_S + 1)
+    assert release_stale_plans(ledger, FEED) == 1
+    assert release_stale_plans(ledger, FEED) == 0
+
+    window = freeze_window(ledger, plan("k", files=0, owner="new"), [])
+    for call in (lambda: old.take(files), old.release, old.empty):
+        with pytest.raises(PlanConflictError, match="new has taken the plan over"):
+            call()
+
+    assert find_window(ledger, FEED, "k") == window
+    assert pending(ledger) == files
 
 
 def _race(*calls: Callable[[], object]) -> list[object]:

@@ -37,7 +37,13 @@ def test_upgrade_creates_one_identity_and_may_run_again(ledger: Ledger, url: str
 
 def test_processes_that_upgrade_at_once_agree(url: str) -> None:
     """Four processes create the ledger together; all end with the same identity."""
-    code = "import sys; from airflow_provider_blockread.ledger.store import Ledger as L; l = L(sys.argv[1]); l.upgrade(); print(l.uuid)"
+    code = """
+import sys
+from airflow_provider_blockread.ledger.store import Ledger
+ledger = Ledger(sys.argv[1])
+ledger.upgrade()
+print(ledger.uuid)
+"""
     started = [subprocess.Popen([sys.executable, "-c", code, url], stdout=subprocess.PIPE) for _ in range(4)]
     printed = [process.communicate()[0] for process in started]
 
@@ -59,7 +65,7 @@ def test_a_ledger_that_was_not_created_says_so(url: str) -> None:
 def test_a_newer_schema_is_refused(ledger: Ledger) -> None:
     """A ledger that a newer package migrated is neither used nor migrated."""
     with ledger.writing() as connection:
-        connection.execute(text(f"UPDATE {tables.VERSION_TABLE} SET version_num = '9999'"))
+        connection.execute(text(f"UPDATE {tables.VERSION_TABLE} SET version_num = '9999'"))  # noqa: S608 - a constant
 
     with pytest.raises(LedgerSchemaError, match="newer than this package"):
         ledger.check()
@@ -111,11 +117,12 @@ def _schema(connection: Connection) -> dict[str, list[str]]:
             )
             for name in names
         }
+    columns = "column_name, data_type, character_maximum_length, is_nullable, column_default, collation_name"
+    here = "WHERE table_schema = current_schema()"
     queries = (
         "SELECT pg_get_constraintdef(oid) || conname FROM pg_constraint WHERE conrelid = CAST(:name AS regclass)",
-        "SELECT indexdef FROM pg_indexes WHERE tablename = :name",
-        "SELECT concat_ws(' ', column_name, data_type, character_maximum_length, is_nullable, column_default, "
-        "collation_name) FROM information_schema.columns WHERE table_name = :name",
+        "SELECT indexdef FROM pg_indexes WHERE tablename = :name AND schemaname = current_schema()",
+        f"SELECT concat_ws(' ', {columns}) FROM information_schema.columns {here} AND table_name = :name",  # noqa: S608
     )
     return {name: sorted(v for q in queries for v in connection.scalars(text(q), {"name": name})) for name in names}
 
@@ -180,7 +187,7 @@ def test_an_unreachable_server_is_transient_and_keeps_the_password() -> None:
     """A server that is down gives a transient error that names the ledger without its password."""
     ledger = Ledger(f"postgresql://me:{SECRET}@127.0.0.1:1/db?sslpassword={SECRET}")
 
-    with pytest.raises(LedgerUnavailableError, match="127.0.0.1:1/db") as caught:
+    with pytest.raises(LedgerUnavailableError, match=r"127\.0\.0\.1:1/db") as caught:
         ledger.check()
     assert SECRET not in str(caught.value) + ledger.name + repr(ledger)
 

@@ -22,12 +22,10 @@ BOM = b"\xef\xbb\xbf"
 
 def universal_lines(data: bytes, start: int) -> Records:
     """Return the pieces between LF, CR and CRLF."""
-    records = []
+    records, begin = [], start
     for end in re.finditer(rb"\r\n|\r|\n", data[start:]):
-        begin = start if not records else following
         records.append((begin, data[begin : start + end.start()]))
-        following = start + end.end()
-    begin = following if records else start
+        begin = start + end.end()
     return [*records, (begin, data[begin:])] if begin < len(data) else records
 
 

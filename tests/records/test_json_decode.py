@@ -172,9 +172,11 @@ def test_rows_are_those_that_pythons_parser_gives(lines: list[bytes], chunk: int
 @pytest.mark.parametrize(
     "line",
     [
-        b"null", b"5", b'"x"', b"[]", b"{", b"}", b'{"id":1}}', b'{"id":1}{"id":2}', b'{"id":1} {"id":2}', b'{"id":1}x}',
+        b"null", b"5", b'"x"', b"[]", b"{", b"}", b'{"id":1}}', b'{"id":1}{"id":2}', b'{"id":1} {"id":2}',
+        b'{"id":1}x}',
         b"{}null", b"{}null{}", b'{"id":1,}', b'{"id":1,"id":2}', b'{"id":1.0}', b'{"id":1e3}', b'{"id":NaN}',
-        b'{"id":9223372036854775808}', b'{"id":"1"}', b'{"id":true}', b'{"small":128}', b'{"level":"\xff"}', b'{"level":5}',
+        b'{"id":9223372036854775808}', b'{"id":"1"}', b'{"id":true}', b'{"small":128}', b'{"level":"\xff"}',
+        b'{"level":5}',
         b'{"\xff":1}', b'{"level":"\\ud800"}', b'{"level":"a\tb"}', b'{"at":"yesterday"}', b'{"at":""}', b'{"at":5}',
         b'{"at":"2024-02-30"}', b'{"tags":[1,"x"]}', b'{"tags":{}}', b'{"on":{"x":1.5}}', b'{"on":[]}', b'{"id":1}\x00',
         b"\xef\xbb\xbf{}", b"// {}", b'{"id":01}', b"{'id':1}",
@@ -198,6 +200,15 @@ def test_a_value_on_two_lines_is_two_bad_records(pair: tuple[bytes, bytes]) -> N
 
     assert [row["id"] for row in rows] == [1, 2]
     assert bad == set(pair)
+
+
+def test_mistakes_that_cancel_out_are_still_found() -> None:
+    """A value on two lines and two values on one line make the right number of rows, and are three bad records."""
+    lines = [b'{"id":1}', b'{"on":', b'{"x":1}}', b'{"id":2}{"id":3}', b'{"id":4}']
+    _, _, rows, bad = decode(b"\n".join(lines), SCHEMA)
+
+    assert [row["id"] for row in rows] == [1, 4]
+    assert bad == set(lines[1:4])
 
 
 def test_blank_lines_are_neither_rows_nor_bad() -> None:
@@ -238,7 +249,8 @@ def test_times_are_converted_at_any_depth() -> None:
 def test_other_types_are_read_as_spark_reads_them() -> None:
     """Decimals come from numbers or text, NaN and Infinity are doubles, binary is a string's bytes."""
     _, _, rows, bad = decode(
-        b'{"d":1.5,"f":NaN,"b":"\xc3\xa9"}\n{"d":"2.25","f":-Infinity}\n{"d":1.005}', "d decimal(5,2), f double, b binary"
+        b'{"d":1.5,"f":NaN,"b":"\xc3\xa9"}\n{"d":"2.25","f":-Infinity}\n{"d":1.005}',
+        "d decimal(5,2), f double, b binary",
     )
 
     assert [row["d"] for row in rows] == [Decimal("1.50"), Decimal("2.25")]
@@ -257,7 +269,9 @@ def test_many_bad_records_cost_no_more_than_looking_at_each() -> None:
     assert found == set(bad)
 
 
-@pytest.mark.parametrize("schema", ["", "id", "id long, id string", "id nosuch", "id decimal(39,2)", "id array<nosuch>"])
+@pytest.mark.parametrize(
+    "schema", ["", "id", "id long, id string", "id nosuch", "id decimal(39,2)", "id array<nosuch>"]
+)
 def test_a_schema_that_cannot_be_is_refused(schema: str) -> None:
     """The error shows the schema."""
     with pytest.raises(OptionsError, match="schema"):

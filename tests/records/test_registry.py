@@ -19,7 +19,7 @@ class Halves(BaseFormat):
 
 def test_an_unknown_format_is_refused() -> None:
     """The message lists the known ones."""
-    with pytest.raises(OptionsError, match="unknown record format 'cvs'.*delimited.*lines"):
+    with pytest.raises(OptionsError, match=r"unknown record format 'cvs'.*delimited.*lines"):
         record_format("cvs")
 
 
@@ -54,7 +54,7 @@ def test_an_incomplete_format_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_record_cut_short_by_the_file_is_refused() -> None:
     """A fixed record that the file ends in names its offset and the way out."""
     fmt = record_format("fixed", length=4)
-    with pytest.raises(RecordError, match="starts at byte 4: .* short_last='keep'"):
+    with pytest.raises(RecordError, match=r"starts at byte 4: .* short_last='keep'"):
         list(read_records(io.BytesIO(b"abcdef"), 0, 6, fmt))
 
 

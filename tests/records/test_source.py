@@ -111,7 +111,9 @@ def test_the_longest_record_is_one_of_the_limit(end: bytes, extra: int) -> None:
     limit = 300_000
     data = b"a\n" + b"x" * (limit + extra) + end + b"b" * len(end)
     fmt = record_format("lines")
-    chunks = walk_block(ByteSource(io.BytesIO(data)), fmt, 0, len(data), WalkLimits(chunk_bytes=7, max_record_bytes=limit))
+    chunks = walk_block(
+        ByteSource(io.BytesIO(data)), fmt, 0, len(data), WalkLimits(chunk_bytes=7, max_record_bytes=limit)
+    )
     if extra:
         with pytest.raises(RecordError, match="starts at byte 2 is longer"):
             list(chunks)
@@ -121,13 +123,21 @@ def test_the_longest_record_is_one_of_the_limit(end: bytes, extra: int) -> None:
 
 def test_walking_holds_a_chunk_at_a_time() -> None:
     """Memory stays at a few chunks while a file many times as large is walked."""
-    data = b"some line of a log\r\n" * (32 * MIB // 20)
     fmt = record_format("lines")
-    fmt.decoder()  # what it imports is no part of a walk
-    tracemalloc.start()
-    for chunk in walk_block(open_source(io.BytesIO(data), fmt), fmt, 0, len(data), WalkLimits(chunk_bytes=MIB // 4)):
-        fmt.decoder().decode(chunk)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
 
-    assert peak < 3 * MIB
+    def read(lines: int) -> None:
+        data = b"some line of a log\r\n" * lines
+        source = open_source(io.BytesIO(data), fmt)
+        for chunk in walk_block(source, fmt, 0, len(data), WalkLimits(chunk_bytes=MIB // 4)):
+            fmt.decoder().decode(chunk)
+
+    def peak(lines: int) -> int:
+        tracemalloc.start()
+        read(lines)
+        most = tracemalloc.get_traced_memory()[1] - 20 * lines
+        tracemalloc.stop()
+        return most
+
+    read(10)  # imports are no part of a walk
+
+    assert peak(2_000_000) < 3 * MIB

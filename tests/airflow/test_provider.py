@@ -1,0 +1,77 @@
+"""How Airflow sees the package: a valid declaration, cheap imports, and the program behind `airflow blockread`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from importlib import import_module, resources
+from pathlib import Path
+
+import jsonschema
+import pytest
+from airflow.sdk import BaseHook, BaseOperator
+
+from airflow_provider_blockread.get_provider_info import cli_commands, get_provider_info
+
+pytestmark = pytest.mark.airflow
+
+
+def test_the_declaration_is_valid() -> None:
+    """Airflow refuses to load a provider whose declaration does not match its schema."""
+    schema = json.loads((resources.files("airflow") / "provider_info.schema.json").read_text())
+
+    jsonschema.validate(get_provider_info(), schema)
+
+
+def test_all_that_is_declared_exists() -> None:
+    """Each module holds what its section says, and the connection type's hook says the same of itself."""
+    info = get_provider_info()
+    declared = [*info["hooks"][0]["python-modules"], *info["operators"][0]["python-modules"]]
+    own = {name: [v for v in vars(import_module(name)).values() if isinstance(v, type)] for name in declared}
+    (connection,) = info["connection-types"]
+    module, _, name = connection["hook-class-name"].rpartition(".")
+    hook = getattr(import_module(module), name)
+
+    assert all(classes for classes in own.values())
+    assert all(any(issubclass(cls, BaseOperator) for cls in own[m]) for m in declared if ".operators." in m)
+    assert issubclass(hook, BaseHook)
+    assert (hook.conn_type, hook.hook_name) == (connection["connection-type"], connection["hook-name"])
+
+
+def test_parsing_a_dag_imports_nothing_heavy() -> None:
+    """The DAG processor imports the operators at every parse: no Spark, no Arrow, no SQL of ours, no NumPy."""
+    program = (
+        "import sys; import airflow.sdk; before = set(sys.modules);"
+        "import airflow_provider_blockread.task_group;"
+        "print(*sorted({m.partition('.')[0] for m in set(sys.modules) - before}))"
+    )
+    heavy = {"alembic", "fsspec", "numpy", "pandas", "pyarrow", "pyspark", "sqlalchemy"}
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert heavy.isdisjoint(result.stdout.split())
+
+
+def test_the_example_dag_has_the_groups_that_it_describes() -> None:
+    """The DAG of `dags/` loads without files, connections or variables."""
+    from airflow.dag_processing.dagbag import DagBag
+
+    bag = DagBag(Path(__file__).resolve().parents[2] / "dags" / "blockread_demo.py")
+    tasks = bag.dags["blockread_demo"].task_ids
+
+    assert not bag.import_errors
+    assert set(tasks) == {f"{g}.{t}" for g in ("log_lines", "events", "reports") for t in ("plan", "read", "commit")}
+
+
+def test_airflow_blockread_hands_on_all_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    """Options after the first word are the program's own, not Airflow's."""
+    (command,) = cli_commands()
+    parser = argparse.ArgumentParser()
+    for argument in command.args:
+        argument.add_to_parser(parser)
+    with pytest.raises(SystemExit) as ended:
+        command.func(parser.parse_args(["plan", "--help"]))
+
+    assert ended.value.code == 0
+    assert "--block-size" in capsys.readouterr().out

@@ -1,0 +1,121 @@
+"""Whole runs by `dag.test()` with Spark: first, second, cleared, failed and mended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from airflow.sdk import DAG
+
+from airflow_provider_blockread.options import FileSource, ParquetSink, Policies, SparkJob, Splitting, Transform
+from airflow_provider_blockread.task_group import BlockReadTaskGroup
+
+pytestmark = [pytest.mark.airflow, pytest.mark.spark]
+
+SPARK = SparkJob(master="local[1]", conf={"spark.ui.enabled": "false"})
+SUCCESS = {"logs.plan": "success", "logs.read[0]": "success", "logs.commit": "success"}
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """Where records are published."""
+    return tmp_path / "lake"
+
+
+@pytest.fixture
+def make_dag(dag_id: str, landing: Path, lake: Path) -> Callable[..., DAG]:
+    """What makes the test's DAG, with options changed from one run to the next."""
+
+    def make(**options: Any) -> DAG:
+        with DAG(dag_id) as dag:
+            given = {"source": FileSource(str(landing)), "sink": ParquetSink(str(lake)), "spark": SPARK}
+            BlockReadTaskGroup("logs", **given | options)
+        return dag
+
+    return make
+
+
+def values(lake: Path) -> list[str]:
+    """Return all that is published, sorted."""
+    return sorted(v for path in lake.glob("*.parquet") for v in pq.read_table(path).column("value").to_pylist())
+
+
+def lines(**counts: int) -> list[str]:
+    """Return the lines of the files that `land` makes, sorted."""
+    return sorted(f"{name} {number}" for name, count in counts.items() for number in range(count))
+
+
+def test_each_run_takes_what_is_new(
+    runs: Any, make_dag: Callable[..., DAG], land: Callable[..., None], lake: Path
+) -> None:
+    """A first run reads all, a second one nothing, a third one just what has landed in between."""
+    dag = make_dag()
+    land(a=100, b=3)
+    first = runs.start(dag)
+    after_first = values(lake)
+    second = runs.start(dag)
+    land(c=10)
+    third = runs.start(dag)
+    published = runs.xcom(third, "logs.commit")
+
+    assert runs.states(first) == SUCCESS
+    assert after_first == lines(a=100, b=3)
+    assert runs.states(second) == {"logs.plan": "success", "logs.read": "skipped", "logs.commit": "skipped"}
+    assert runs.states(third) == SUCCESS
+    assert values(lake) == lines(a=100, b=3, c=10)
+    assert (published["files"], published["records"], published["proof"]) == (1, 10, "proven")
+    assert third.get_task_instance("logs.read", map_index=0).rendered_map_index == "group 0: 1 file, 50 B, c.log"
+
+
+def test_a_cleared_run_is_rebuilt_verified_or_left(
+    runs: Any, make_dag: Callable[..., DAG], land: Callable[..., None], lake: Path
+) -> None:
+    """Clearing a published window asks for what `on_rerun` says, and a mended option counts."""
+    land(a=50)
+    run = runs.start(make_dag())
+    land(a=50, b=50)
+    found = []
+    for rule in ("rebuild", "verify", "skip"):
+        dag = make_dag(policies=Policies(on_rerun=rule), sink=ParquetSink(str(lake), compression="zstd"))
+        run = runs.clear(dag, run)
+        published = runs.xcom(run, "logs.commit")
+        found.append((runs.states(run).get("logs.read[0]"), published["status"], published["generation"]))
+    (path,) = lake.glob("*.parquet")
+
+    assert found == [("success", "published", 2), ("success", "verified", 3), (None, "verified", 3)]
+    assert values(lake) == lines(a=50)
+    assert pq.ParquetFile(path).metadata.row_group(0).column(0).compression == "ZSTD"
+
+
+def test_a_failed_read_publishes_nothing_until_it_is_mended(
+    runs: Any, make_dag: Callable[..., DAG], land: Callable[..., None], lake: Path, tmp_path: Path, dag_id: str
+) -> None:
+    """One group's failure holds the window back; when its task is cleared, the other group is not read again."""
+    land(a=20, b=20)
+    module = tmp_path / f"functions_{dag_id[:20]}.py"
+    bad = "def keep(batch):\n    assert 'b 7' not in batch['value'].to_pylist(), 'no sevens'\n    return batch\n"
+    module.write_text(bad)
+    dag = make_dag(
+        transform=Transform(function=f"{module.stem}:keep"),
+        splitting=Splitting(group_bytes=1),
+        spark=SparkJob(master="local[1]", conf=SPARK.conf, py_files=[str(module)]),
+    )
+    failed = runs.start(dag)
+    states, shown = runs.states(failed), lake.exists()
+    module.write_text(bad.replace("    assert", "    0 and"))
+    mended = runs.clear(dag, failed, [("logs.read", 1), "logs.commit"])
+    epochs = [runs.xcom(mended, "logs.read", map_index=index)["epoch"] for index in (0, 1)]
+
+    assert states == {
+        "logs.plan": "success",
+        "logs.read[0]": "success",
+        "logs.read[1]": "failed",
+        "logs.commit": "upstream_failed",
+    }
+    assert not shown
+    assert runs.states(mended)["logs.commit"] == "success"
+    assert values(lake) == lines(a=20, b=20)
+    assert epochs == [1, 2]

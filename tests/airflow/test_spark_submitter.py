@@ -1,0 +1,157 @@
+"""Spark applications through Airflow's hook: found, told apart, stopped for sure."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from airflow.exceptions import AirflowException
+
+from airflow_provider_blockread.errors import OptionsError, SparkJobError
+from airflow_provider_blockread.hooks.spark import SparkSubmitter, spark_connection
+from airflow_provider_blockread.hooks.tracked_submit import TrackedSubmitHook
+from airflow_provider_blockread.options import SparkJob
+
+pytestmark = pytest.mark.airflow
+
+JOB = SparkJob(master="local[1]", conf={"spark.ui.enabled": "false"})
+SLEEPER = """#!{python}
+import signal, subprocess, sys, time
+if {stubborn}:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+open({started!r}, "w").write(str(child.pid))
+time.sleep(600)
+"""
+
+
+@pytest.fixture(params=[False, True], ids=["obedient", "stubborn"])
+def sleeper(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A program in the place of spark-submit that starts another one and sleeps; the file tells the latter's id."""
+    started = tmp_path / "started"
+    program = tmp_path / "bin" / "spark-submit"
+    program.parent.mkdir()
+    program.write_text(SLEEPER.format(python=sys.executable, stubborn=request.param, started=str(started)))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+    return started
+
+
+def wait_for(started: Path, thread: threading.Thread) -> psutil.Process:
+    """Return the process whose id the file tells, as soon as it does."""
+    while thread.is_alive():
+        if started.exists() and (text := started.read_text()):
+            return psutil.Process(int(text))
+        thread.join(0.02)
+    pytest.fail("spark-submit has not been started")
+
+
+def test_a_stop_reaches_every_process(sleeper: Path) -> None:
+    """What spark-submit started dies with it, and what ignores SIGTERM is killed."""
+    hook = TrackedSubmitHook(spark_connection(JOB), JOB, name="sleep", spec_uri="file:///spec.json", py_files="")
+    failed: list[AirflowException] = []
+
+    def run() -> None:
+        try:
+            hook.run("app.py", dict(os.environ))
+        except AirflowException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    child = wait_for(sleeper, thread)
+    hook.stop(grace_s=0.5)
+    thread.join(20)
+
+    assert not thread.is_alive()
+    assert failed
+    assert psutil.wait_procs([child], timeout=5)[1] == []
+
+
+def test_a_stop_that_comes_first_lets_nothing_run(sleeper: Path) -> None:
+    """A claim may be lost before the application has started."""
+    submitter = SparkSubmitter(JOB)
+    submitter.cancel()
+    with pytest.raises(SparkJobError, match="was stopped"):
+        submitter.submit("file:///spec.json", name="sleep")
+
+    assert not sleeper.exists()
+
+
+@pytest.mark.spark
+def test_a_failure_says_what_the_driver_said(tmp_path: Path) -> None:
+    """The driver's own error comes first, then the end of its output, without Spark's routine."""
+    with pytest.raises(SparkJobError) as raised:
+        SparkSubmitter(JOB).submit(f"file://{tmp_path}/spec.json", name="blockread-w-g1-0-e1")
+    first, *tail = str(raised.value).splitlines()
+
+    assert first.startswith("blockread-w-g1-0-e1: the Spark application failed: ")
+    assert f"{tmp_path}/spec.json" in first
+    assert 1 <= len(tail) <= 20
+    assert not any(" INFO " in line for line in tail)
+
+
+def test_a_missing_default_connection_means_local_spark() -> None:
+    """The embedded defaults need no set-up; a master in the options wins over any connection."""
+    assert spark_connection(SparkJob()).host == "local[*]"
+    assert spark_connection(SparkJob(master="spark://one:7077")).host == "spark://one:7077"
+
+
+def test_a_master_keeps_the_connections_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the place changes: queue, deploy mode and the like stay."""
+    fields = {"conn_type": "spark", "host": "yarn", "port": 1, "extra": {"queue": "night"}}
+    monkeypatch.setenv("AIRFLOW_CONN_CLUSTER", json.dumps(fields))
+    found = spark_connection(SparkJob(conn_id="cluster", master="k8s://https://one"))
+
+    assert (found.host, found.port, found.extra_dejson) == ("k8s://https://one", None, {"queue": "night"})
+
+
+def test_a_missing_connection_is_named() -> None:
+    """A connection that is asked for by name must exist."""
+    with pytest.raises(OptionsError, match="there is no connection 'nowhere'; create one of type spark"):
+        spark_connection(SparkJob(conn_id="nowhere"))
+
+
+def test_without_spark_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where neither PATH nor this Python has spark-submit, the error says what to install."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    with pytest.raises(
+        OptionsError, match=r"spark-submit is not on PATH; install .*airflow-provider-blockread\[spark\]"
+    ):
+        SparkSubmitter(JOB).submit("file:///spec.json", name="sleep")
+
+
+def test_secrets_travel_in_a_private_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The driver is told where they are; they are in no argument, only the owner can read them, and then they go."""
+    seen = tmp_path / "seen.json"
+    program = tmp_path / "spark-submit"
+    program.write_text(
+        f"#!{sys.executable}\nimport json, os, sys\npath = os.environ['BLOCKREAD_CREDENTIALS_FILE']\n"
+        f"json.dump([path, os.stat(path).st_mode & 0o777, open(path).read(), sys.argv], open({str(seen)!r}, 'w'))\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    SparkSubmitter(JOB, {"s3://lake": {"secret": "hush"}}).submit("file:///spec.json", name="blockread")
+    path, mode, content, arguments = json.loads(seen.read_text())
+
+    assert (mode, json.loads(content)) == (0o600, {"s3://lake": {"secret": "hush"}})
+    assert not any("hush" in argument for argument in arguments)
+    assert not Path(path).exists()
+
+
+def test_secrets_do_not_go_to_a_driver_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In deploy mode cluster a private file of this host reaches nobody: that is an error, not a silent failure."""
+    fields = {"conn_type": "spark", "host": "yarn", "extra": {"deploy-mode": "cluster"}}
+    monkeypatch.setenv("AIRFLOW_CONN_CLUSTER", json.dumps(fields))
+    submitter = SparkSubmitter(SparkJob(conn_id="cluster"), {"s3://lake": {"secret": "hush"}})
+    with pytest.raises(OptionsError, match="deploy mode cluster; give the cluster an ambient identity") as raised:
+        submitter.submit("file:///spec.json", name="blockread")
+
+    assert "hush" not in str(raised.value)

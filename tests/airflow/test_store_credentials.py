@@ -1,0 +1,88 @@
+"""Airflow's connections as storage options: known fields only, per root."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from airflow.sdk import Connection
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.hooks.stores import credentials_for, storage_options
+from airflow_provider_blockread.options import FileSource, ParquetSink
+
+pytestmark = pytest.mark.airflow
+
+
+@pytest.mark.parametrize(
+    ("conn_type", "fields", "expected"),
+    [
+        (
+            "aws",
+            {
+                "login": "key",
+                "password": "secret",
+                "extra": {"endpoint_url": "http://store", "region_name": "eu-1", "role_arn": "unknown here"},
+            },
+            {
+                "key": "key",
+                "secret": "secret",
+                "endpoint_url": "http://store",
+                "client_kwargs": {"region_name": "eu-1"},
+            },
+        ),
+        ("aws", {}, {}),
+        (
+            "wasb",
+            {"host": "account.blob.core.windows.net", "password": "key"},
+            {"account_name": "account", "account_key": "key"},
+        ),
+        (
+            "adls",
+            {"host": "account", "login": "id", "password": "secret", "extra": {"tenant_id": "tenant"}},
+            {"account_name": "account", "tenant_id": "tenant", "client_id": "id", "client_secret": "secret"},
+        ),
+        (
+            "google_cloud_platform",
+            {"extra": {"project": "p", "key_path": "/run/key.json"}},
+            {"project": "p", "token": "/run/key.json"},
+        ),
+        (
+            "sftp",
+            {"host": "files", "port": 22, "login": "me", "password": "secret"},
+            {"host": "files", "port": 22, "username": "me", "password": "secret"},
+        ),
+        ("fs", {"extra": {"path": "/data"}}, {}),
+    ],
+)
+def test_known_fields_become_storage_options(
+    conn_type: str, fields: dict[str, object], expected: dict[str, object]
+) -> None:
+    """Each type has its own names; what is absent is left out, what is unknown never goes through."""
+    given = fields | {"extra": json.dumps(fields.get("extra", {}))}
+
+    assert storage_options(Connection(conn_id="store", conn_type=conn_type, **given)) == expected
+
+
+def test_a_type_that_names_no_store_is_refused() -> None:
+    """The error lists the types that do."""
+    with pytest.raises(OptionsError, match=r"type 'mysql', which names no store; use one of adls, aws"):
+        storage_options(Connection(conn_id="store", conn_type="mysql"))
+
+
+def test_each_root_has_its_own_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Roots without a connection use ambient identity; a sink's work area has the sink's."""
+    monkeypatch.setenv("AIRFLOW_CONN_LANDING", json.dumps({"conn_type": "aws", "login": "a", "password": "b"}))
+    source = FileSource(["s3://one/x", "s3://two/y"], conn_id="landing")
+    sink = ParquetSink("s3://lake/z")
+    shared = ParquetSink("s3://lake/z", conn_id="landing")
+    given = {"key": "a", "secret": "b"}
+
+    assert credentials_for(source, sink) == {"s3://one/x": given, "s3://two/y": given}
+    assert credentials_for(None, shared) == {"s3://lake/z": given, "s3://lake/z.blockread": given}
+
+
+def test_a_missing_connection_is_named() -> None:
+    """A store's connection must exist."""
+    with pytest.raises(OptionsError, match="there is no connection 'nowhere'"):
+        credentials_for(FileSource("s3://one/x", conn_id="nowhere"), None)

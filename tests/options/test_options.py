@@ -1,0 +1,166 @@
+"""Options: what they refuse, and their way to JSON, through templates and from a command line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options import (
+    FORMATS,
+    CustomFormat,
+    Delimited,
+    FileSource,
+    Fixed,
+    GenerationOptions,
+    JsonLines,
+    Limits,
+    Lines,
+    ParquetSink,
+    Policies,
+    Selection,
+    SparkJob,
+    Splitting,
+    Transform,
+    Value,
+    WholeFile,
+    build,
+    from_json,
+)
+
+names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=10).filter(str.strip)
+maybe = st.none() | names
+counts = st.integers(1, 2**40)
+encodings = st.sampled_from(["utf-8", "binary"])
+scalars = st.none() | st.booleans() | st.integers() | names | st.binary()
+several = names | st.lists(names, min_size=1, max_size=3).map(tuple)
+policies = st.builds(
+    Policies,
+    on_missing=st.sampled_from(["fail", "exclude"]),
+    on_bad_record=st.sampled_from(["fail", "quarantine", "drop"]),
+    on_rerun=st.sampled_from(["rebuild", "verify", "skip"]),
+    proof=st.sampled_from(["sums", "digest"]),
+    max_record_bytes=counts,
+)
+formats = st.one_of(
+    st.builds(Lines, newline=st.sampled_from(["universal", "lf"]), encoding=encodings),
+    st.builds(Delimited, delimiter=names | st.binary(min_size=1), encoding=encodings),
+    st.builds(JsonLines, schema=maybe),
+    st.builds(Fixed, length=counts, short_last=st.sampled_from(["fail", "keep"]), encoding=encodings),
+    st.builds(WholeFile, encoding=encodings),
+    st.builds(
+        CustomFormat,
+        path=st.just("package.module:Class"),
+        options=st.dictionaries(names, scalars | st.lists(scalars).map(tuple) | st.dictionaries(names, scalars)),
+    ),
+)
+sinks = st.builds(ParquetSink, names.map("out/".__add__), compression=st.sampled_from(["snappy", "zstd", "none"]),
+                  row_group_bytes=counts, conn_id=maybe)  # fmt: skip
+transforms = st.builds(Transform, function=st.none() | st.just("m:f"), schema=maybe,
+                       columns=st.just(("_file", "_offset")))  # fmt: skip
+values = st.one_of(
+    formats,
+    sinks,
+    transforms,
+    policies,
+    st.builds(FileSource, several, pattern=several, exclude=several, min_age=st.floats(0, 1e6), conn_id=maybe),
+    st.builds(Limits, max_files=st.none() | counts, max_bytes=st.none() | counts),
+    st.builds(Selection, select=st.sampled_from(["arrival", "interval"]), limits=st.builds(Limits, max_blocks=counts)),
+    st.builds(Splitting, block_size=st.just("64MiB") | counts),
+    st.builds(SparkJob, master=maybe, conf=st.dictionaries(names, names), py_files=st.lists(names).map(tuple)),
+    st.builds(GenerationOptions, sink=sinks, record_format=formats, transform=transforms, policies=policies),
+)
+
+
+@given(value=values)
+def test_options_go_to_json_and_back(value: Value) -> None:
+    """Through JSON text every option comes back as it was, its kind and nested values included."""
+    assert from_json(json.loads(json.dumps(value.to_json()))) == value
+
+
+@given(value=values)
+def test_resolving_without_templates_changes_nothing(value: Value) -> None:
+    """What the templates do not touch stays equal; the value itself is never changed."""
+    before = value.to_json()
+
+    assert value.resolve(str) == value
+    assert value.to_json() == before
+
+
+def test_resolve_reaches_every_string() -> None:
+    """Templates are rendered in sequences, mappings and nested options, and nowhere else."""
+
+    def render(text: str) -> str:
+        return text.replace("{{ ds }}", "2024-05-06")
+
+    source = FileSource(["in/{{ ds }}/"], pattern="{{ ds }}*")
+    job = SparkJob(conf={"spark.app.name": "read {{ ds }}"})
+    generation = GenerationOptions(sink=ParquetSink("out/{{ ds }}"), record_format=Delimited(delimiter=b"{{ ds }}"))
+    resolved = generation.resolve(render)
+
+    assert source.resolve(render) == FileSource(("in/2024-05-06/",), pattern="2024-05-06*")
+    assert job.resolve(render).conf == {"spark.app.name": "read 2024-05-06"}
+    assert resolved.sink.uri == "out/2024-05-06"
+    assert resolved.record_format == Delimited(delimiter=b"{{ ds }}")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"kind": "linse"}, "unknown kind of option 'linse'; known are .*lines"),
+        ({}, "unknown kind of option None"),
+        ({"kind": "lines", "newlines": "lf"}, "lines has no option 'newlines'; it has newline, encoding"),
+        ({"kind": "parquet"}, "parquet: .*uri"),
+    ],
+)
+def test_json_that_is_no_option_is_refused(data: dict[str, Any], message: str) -> None:
+    """The message names what is unknown or missing, and what is known."""
+    with pytest.raises(OptionsError, match=message):
+        from_json(data)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        (Lines, {"newline": "cr"}, "newline must be 'universal' or 'lf', not 'cr'"),
+        (Lines, {"encoding": "latin-1"}, "encoding must be one of utf-8, binary"),
+        (Delimited, {"delimiter": b""}, "at least one byte"),
+        (Fixed, {"length": 0}, "length must be a whole number of bytes above 0"),
+        (Fixed, {"length": True}, "length must be"),
+        (Fixed, {"length": 1, "short_last": "pad"}, "short_last must be"),
+        (CustomFormat, {"path": "module"}, "'package.module:Class'"),
+        (FileSource, {"uris": ()}, "at least one root"),
+        (FileSource, {"uris": ["a", " "]}, "none that is blank"),
+        (Limits, {"max_files": 0}, "max_files must be at least 1"),
+        (Selection, {"select": "newest"}, "select must be one of arrival, interval"),
+        (Splitting, {"block_size": "64 parsecs"}, "not a size"),
+        (Splitting, {"max_groups": 0}, "at least 1"),
+        (ParquetSink, {"uri": " "}, "must name a directory"),
+        (ParquetSink, {"uri": "out", "compression": "rar"}, "compression must be one of snappy"),
+        (ParquetSink, {"uri": "out", "work_uri": "out/work"}, "lies inside the output"),
+        (Transform, {"function": "f"}, "'package.module:function'"),
+        (Transform, {"columns": ["_line"]}, "columns must be one of _file, _block, _offset"),
+        (Policies, {"on_bad_record": "ignore"}, "on_bad_record must be one of fail, quarantine, drop"),
+        (Policies, {"max_record_bytes": 0}, "max_record_bytes must be at least 1"),
+    ],
+)
+def test_options_that_cannot_work_are_refused(kind: type[Value], options: dict[str, Any], message: str) -> None:
+    """The message names the option and what it may be."""
+    with pytest.raises(OptionsError, match=message):
+        build(kind, options)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_formats_are_registered_under_their_kind(name: str) -> None:
+    """The name that users write is the name in JSON."""
+    assert FORMATS[name].kind == name
+
+
+def test_the_work_area_lies_beside_the_output() -> None:
+    """No glob below the output can pick up what is not published."""
+    assert ParquetSink("s3://lake/logs/").work_area == "s3://lake/logs.blockread"
+    assert ParquetSink("out", work_uri="elsewhere").work_area == "elsewhere"

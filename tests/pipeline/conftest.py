@@ -1,0 +1,45 @@
+"""Spark on two cores of this process, shared by all tests; a ledger, a source and an output of its own for each."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_HERE = Path(__file__).parent
+for _folder in (_HERE, _HERE.parent / "records"):  # as a user's own modules are, where a job runs
+    if str(_folder) not in sys.path:
+        sys.path.insert(0, str(_folder))
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(_HERE), str(_HERE.parent / "records"), *filter(None, [os.environ.get("PYTHONPATH")])]
+)
+
+from make import Pipe, ReadHere  # noqa: E402 - importable from here on
+
+from airflow_provider_blockread.cli.spark import InProcessSpark  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[InProcessSpark]:
+    """Spark in this process, on two cores."""
+    with InProcessSpark("local[2]", {"spark.ui.showConsoleProgress": "false"}) as submitter:
+        yield submitter
+
+
+@pytest.fixture
+def pipe(tmp_path: Path, spark: InProcessSpark) -> Iterator[Pipe]:
+    """A source, an output and a ledger of this test's own."""
+    made = Pipe(folder=tmp_path, submitter=spark)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Pipe]:
+    """The same, with jobs that run in this process without Spark."""
+    made = Pipe(folder=tmp_path, submitter=ReadHere())
+    yield made
+    made.close()

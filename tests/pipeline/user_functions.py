@@ -1,0 +1,89 @@
+"""What users of this package write: functions of record batches, named by import path."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def keep_even(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Keep the numbers that are even."""
+    numbers = pc.cast(batch["value"], pa.int64())
+    return batch.filter(pc.equal(pc.bit_wise_and(numbers, 1), 0))
+
+
+def nothing(batch: pa.RecordBatch) -> None:
+    """Keep no record."""
+    del batch
+
+
+def doubled(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return other columns, and twice as many rows."""
+    length = pc.cast(pc.binary_length(batch["value"]), pa.int64())
+    once = pa.record_batch({"length": length})
+    return pa.Table.from_batches([once, once]).combine_chunks().to_batches()[0]
+
+
+def wavering(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return another type for some batches."""
+    kind = pa.int64() if batch["value"][0].as_py() == "first" else pa.string()
+    return pa.record_batch({"answer": pa.array([None] * batch.num_rows, kind)})
+
+
+def fails_on_bad_word(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Raise on the record `bad`."""
+    if "bad" in batch["value"].to_pylist():
+        msg = "cannot bear it"
+        raise ValueError(msg)
+    return batch
+
+
+def no_batch(batch: pa.RecordBatch) -> int:
+    """Return something else than a batch."""
+    return int(batch.num_rows)
+
+
+def _first_time(mark: str) -> bool:
+    try:
+        os.close(os.open(Path(os.environ["BLOCKREAD_TEST_MARKS"]) / mark, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
+    return True
+
+
+def fails_once(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Raise in the first attempt at the record `fail here`."""
+    if "fail here" in batch["value"].to_pylist() and _first_time("failed"):
+        msg = "the network was away"
+        raise OSError(msg)
+    return batch
+
+
+def sleeps_once(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Be slow in the first attempt at the record `sleep here`, until another attempt has come by."""
+    if "sleep here" in batch["value"].to_pylist() and not _first_time("slow"):
+        (Path(os.environ["BLOCKREAD_TEST_MARKS"]) / "overtaken").touch()
+    elif "sleep here" in batch["value"].to_pylist():
+        deadline = time.monotonic() + 60
+        while not (Path(os.environ["BLOCKREAD_TEST_MARKS"]) / "overtaken").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(float(os.environ.get("BLOCKREAD_TEST_LAG_S", "0")))
+    return batch
+
+
+def dies(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Kill the Python worker that calls, the first time."""
+    if _first_time("died"):
+        os._exit(137)
+    return batch
+
+
+def where_am_i(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return where this package was imported from, on an executor."""
+    import airflow_provider_blockread  # noqa: PLC0415
+
+    return pa.record_batch({"value": [airflow_provider_blockread.__file__] * batch.num_rows})
