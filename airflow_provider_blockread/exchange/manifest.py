@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from airflow_provider_blockread.blocks import Block, BlockGroup, FileVersion
 from airflow_provider_blockread.errors import ExchangeError
-from airflow_provider_blockread.exchange.files import content_hash, read_checked
+from airflow_provider_blockread.exchange.files import MANIFEST, content_hash, read_checked, remedy
 from airflow_provider_blockread.storage.stores import Stores
 
 SCHEMA = pa.schema(
@@ -78,13 +78,13 @@ def read_manifest(stores: Stores, uri: str, expected_hash: str, *, group: int | 
     Raises:
         ExchangeError: when the manifest is missing, or is not the one that was planned.
     """
-    data = read_checked(stores, uri, expected_hash, "manifest")
+    data = read_checked(stores, uri, expected_hash, MANIFEST)
     try:
         with pq.ParquetFile(io.BytesIO(data)) as file:
             for index in _row_groups(file, group):
                 yield from _from_table(file.read_row_group(index))
     except pa.ArrowException as error:
-        msg = f"manifest {uri} cannot be read ({error}); clear the window's run so that it is planned again"
+        msg = f"manifest {uri} cannot be read ({error}); {remedy(MANIFEST)}"
         raise ExchangeError(msg) from error
 
 

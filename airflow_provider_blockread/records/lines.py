@@ -33,7 +33,8 @@ class LineFormat(TextFormat):
             return offset + (before == b"\r\n")
         for position, window in source.windows(offset, overlap=1):
             found = self._first_end(window)
-            if found >= 0:
+            # A CR as the last byte seen may be half of a CRLF; the next window begins with it.
+            if found >= 0 and (found + 1 < len(window) or position + len(window) == source.size):
                 return position + found + (2 if window[found : found + 2] == b"\r\n" else 1)
         return source.size
 

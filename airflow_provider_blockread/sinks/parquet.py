@@ -18,6 +18,7 @@ from airflow_provider_blockread.storage import Stores
 
 #: A raw text column: hardly a value occurs twice, and its minimum and maximum tell nothing.
 _RAW = "value"
+_PAGE_BYTES = 256 * 2**10  # a page is encoded and compressed while it is in the processor's cache
 _MAX_BATCHES = 10_000  # in a row group: each costs about 2 KB beside its data
 
 
@@ -115,6 +116,7 @@ class _OpenFile:
                     compression=compression,
                     use_dictionary=repeated,
                     write_statistics=repeated,
+                    data_page_size=_PAGE_BYTES,
                     coerce_timestamps="us",  # Spark reads no finer ones; a loss is an error, not silent
                 )
         except BlockReadError:

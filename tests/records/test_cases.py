@@ -95,7 +95,7 @@ def test_options_that_cannot_work_are_refused(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_numbered_lines_come_once_each(seed: int) -> None:
     """As in Hadoop's own test: lines 0..n-1 over random block sizes give each number once, in order."""
-    chance = random.Random(seed)  # noqa: S311 - the same data in every run
+    chance = random.Random(seed)
     count = chance.randint(1, 10_000)
     data = b"".join(b"%d\n" % i for i in range(count))
     ranges = iter_ranges(len(data), -(-len(data) // chance.randint(1, 500)))
@@ -108,7 +108,7 @@ def test_numbered_lines_come_once_each(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_random_bytes_in_fixed_records_come_once_each(seed: int) -> None:
     """As in Hadoop's own test: n records of k random bytes, in blocks smaller than a record as well."""
-    chance = random.Random(seed)  # noqa: S311 - the same data in every run
+    chance = random.Random(seed)
     count, length = chance.randint(0, 200), chance.choice([1, 7, 4096, 30_000])
     data = chance.randbytes(count * length)
     fmt = record_format("fixed", length=length)

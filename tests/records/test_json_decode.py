@@ -60,7 +60,7 @@ def finite(text: str) -> float:
     return number
 
 
-def typed(value: Any, kind: str) -> Any:  # noqa: ANN401, C901, PLR0911 - one case a type
+def typed(value: Any, kind: str) -> Any:  # noqa: C901, PLR0911 - one case a type
     """Return a JSON value as a column of the type holds it, or raise ValueError."""
     if value is None:
         return None
