@@ -50,7 +50,7 @@ class Pipeline:
         """Return what to plan, as one block group: this process runs one Spark application."""
         return PlanRequest(
             feed=self.feed(env),
-            key=self.window or f"run {datetime.now(UTC).isoformat(timespec='microseconds')}",
+            key=self.window or f"run {datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}",
             source=FileSource(self.source, pattern=self.pattern),
             generation=GenerationOptions(
                 sink=sink,

@@ -10,10 +10,12 @@ from typing import Any
 import click
 
 from airflow_provider_blockread.cli.pipeline import Pipeline, Reading, pipeline_options
-from airflow_provider_blockread.cli.shared import open_environment, owner, print_facts, print_json
+from airflow_provider_blockread.cli.shared import open_environment, owner, parse_pairs, print_facts, print_json
 from airflow_provider_blockread.cli.spark import InProcessSpark, require_java
+from airflow_provider_blockread.ledger.generations import latest_generation, list_groups
 from airflow_provider_blockread.ledger.queries import list_windows
 from airflow_provider_blockread.options import ParquetSink, Policies, SparkJob, Transform
+from airflow_provider_blockread.options.read import COMPRESSIONS
 from airflow_provider_blockread.steps import Environment, PlanRequest, Published, WindowRef, commit, plan, read, scan
 from airflow_provider_blockread.steps.describe import format_bytes
 
@@ -26,7 +28,7 @@ JOB = SparkJob(heartbeat_s=1.0, stale_after_s=15.0)
 @click.option("--output", required=True, metavar="DIR", help="Directory of Parquet files to publish into.")
 @click.option("--master", default="local[*]", show_default=True, help="Spark master; the driver is this process.")
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="Spark configuration; repeatable.")
-@click.option("--compression", default="snappy", show_default=True)
+@click.option("--compression", default="snappy", show_default=True, type=click.Choice(COMPRESSIONS))
 @click.option("--function", metavar="MODULE:NAME", help="Your function RecordBatch -> RecordBatch | None.")
 @click.option("--on-bad-record", default="fail", show_default=True, type=click.Choice(["fail", "quarantine", "drop"]))
 @click.option("--until-empty", is_flag=True, help="Go on with further windows until nothing new is left.")
@@ -48,7 +50,7 @@ def run(  # noqa: PLR0913 - a command's options
     reading = Reading(transform=Transform(function=function), policies=Policies(on_bad_record=on_bad_record))
     request = pipeline.request(env, ParquetSink(output, compression=compression), reading)
     started = time.monotonic()
-    with InProcessSpark(master, dict(pair.partition("=")[::2] for pair in conf)) as spark:
+    with InProcessSpark(master, parse_pairs("--conf", conf)) as spark:
         runner = Runner(env, spark, replace(JOB, max_readers=pipeline.max_readers))
         done = list(runner.windows(request, resumes=pipeline.window is None, until_empty=until_empty))
     summary = _summary(done, time.monotonic() - started)
@@ -70,9 +72,17 @@ class Runner:
         """Take a planned window through scan, read and commit."""
         if ref.status == "read":
             scan(self.env, ref, submitter=self.spark)
+            clear = self._clear_number(ref)
             for group in range(ref.groups):
-                read(self.env, ref, group, owner=owner(), clear_number=0, job=self.job, submitter=self.spark)
+                read(self.env, ref, group, owner=owner(), clear_number=clear, job=self.job, submitter=self.spark)
         return commit(self.env, ref, owner=owner(), stale_after_s=self.job.stale_after_s)
+
+    def _clear_number(self, ref: WindowRef) -> int:
+        """Return the number under which groups are claimed: a new one when a proof failed, so that all are read again."""
+        generation = latest_generation(self.env.ledger, ref.window)
+        groups = list_groups(self.env.ledger, ref.window, generation.number)
+        newest = max((group.clear_number for group in groups), default=generation.clear_number)
+        return newest + (generation.state == "failed")
 
     def windows(self, request: PlanRequest, *, resumes: bool, until_empty: bool) -> Iterator[Published]:
         """Yield each window as it is done: first those of this feed that an earlier run left unpublished."""

@@ -5,20 +5,25 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import re
+import shutil
 import socket
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.store import Ledger, default_url
 from airflow_provider_blockread.options import FORMATS, FormatOption, JsonLines, parse
 from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.storage.stores import Stores
+
+_GAP = "  "  # between columns
+_NARROWEST = 8  # characters a column keeps on a narrow terminal
+_NUMBER = re.compile(r"-|[\d,]+(/[\d,]+)?")
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -49,19 +54,29 @@ def make_format_option(name: str, pairs: Iterable[str], schema: str | None) -> F
     Raises:
         OptionsError: when an option is unknown, malformed or does not belong to the format.
     """
-    texts = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals:
-            msg = f"--format-option {pair!r} must read KEY=VALUE"
-            raise OptionsError(msg)
-        texts[key] = value
+    texts = parse_pairs("--format-option", pairs)
     if schema is not None:
         if FORMATS[name] is not JsonLines:
             msg = f"--schema belongs to json_lines; {name} publishes one column `value`"
             raise OptionsError(msg)
         texts["schema"] = schema
     return parse(FORMATS[name], texts)
+
+
+def parse_pairs(option: str, pairs: Iterable[str]) -> dict[str, str]:
+    """Return what a repeatable option KEY=VALUE says.
+
+    Raises:
+        OptionsError: when one has no equals sign.
+    """
+    found = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            msg = f"{option} {pair!r} must read KEY=VALUE"
+            raise OptionsError(msg)
+        found[key] = value
+    return found
 
 
 def ledger_url(state: str | None) -> str:
@@ -95,17 +110,25 @@ def print_json(data: object) -> None:
     click.echo(json.dumps(data, ensure_ascii=False, default=str))
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str | None = None) -> None:
-    """Print a table that fits the terminal; numbers stand on the right."""
-    table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
-    kept = [[_cell(value) for value in row] for row in rows]
-    for index, name in enumerate(columns):
-        right = bool(kept) and all(row[index].replace(",", "").isdigit() for row in kept)
-        table.add_column(name, justify="right" if right else "left", overflow="fold")
-    for row in kept:
-        table.add_row(*row)
-    console = Console(soft_wrap=False, highlight=False, markup=False)
-    console.print(table)
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table, numbers on the right. On a terminal it fits: the widest cells are cut in their middle."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    numbers = [bool(cells) and all(_NUMBER.fullmatch(row[i]) for row in cells) for i in range(len(columns))]
+    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        room = shutil.get_terminal_size().columns - len(_GAP) * (len(columns) - 1)
+        while sum(widths) > room and max(widths) > _NARROWEST:
+            widths[widths.index(max(widths))] -= 1
+    for row in [list(columns), *cells]:
+        fitted = [_fit(text, width, right=number) for text, width, number in zip(row, widths, numbers, strict=True)]
+        click.echo(_GAP.join(fitted).rstrip())
+
+
+def _fit(text: str, width: int, *, right: bool) -> str:
+    if len(text) > width:
+        tail = width // 2
+        text = f"{text[: width - 1 - tail]}…{text[-tail:]}"
+    return text.rjust(width) if right else text.ljust(width)
 
 
 def print_facts(facts: Mapping[str, object]) -> None:

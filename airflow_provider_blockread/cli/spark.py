@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from airflow_provider_blockread.cli.quiet import quiet_start
 from airflow_provider_blockread.errors import OptionsError, SparkJobError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class InProcessSpark:
 
     def _started(self) -> SparkContext:
         if self._context is None:
-            with _quiet_start():
+            with quiet_start():
                 self._context = self._start()
         return self._context
 
@@ -91,12 +91,6 @@ class InProcessSpark:
             raise SparkJobError(msg) from error
         context.addPyFile(bundle.write_bundle(self._folder.name))
         return context
-
-
-@contextlib.contextmanager
-def _quiet_start() -> Iterator[None]:
-    """Keep the JVM's start-up chatter off the terminal; what it writes later comes through."""
-    yield
 
 
 def require_java() -> None:

@@ -48,8 +48,9 @@ def list_(feed: str | None, limit: int, state: str | None, *, as_json: bool) -> 
     if as_json:
         print_json(rows)
         return
-    names = ("window", "feed", "key", "state", "generation", "files", "groups", "records", "bad_records", "excluded")
-    print_table([name.replace("_", " ") for name in names], [[row[name] for name in names] for row in rows])
+    names = {"window": "window", "state": "state", "files": "files", "records": "records", "bad_records": "bad"}
+    names |= {"excluded": "excluded", "key": "key", "feed": "feed"}
+    print_table(list(names.values()), [[row[name] for name in names] for row in rows])
 
 
 @windows.command()
@@ -79,10 +80,13 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
     if as_json:
         print_json(facts | {"group_list": rows})
         return
-    print_facts(facts)
+    print_facts({name.replace("_", " "): value for name, value in facts.items() if value is not None})
     if rows:
         click.echo()
-        print_table(list(rows[0]), [list(row.values()) for row in rows])
+        print_table(list(rows[0])[:-1], [list(row.values())[:-1] for row in rows])
+    for row in rows:
+        if row["error"]:
+            click.echo(f"\n{row['group']}\n  {row['error']}")
 
 
 @windows.command()

@@ -167,23 +167,17 @@ def _known(connection: Connection, feed_id: int, digests: list[str]) -> dict[str
 def _drop_replaced(
     connection: Connection, seen: dict[str, _Seen], known: dict[str, list[_Known]]
 ) -> dict[str, list[_Known]]:
-    """Forget unread versions that the listing shows no longer; what a planner took meanwhile stays, as planned."""
+    """Forget unread versions that the listing shows no longer; the feed's lock keeps planners from taking them."""
     stale = {
         row.id
         for digest, rows in known.items()
         for row in rows
         if row.state in _UNREAD and row.version_digest != seen[digest].version_digest
     }
-    if not stale:
-        return known
-    delete = files.delete().where(files.c.id.in_(stale), files.c.state.in_(_UNREAD)).returning(files.c.id)
-    dropped = set(connection.scalars(delete))
-    taken = stale - dropped
-    return {
-        digest: [row._replace(state="planned") if row.id in taken else row for row in rows if row.id not in dropped]
-        # A path stays known when its only version is dropped: the new one is a modification, not a discovery.
-        for digest, rows in known.items()
-    }
+    if stale:
+        connection.execute(files.delete().where(files.c.id.in_(stale), files.c.state.in_(_UNREAD)))
+    # A path stays known when its only version is dropped: the new one is a modification, not a discovery.
+    return {digest: [row for row in rows if row.id not in stale] for digest, rows in known.items()}
 
 
 def _decide(scan: _Scan, item: _Seen, rows: list[_Known] | None, batch: _Batch) -> None:

@@ -153,7 +153,9 @@ class _Chain:
         except SourceError as error:
             self.refuse(f"after its read, {error}", self._block)
         if not same_version(found, self._block.version):
-            self.refuse("the file was changed after its read", self._block)
+            self.refuse(
+                "the file was changed after its read: restore it, or `blockread windows exclude` it", self._block
+            )
         self._block = self._last = None
 
     def sums(self) -> Sums:

@@ -14,6 +14,9 @@ from airflow_provider_blockread.options.values import Value, from_json
 #: Columns that a reader adds on request: the file's path, the block's number, the record's byte offset.
 PLACE_COLUMNS = ("_file", "_block", "_offset")
 
+#: Codecs of Parquet files.
+COMPRESSIONS = ("snappy", "zstd", "gzip", "lz4", "none")
+
 
 @dataclass(frozen=True)
 class ParquetSink(Value):
@@ -30,7 +33,7 @@ class ParquetSink(Value):
 
     def __post_init__(self) -> None:
         """Refuse an unknown codec, a blank place, and a work area inside the output."""
-        one_of(self.kind, "compression", self.compression, ("snappy", "zstd", "gzip", "lz4", "none"))
+        one_of(self.kind, "compression", self.compression, COMPRESSIONS)
         if not self.uri.strip():
             msg = "parquet: uri must name a directory"
             raise OptionsError(msg)

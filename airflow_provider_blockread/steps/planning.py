@@ -83,9 +83,7 @@ def _replay(env: Environment, request: PlanRequest, options: GenerationOptions, 
 
 
 def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions) -> WindowRef:
-    found = record_files(
-        env.ledger, request.feed, found_versions(env, request), on_modified=request.selection.on_modified
-    )
+    found = discover(env, request)
     env.log(_describe_discovery(request.feed, found))
     limits = group_limits(request)
     chosen = Chosen(env, request, limits.block_size)
@@ -166,8 +164,18 @@ class Chosen:
             raise PlanConflictError(msg)
 
 
-def found_versions(env: Environment, request: PlanRequest) -> Iterable[FileVersion]:
-    """Yield the files that lie at the source now, or those that upstream named."""
+def discover(env: Environment, request: PlanRequest) -> Discovered:
+    """Put the files that lie at the source now, or those that upstream named, into the feed's index."""
+    return record_files(
+        env.ledger,
+        request.feed,
+        _found(env, request),
+        on_modified=request.selection.on_modified,
+        complete=request.files is None,
+    )
+
+
+def _found(env: Environment, request: PlanRequest) -> Iterable[FileVersion]:
     if request.files is None:
         return list_files(env.stores, request.source, now_s=env.ledger.now().timestamp())
     return (env.stores.stat(env.stores.canonical(path)) for path in request.files)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from airflow_provider_blockread.blocks import BlockGroup, GroupLimits
 from airflow_provider_blockread.blocks.group import iter_blocks
 from airflow_provider_blockread.exchange.manifest import summarize
-from airflow_provider_blockread.ledger.discovery import record_files
 from airflow_provider_blockread.ledger.model import Discovered, Window
 from airflow_provider_blockread.ledger.planning import find_window
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
-from airflow_provider_blockread.steps.planning import Chosen, found_versions, group_limits
+from airflow_provider_blockread.steps.planning import Chosen, discover, group_limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +34,7 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
     Raises:
         SourceError: when a root is missing or cannot be listed.
     """
-    selection = request.selection
-    found = record_files(env.ledger, request.feed, found_versions(env, request), on_modified=selection.on_modified)
+    found = discover(env, request)
     limits = group_limits(request)
     chosen = Chosen(env, request, limits.block_size)
     groups = summarize(iter_blocks(chosen.parts(), limits, total_bytes=chosen.bytes))

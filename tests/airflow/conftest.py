@@ -70,6 +70,14 @@ class Runs:
             task_ids=task_id, key=key, map_indexes=map_index
         )
 
+    def asset_events(self, uri: str) -> list[dict[str, Any]]:
+        """Return what the events of an asset told, oldest first."""
+        from airflow import settings
+        from airflow.models.asset import AssetEvent, AssetModel
+
+        events = settings.Session().query(AssetEvent).join(AssetModel, AssetModel.id == AssetEvent.asset_id)
+        return [event.extra for event in events.filter(AssetModel.uri == uri).order_by(AssetEvent.id)]
+
     def _sync(self, dag: Any) -> Any:
         from airflow.dag_processing.bundles.manager import DagBundlesManager
         from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db

@@ -14,6 +14,7 @@ from airflow.sdk import DAG, BaseOperator
 
 from airflow_provider_blockread.operators.split_files import SplitFilesOperator
 from airflow_provider_blockread.options import (
+    CustomFormat,
     FileSource,
     ParquetSink,
     Policies,
@@ -200,6 +201,15 @@ def test_an_empty_window_ends_the_run_well(
         "logs.commit": commit,
         "after": commit,
     }
+
+
+def test_a_custom_format_may_need_a_scan(dag_id: str, options: dict[str, Any]) -> None:
+    """Only a format that nobody knows beforehand gets a scan task, between plan and reads."""
+    with DAG(dag_id) as dag:
+        BlockReadTaskGroup("logs", record_format=CustomFormat(path="mine.formats:Pages"), **options)
+
+    assert dag.get_task("logs.scan").upstream_task_ids == {"logs.plan"}
+    assert dag.get_task("logs.read").upstream_task_ids == {"logs.plan", "logs.scan"}
 
 
 def test_a_plan_that_fails_fails_the_run(runs: Any, dag_id: str, options: dict[str, Any], landing: Path) -> None:

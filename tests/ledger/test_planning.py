@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Barrier
 
 import pytest
@@ -273,3 +274,21 @@ def test_a_plan_and_a_scan_at_once(ledger: Ledger) -> None:
     )
 
     assert feed_counts(ledger, FEED) == {"planned": 200}
+
+
+def test_a_plan_and_a_scan_of_modified_files_at_once(ledger: Ledger) -> None:
+    """Whichever comes first, a path is never both planned in one version and pending in another."""
+    names = [f"{n}" for n in range(20)]
+    changed = [version(name, size=11) for name in names]
+    for turn in range(5):
+        feed = f"feed {turn}"
+        record_files(ledger, feed, [version(name) for name in names])
+        files = pending(ledger, feed)
+
+        frozen, _ = _race(
+            partial(freeze_window, ledger, plan("k", files=20, feed=feed), files),
+            partial(record_files, ledger, feed, changed),
+        )
+
+        lost = isinstance(frozen, PlanConflictError)
+        assert feed_counts(ledger, feed) == ({"pending": 20} if lost else {"planned": 20, "ignored": 20})

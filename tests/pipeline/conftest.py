@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +18,9 @@ for _folder in (_HERE, _HERE.parent / "records"):  # as a user's own modules are
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(_HERE), str(_HERE.parent / "records"), *filter(None, [os.environ.get("PYTHONPATH")])]
 )
+_MARKS = tempfile.TemporaryDirectory(prefix="blockread-marks-")  # what user functions remember
+atexit.register(_MARKS.cleanup)
+os.environ["BLOCKREAD_TEST_MARKS"] = _MARKS.name
 
 from make import Pipe, ReadHere  # noqa: E402 - importable from here on
 

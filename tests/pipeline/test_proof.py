@@ -230,7 +230,7 @@ def _read_with(reading: Reading, cls: type[BlockReader], emit: Callable[[Block, 
     reader.limits = WalkLimits(chunk_bytes=6)
     receipts = []
     for block in reading.blocks:
-        with open_version(_STORES, block.version) as source:
+        with open_version(_STORES, block.version, 2**26) as source:
             source.data_offset = reading.fmt.data_offset(source)
             receipts.append(reader.read(source, block, reading.fmt.initial_state))
     return receipts

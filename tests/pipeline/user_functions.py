@@ -6,6 +6,7 @@ import os
 import time
 from pathlib import Path
 
+import psutil
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -76,14 +77,27 @@ def sleeps_once(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def dies(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Kill the Python worker that calls, the first time."""
+    """End the Python worker that calls, the first time."""
     if _first_time("died"):
         os._exit(137)
     return batch
 
 
+def kills_spark(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Kill the JVM that this worker works for, the first time at the record `kill here`: driver or executor."""
+    if "kill here" in batch["value"].to_pylist() and _first_time("killed"):
+        next(process for process in psutil.Process().parents() if "java" in process.name()).kill()
+        time.sleep(60)
+    return batch
+
+
+def fails_and_kills(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Raise once at one record, and kill the executor once at another."""
+    return kills_spark(fails_once(batch))
+
+
 def where_am_i(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return where this package was imported from, on an executor."""
+    """Add where this package was imported from, on an executor."""
     import airflow_provider_blockread  # noqa: PLC0415
 
-    return pa.record_batch({"value": [airflow_provider_blockread.__file__] * batch.num_rows})
+    return batch.append_column("place", pa.array([airflow_provider_blockread.__file__] * batch.num_rows))

@@ -87,10 +87,10 @@ class Airflow:
         """Return the state of each task."""
         return {name: str(task["state"]) for name, task in self.tasks(dag_id, run_id).items()}
 
-    def xcom(self, dag_id: str, run_id: str, task_id: str, map_index: int = -1) -> Any:
+    def xcom(self, dag_id: str, run_id: str, task_id: str) -> Any:
         """Return what a task handed on."""
         path = f"dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}/xcomEntries/return_value"
-        return self.call("GET", f"{path}?map_index={map_index}&deserialize=true")["value"]
+        return self.call("GET", f"{path}?deserialize=true")["value"]
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,103 @@
+"""A standalone Spark cluster on loopback: a master and two workers of one core, each a host of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyspark
+
+_STARTS_WITHIN_S = 120
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A running cluster."""
+
+    master: str
+    folder: Path
+
+    @property
+    def conf(self) -> dict[str, str]:
+        """What an application needs to run here."""
+        return {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.executor.memory": "512m",
+            "spark.ui.enabled": "false",
+            "spark.pyspark.python": sys.executable,
+        }
+
+
+def free_port() -> int:
+    """Return a port that nobody uses now."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@contextmanager
+def standalone(folder: Path) -> Iterator[Cluster]:
+    """Run a cluster; its workers know nothing of this repository."""
+    port, web = free_port(), free_port()
+    master = f"spark://127.0.0.1:{port}"
+    with ExitStack() as stack:
+        stack.enter_context(
+            _daemon(folder, "master", "127.0.0.1", ["--port", str(port), "--webui-port", str(web)])
+        )
+        # Spark puts no second attempt at a task on the same host, so the workers need two.
+        for host in ("127.0.0.1", "127.0.0.2"):
+            size = ["--cores", "1", "--memory", "1g", "--work-dir", str(folder / f"work-{host}")]
+            ports = ["--port", str(free_port()), "--webui-port", str(free_port())]
+            stack.enter_context(_daemon(folder, "worker", host, [*ports, *size, master]))
+        _wait_for_workers(f"http://127.0.0.1:{web}/json/", 2)
+        yield Cluster(master, folder)
+
+
+@contextmanager
+def _daemon(folder: Path, role: str, host: str, arguments: list[str]) -> Iterator[None]:
+    home = Path(pyspark.__file__).parent
+    hidden = {"PYTHONPATH", "AIRFLOW_HOME"}
+    environment = {name: value for name, value in os.environ.items() if name not in hidden} | {
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": host,
+        "SPARK_LOCAL_HOSTNAME": host,
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
+    }
+    command = [str(home / "bin/spark-class"), f"org.apache.spark.deploy.{role}.{role.title()}", "--host", host]
+    with (
+        (folder / f"{role}-{host}.log").open("wb") as log,
+        subprocess.Popen(
+            [*command, *arguments], env=environment, cwd=folder, stdout=log, stderr=subprocess.STDOUT
+        ) as process,
+    ):
+        try:
+            yield
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _wait_for_workers(url: str, count: int) -> None:
+    deadline = time.monotonic() + _STARTS_WITHIN_S
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=5) as answer:
+                if json.load(answer)["aliveworkers"] == count:
+                    return
+        except OSError:
+            pass
+        if time.monotonic() > deadline:
+            msg = f"{count} workers are not there after {_STARTS_WITHIN_S} s: see the logs beside their work folders"
+            raise TimeoutError(msg)
+        time.sleep(0.2)

@@ -1,0 +1,49 @@
+"""Spark applications that die: the error says so, nothing is published, and the retry completes the window."""
+
+from __future__ import annotations
+
+import pytest
+from make import Pipe
+
+from airflow_provider_blockread.errors import ConflictError, SparkJobError
+from airflow_provider_blockread.hooks.spark import SparkSubmitter
+from airflow_provider_blockread.options import SparkJob, Transform
+
+pytestmark = pytest.mark.spark
+
+
+def test_python_worker_that_dies(pipe: Pipe) -> None:
+    """A Python worker that is gone fails the job with Spark's own reason in one line."""
+    pipe.put({"a.txt": b"a1\n", "b.txt": b"b1\n"})
+    pipe.transform = Transform(function="user_functions:dies")
+    ref = pipe.plan()
+    with pytest.raises(SparkJobError, match=r"^the Spark job failed: Job aborted.*; see Spark's log, then retry$"):
+        pipe.read(ref)
+    assert pipe.published() == []
+    pipe.read(ref)
+    pipe.commit(ref)
+
+    assert pipe.values() == ["a1", "b1"]
+
+
+@pytest.mark.filterwarnings("ignore", "error:::airflow_provider_blockread")  # Airflow's dependencies warn
+def test_application_that_is_killed(here: Pipe) -> None:
+    """A spark-submit that is killed fails its group alone, names the application, and is completed by a retry."""
+    here.put({"a.txt": b"a1\n", "b.txt": b"kill here\n"})
+    here.group_bytes = 3
+    ref = here.plan()
+    here.read(ref, groups=[0])
+    here.transform = Transform(function="user_functions:kills_spark")
+    ref = here.plan()
+    conf = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": "false"}
+    quick, here.submitter = here.submitter, SparkSubmitter(SparkJob(master="local[1]", conf=conf))
+    with pytest.raises(SparkJobError, match=rf"blockread-{ref.window}-g2-1-e1: the Spark application failed"):
+        here.read(ref, groups=[1])
+    with pytest.raises(ConflictError, match=r"groups 0 \(pending\), 1 \(failed\) are not done"):
+        here.commit(ref)
+    assert here.published() == []
+    here.submitter = quick
+    assert [outcome.epoch for outcome in here.read(ref)] == [1, 2]
+    here.commit(ref)
+
+    assert here.values() == ["a1", "kill here"]
