@@ -42,15 +42,15 @@ def _clock(number: int) -> str:
 
 
 def write_lines(path: Path, size: int, line: Callable[[int, random.Random], str], newline: str = "\n") -> int:
-    """Write about `size` bytes of lines into a file and return how many bytes they are."""
+    """Write whole lines of about `size` bytes into a file and return how many bytes they are."""
     chance = random.Random(1)  # noqa: S311 - data, not secrets
     pool = "".join(line(number, chance) + newline for number in range(_POOL)).encode()
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
-        written = 0
-        while written < size:
-            written += file.write(pool[: size - written] if size - written < len(pool) else pool)
-    return written
+        for _ in range(size // len(pool)):
+            file.write(pool)
+        file.write(pool[: pool.rfind(newline.encode(), 0, size % len(pool)) + len(newline)])
+    return path.stat().st_size
 
 
 def write_small_files(folder: Path, count: int, size: range) -> int:

@@ -45,7 +45,7 @@ class Lab:
     @contextmanager
     def spark(self, cores: int, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
         """Give a Spark session of this process that workers find this package in."""
-        from pyspark.sql import SparkSession  # noqa: PLC0415 - banned at the top of modules
+        from pyspark.sql import SparkSession
 
         os.environ["PYSPARK_PYTHON"] = sys.executable
         builder = SparkSession.builder.master(f"local[{cores}]").appName("benchmarks")

@@ -83,10 +83,23 @@ def alternate(rival: Contender, ours: Contender, rounds: int) -> tuple[Times, Ti
     return times
 
 
-def ratio_row(work: str, rival: str, ours: str, *, ratio: float, at_least: float) -> Row:
-    """Return a row whose target is a ratio of speeds, ours to the rival's."""
-    target = f">= {at_least:g} x"
-    return Row(work=work, rival=rival, ours=ours, ratio=f"{ratio:.2f} x", target=target, met=ratio >= at_least)
+def ratio_row(work: str, both: tuple[Times, Times], amount: tuple[float, str], *, at_least: float) -> Row:
+    """Return a row whose target is a ratio of speeds, ours to the rival's; `amount` says how much was done."""
+    rival, ours = both
+    ratio = rival.best / ours.best
+    return Row(
+        work=work,
+        rival=rival.show(*amount),
+        ours=ours.show(*amount),
+        ratio=f"{ratio:.2f} x (cpu {min(rival.cpu_seconds) / min(ours.cpu_seconds):.2f})",
+        target=f">= {at_least:g} x",
+        met=ratio >= at_least,
+    )
+
+
+def limit_row(work: str, seconds: float, limit: float, *, rival: str = "") -> Row:
+    """Return a row whose target is a number of seconds."""
+    return Row(work=work, rival=rival, ours=f"{seconds:.2f} s", target=f"< {limit:g} s", met=seconds < limit)
 
 
 def as_table(rows: list[Row]) -> str:

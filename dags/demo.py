@@ -35,7 +35,7 @@ class Outcome:
     state: str  # of its commit
     window: dict[str, Any]  # what was planned
     published: dict[str, Any]  # what was published; empty when nothing was
-    read_s: float  # seconds that the read tasks took, Spark's start included
+    task_s: float  # seconds that the read tasks took, Spark's start included
 
 
 def main() -> int:
@@ -56,12 +56,13 @@ def main() -> int:
         outcomes = run_dag()
     console.print(f"Done in {time.monotonic() - started:.0f} s.\n")
     show(console, outcomes)
+    failed = any(outcome.state not in {"success", "skipped"} for outcome in outcomes)
     if all(outcome.state == "skipped" for outcome in outcomes):
-        console.print(
-            f"Nothing new. `{Path(sys.argv[0]).name} --add`, or files of yours in {folder}/landing, give it work."
-        )
+        console.print(f"Nothing new: `make demo DEMO_ARGS=--add`, or files of yours in {folder}/landing, give it work.")
+    if failed:
+        console.print(f"What a failed window took stays its own; mend the cause, remove {folder} and start afresh.")
     show_rows(console, folder / "lake", outcomes)
-    return 0 if all(outcome.state in {"success", "skipped"} for outcome in outcomes) else 1
+    return 1 if failed else 0
 
 
 def make_files(console: Console, landing: Path, *, add: bool) -> None:
@@ -129,7 +130,7 @@ def _outcome(group: str, tasks: dict[tuple[str, int], Any]) -> Outcome:
         state=str(commit.state),
         window=plan.xcom_pull(task_ids=plan.task_id, key="window") or {},
         published=commit.xcom_pull(task_ids=commit.task_id) or {},
-        read_s=sum(task.duration or 0.0 for task in reads),
+        task_s=sum(task.duration or 0.0 for task in reads),
     )
 
 
@@ -137,7 +138,7 @@ def show(console: Console, outcomes: list[Outcome]) -> None:
     """Print one line a group: what was planned, read, proven and published."""
     table = Table(title="What happened", title_justify="left")
     table.add_column("task group")
-    for name in ("files", "blocks", "groups", "records", "MB", "read s", "MB/s"):
+    for name in ("files", "blocks", "groups", "records", "MB", "read s", "MB/s", "task s"):
         table.add_column(name, justify="right")
     table.add_column("window")
     table.add_column("proof")
@@ -151,14 +152,14 @@ def show(console: Console, outcomes: list[Outcome]) -> None:
                 f"{outcome.window['groups']}",
                 f"{done['records']:,}",
             ]
-            speed = f"{size / outcome.read_s:.1f}" if outcome.read_s else "-"
-            seconds = f"{outcome.read_s:.1f}"
-            table.add_row(outcome.group, *counts, f"{size:.1f}", seconds, speed, done["window"], done["proof"])
+            read_s = done["read_seconds"]
+            times = [f"{read_s:.1f}", f"{size / read_s:.1f}" if read_s else "-", f"{outcome.task_s:.1f}"]
+            table.add_row(outcome.group, *counts, f"{size:.1f}", *times, done["window"], done["proof"])
         else:
             status = "nothing new" if outcome.state == "skipped" else f"{outcome.state}: see demo.log"
-            table.add_row(outcome.group, *["-"] * 7, outcome.window.get("window", "-"), status)
+            table.add_row(outcome.group, *["-"] * 8, outcome.window.get("window", "-"), status)
     console.print(table)
-    console.print("read s: seconds of the read tasks, of which Spark needs most to start\n")
+    console.print("read s: Spark's stages; task s: the read task as a whole, Spark's start included\n")
 
 
 def show_rows(console: Console, lake: Path, outcomes: list[Outcome]) -> None:

@@ -27,14 +27,18 @@ def path_digest(path: str) -> str:
 
 def version_digest(version: FileVersion) -> str:
     """Return the identity of a content: size with the etag, or with mtime where the store has no etag."""
-    if version.etag is not None:
-        return digest("etag", version.size, version.etag)
-    return digest("mtime", version.size, version.mtime_ns)
+    return digest(*_content(version))
 
 
 def same_version(left: FileVersion, right: FileVersion) -> bool:
     """Tell whether two observations of one path show the same content."""
-    return left.path == right.path and version_digest(left) == version_digest(right)
+    return left.path == right.path and _content(left) == _content(right)
+
+
+def _content(version: FileVersion) -> tuple[str, int, str | int]:
+    if version.etag is not None:
+        return "etag", version.size, version.etag
+    return "mtime", version.size, version.mtime_ns
 
 
 def window_id(feed: str, key: str) -> str:

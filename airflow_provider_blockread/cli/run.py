@@ -78,7 +78,7 @@ class Runner:
         return commit(self.env, ref, owner=owner(), stale_after_s=self.job.stale_after_s)
 
     def _clear_number(self, ref: WindowRef) -> int:
-        """Return the number under which groups are claimed: a new one when a proof failed, so that all are read again."""
+        """Return the number to claim groups under: a new one after a failed proof, so that all are read again."""
         generation = latest_generation(self.env.ledger, ref.window)
         groups = list_groups(self.env.ledger, ref.window, generation.number)
         newest = max((group.clear_number for group in groups), default=generation.clear_number)

@@ -117,8 +117,9 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         room = shutil.get_terminal_size().columns - len(_GAP) * (len(columns) - 1)
-        while sum(widths) > room and max(widths) > _NARROWEST:
-            widths[widths.index(max(widths))] -= 1
+        elastic = [i for i, name in enumerate(columns) if name != "window"]  # whose ids are given to other commands
+        while sum(widths) > room and max(widths[i] for i in elastic) > _NARROWEST:
+            widths[max(elastic, key=widths.__getitem__)] -= 1
     for row in [list(columns), *cells]:
         fitted = [_fit(text, width, right=number) for text, width, number in zip(row, widths, numbers, strict=True)]
         click.echo(_GAP.join(fitted).rstrip())

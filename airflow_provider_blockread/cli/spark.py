@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import tempfile
@@ -76,6 +77,7 @@ class InProcessSpark:
         folder = Path(self._folder.name)
         (folder / "log4j2.properties").write_text(_LOG4J, "utf-8")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        logging.getLogger("py4j").setLevel(logging.WARNING)  # it tells of each connection that it closes
         conf = {
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),

@@ -52,6 +52,13 @@ def write_manifest(
     stores: Stores, uri: str, blocks: Iterable[Block], *, identity: Mapping[str, str]
 ) -> ManifestSummary:
     """Write the manifest and return its summary; `identity` (window, ledger, feed) goes into its metadata."""
+    data, summary = render_manifest(blocks, identity=identity)
+    stores.write_bytes_atomic(uri, data)
+    return summary
+
+
+def render_manifest(blocks: Iterable[Block], *, identity: Mapping[str, str]) -> tuple[bytes, ManifestSummary]:
+    """Return the manifest's bytes, the same for the same blocks and identity, and its summary."""
     sink = io.BytesIO()
     groups: list[BlockGroup] = []
     schema = SCHEMA.with_metadata({f"blockread.{key}": value for key, value in identity.items()})
@@ -63,8 +70,7 @@ def write_manifest(
                 writer.write_batch(_to_batch(batch, schema))
             groups.append(sums.group())
     data = sink.getvalue()
-    stores.write_bytes_atomic(uri, data)
-    return ManifestSummary(
+    return data, ManifestSummary(
         hash=content_hash(data),
         blocks=sum(group.blocks for group in groups),
         bytes=sum(group.bytes for group in groups),

@@ -58,6 +58,7 @@ class GroupResult:
     bytes: int  # source bytes that the receipts account for
     outputs: tuple[OutputFile, ...]
     quarantined: tuple[OutputFile, ...] = ()
+    seconds: float = 0.0  # that the Spark stages took, without Spark's start
     schema: str = ""  # of the output, as text; empty when no row was written
 
 

@@ -16,6 +16,7 @@ from airflow_provider_blockread.ledger.tables import IS_PENDING, files
 from airflow_provider_blockread.options import Limits, Selection
 
 _ORDER = (files.c.mtime_ns, files.c.path, files.c.id)
+_COLUMNS = select(files.c.id, files.c.path, files.c.size, files.c.mtime_ns, files.c.etag)
 
 
 def pending_files(
@@ -51,15 +52,20 @@ def pending_files(
         bounds = interval_ns
     with ledger.reading() as connection:
         feed_id = find_feed(connection, feed)
-    return _within(selection.limits, block_size, _ordered(ledger, feed_id, selection.order, bounds))
-
-
-def _ordered(ledger: Ledger, feed_id: int | None, order: str, bounds: tuple[int, int] | None) -> Iterator[PendingFile]:
-    query = select(files.c.id, files.c.path, files.c.size, files.c.mtime_ns, files.c.etag)
-    query = query.where(files.c.feed_id == feed_id, IS_PENDING).limit(BATCH_FILES)
-    query = query.order_by(*(column if order == "oldest" else column.desc() for column in _ORDER))
+    query = _COLUMNS.where(files.c.feed_id == feed_id, IS_PENDING)
     if bounds is not None:
         query = query.where(files.c.mtime_ns >= bounds[0], files.c.mtime_ns < bounds[1])
+    return _within(selection.limits, block_size, _ordered(ledger, query, selection.order))
+
+
+def window_files(ledger: Ledger, window_id: str, *, order: str) -> Iterator[PendingFile]:
+    """Yield the files that a window holds, in the order in which `pending_files` yielded them."""
+    return _ordered(ledger, _COLUMNS.where(files.c.window_id == window_id), order)
+
+
+def _ordered(ledger: Ledger, wanted: Select[Any], order: str) -> Iterator[PendingFile]:
+    query = wanted.limit(BATCH_FILES)
+    query = query.order_by(*(column if order == "oldest" else column.desc() for column in _ORDER))
     page: Select[Any] = query
     while True:
         # Page by page from the index, not through an open cursor: the caller writes a manifest in between.

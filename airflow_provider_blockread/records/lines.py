@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from airflow_provider_blockread.options import JsonLines, Lines
 from airflow_provider_blockread.records.decode import Decoder, RawDecoder
@@ -90,6 +91,18 @@ def _lf_ends(buffer: bytes) -> tuple[Offsets, Offsets]:
 
 def _universal_ends(buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
     data = np.frombuffer(buffer, np.uint8)
+    newlines = np.flatnonzero(data == _LF)
+    paired = data[newlines - 1] == _CR
+    if len(newlines) and newlines[0] == 0:
+        paired[0] = False  # the byte before it is the buffer's last one here
+    awaited = not final and data[-1] == _CR  # its LF may be the next byte of the file
+    if np.count_nonzero(paired) == np.count_nonzero(data == _CR) - awaited:
+        return newlines - paired, newlines + 1
+    return _mixed_ends(data, final=final)
+
+
+def _mixed_ends(data: npt.NDArray[np.uint8], *, final: bool) -> tuple[Offsets, Offsets]:
+    """Return the ends of lines of which some end in a CR alone."""
     marks = np.flatnonzero((data == _LF) | (data == _CR))
     values = data[marks]
     adjacent = marks[1:] == marks[:-1] + 1

@@ -92,12 +92,14 @@ class _Application:
         """Read the group's blocks and leave the result."""
         spec = self._spec
         blocks = list(self._blocks(stores, spec.group))
+        started = time.monotonic()
         states = self._entry_states(stores, blocks)
         work = [
             (part, {b.number: states[b.number] for b in part if b.number in states})
             for part in pack(blocks, cores=self._context.defaultParallelism, max_readers=spec.max_readers)
         ]
-        _write_result(stores, spec, self._run_tasks(_reading(spec, self._credentials), work))
+        reports = self._run_tasks(_reading(spec, self._credentials), work)
+        _write_result(stores, spec, reports, seconds=time.monotonic() - started)
 
     def _blocks(self, stores: Stores, group: int | None) -> Iterator[Block]:
         spec, excluded = self._spec, set(self._spec.excluded)
@@ -149,7 +151,7 @@ def _reading(spec: JobSpec, credentials: Credentials) -> Callable[[Iterable[Any]
     return read
 
 
-def _write_result(stores: Stores, spec: JobSpec, reports: list[TaskReport]) -> None:
+def _write_result(stores: Stores, spec: JobSpec, reports: list[TaskReport], *, seconds: float) -> None:
     batches = [batch for report in reports for batch in pa.ipc.open_stream(report.receipts)]
     uri = f"{spec.work_uri}/{RECEIPTS_NAME}"
     receipts_hash = write_receipts(stores, uri, batches)
@@ -173,6 +175,7 @@ def _write_result(stores: Stores, spec: JobSpec, reports: list[TaskReport]) -> N
         bytes=sum(sums.get("end", [])) - sum(sums.get("start", [])),
         outputs=outputs,
         quarantined=tuple(output for report in reports for output in report.quarantined),
+        seconds=round(seconds, 3),
         schema="".join(schemas),
     )
     write_result(stores, f"{spec.work_uri}/{RESULT_NAME}", result)

@@ -18,18 +18,17 @@ def pack(blocks: Iterable[Block], *, cores: int, max_readers: int | None = None)
     """
     ordered = list(blocks)
     total = sum(_cost(block) for block in ordered)
-    smallest = max((block.end - block.start for block in ordered), default=1)
-    target = min(max(total // (cores * _WAVES), smallest), _MAX_PARTITION)
-    if max_readers is not None:
-        target = max(target, -(-total // max_readers))
+    count = max(cores * _WAVES, -(-total // _MAX_PARTITION))
+    count = count if max_readers is None else min(count, max_readers)
     partitions: list[list[Block]] = []
-    filled = target
+    done, last = 0, -1
     for block in ordered:
-        if filled >= target and (max_readers is None or len(partitions) < max_readers):
+        cost = _cost(block)
+        place = (2 * done + cost) * count // (2 * total)  # by the block's middle, so that no remainder piles up
+        if place != last:
             partitions.append([])
-            filled = 0
         partitions[-1].append(block)
-        filled += _cost(block)
+        done, last = done + cost, place
     return partitions
 
 

@@ -75,10 +75,12 @@ class _Commitment:
         self._options: GenerationOptions = GenerationOptions.from_json(self._generation.options)
         self._groups = list_groups(env.ledger, publication.window, publication.generation)
         self._excluded = set(excluded_files(env.ledger, publication.window))
+        self._read_seconds = 0.0
 
     def run(self) -> None:
         """Prove, then publish or only record the verification; continue where an earlier attempt stopped."""
         results = self._results()
+        self._read_seconds = sum(result.seconds for result in results)
         ledger, publication = self._env.ledger, self._publication
         if publication.state != "publishing":
             sums = self._prove(results)
@@ -203,5 +205,6 @@ class _Commitment:
             bytes=row.sums.bytes,
             outputs=len(self._targets(row.number)),
             excluded=len(self._excluded),
+            read_seconds=round(self._read_seconds, 3),
             receipts_uri=f"{window_folder(self._options.sink.work_area, window.feed, window.id)}/g{row.number}",
         )

@@ -131,6 +131,7 @@ class Published:
     bytes: int = 0
     outputs: int = 0
     excluded: int = 0
+    read_seconds: float = 0.0  # of Spark's stages, summed over groups; 0 when this call found it done
     receipts_uri: str = ""
     proof: str = "proven"
     message: str = ""

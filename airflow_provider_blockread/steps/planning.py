@@ -19,6 +19,7 @@ from airflow_provider_blockread.ledger.planning import close_empty_window, find_
 from airflow_provider_blockread.ledger.selection import pending_files
 from airflow_provider_blockread.options import GenerationOptions, parse_size
 from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.records.schema import parse_schema
 from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
 from airflow_provider_blockread.storage.listing import list_files
@@ -41,6 +42,7 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
         msg = f"feed {request.feed}: the window's key is blank; give it a value that names the run's data"
         raise OptionsError(msg)
     options = canonical_options(env, request.generation)
+    check_schemas(options)
     window = find_window(env.ledger, request.feed, request.key)
     if window is not None and window.state == "open":
         return _replay(env, request, options, window)
@@ -53,6 +55,17 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
         )
         return _ref(env, request, status="skipped", message=message)
     return _plan_new(env, request, options)
+
+
+def check_schemas(options: GenerationOptions) -> None:
+    """Refuse a malformed schema before anything is planned, and not only where it is used.
+
+    Raises:
+        OptionsError: naming the schema.
+    """
+    make_format(options.record_format).decoder()
+    if options.transform.schema is not None:
+        parse_schema(options.transform.schema)
 
 
 def canonical_options(env: Environment, options: GenerationOptions) -> GenerationOptions:

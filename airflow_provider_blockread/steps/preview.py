@@ -10,7 +10,7 @@ from airflow_provider_blockread.exchange.manifest import summarize
 from airflow_provider_blockread.ledger.model import Discovered, Window
 from airflow_provider_blockread.ledger.planning import find_window
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
-from airflow_provider_blockread.steps.planning import Chosen, discover, group_limits
+from airflow_provider_blockread.steps.planning import Chosen, check_schemas, discover, group_limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +32,10 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
     """Return what planning the request now would freeze; only the feed's index of known files is written.
 
     Raises:
+        OptionsError: when an option's text cannot be understood.
         SourceError: when a root is missing or cannot be listed.
     """
+    check_schemas(request.generation)
     found = discover(env, request)
     limits = group_limits(request)
     chosen = Chosen(env, request, limits.block_size)

@@ -99,6 +99,8 @@ class _Attempt:
         uri = f"{spec.work_uri}/{RESULT_NAME}"
         result, result_hash = read_result(self._env.stores, uri)
         check_result(result, spec, uri)
+        speed = f"{result.bytes / 1e6 / result.seconds:,.0f} MB/s" if result.seconds else "-"
+        self._env.log(f"{self.title}: {result.records:,} records in {result.seconds:.1f} s of Spark's stages, {speed}")
         complete_group(
             self._env.ledger,
             claim,

@@ -14,8 +14,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyspark
-
 _STARTS_WITHIN_S = 120
 
 
@@ -51,9 +49,7 @@ def standalone(folder: Path) -> Iterator[Cluster]:
     port, web = free_port(), free_port()
     master = f"spark://127.0.0.1:{port}"
     with ExitStack() as stack:
-        stack.enter_context(
-            _daemon(folder, "master", "127.0.0.1", ["--port", str(port), "--webui-port", str(web)])
-        )
+        stack.enter_context(_daemon(folder, "master", "127.0.0.1", ["--port", str(port), "--webui-port", str(web)]))
         # Spark puts no second attempt at a task on the same host, so the workers need two.
         for host in ("127.0.0.1", "127.0.0.2"):
             size = ["--cores", "1", "--memory", "1g", "--work-dir", str(folder / f"work-{host}")]
@@ -65,6 +61,8 @@ def standalone(folder: Path) -> Iterator[Cluster]:
 
 @contextmanager
 def _daemon(folder: Path, role: str, host: str, arguments: list[str]) -> Iterator[None]:
+    import pyspark
+
     home = Path(pyspark.__file__).parent
     hidden = {"PYTHONPATH", "AIRFLOW_HOME"}
     environment = {name: value for name, value in os.environ.items() if name not in hidden} | {
@@ -90,14 +88,16 @@ def _daemon(folder: Path, role: str, host: str, arguments: list[str]) -> Iterato
 
 def _wait_for_workers(url: str, count: int) -> None:
     deadline = time.monotonic() + _STARTS_WITHIN_S
-    while True:
-        try:
-            with urllib.request.urlopen(url, timeout=5) as answer:
-                if json.load(answer)["aliveworkers"] == count:
-                    return
-        except OSError:
-            pass
+    while _workers(url) != count:
         if time.monotonic() > deadline:
             msg = f"{count} workers are not there after {_STARTS_WITHIN_S} s: see the logs beside their work folders"
             raise TimeoutError(msg)
         time.sleep(0.2)
+
+
+def _workers(url: str) -> int:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return int(json.load(answer)["aliveworkers"])
+    except OSError:
+        return 0

@@ -22,9 +22,9 @@ _MARKS = tempfile.TemporaryDirectory(prefix="blockread-marks-")  # what user fun
 atexit.register(_MARKS.cleanup)
 os.environ["BLOCKREAD_TEST_MARKS"] = _MARKS.name
 
-from make import Pipe, ReadHere  # noqa: E402 - importable from here on
 
 from airflow_provider_blockread.cli.spark import InProcessSpark  # noqa: E402
+from tests.pipeline.make import Pipe, ReadHere  # noqa: E402
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pytest
-from make import Pipe, ReadHere
 
 from airflow_provider_blockread.errors import (
     BlockReadError,
@@ -32,6 +31,7 @@ from airflow_provider_blockread.ledger.publishing import claim_publication
 from airflow_provider_blockread.options import Fixed, Lines
 from airflow_provider_blockread.steps import Environment, WindowRef, commit, read
 from airflow_provider_blockread.storage.stores import Stores
+from tests.pipeline.make import Pipe, ReadHere
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_unreadable_file(two: Pipe) -> None:
 
 def test_file_changed_between_plan_and_read(two: Pipe) -> None:
     """Another version of a planned file is refused, with both versions told; put back, the retry completes."""
-    stamp = os.stat(two.source / "b.txt").st_mtime_ns
+    stamp = (two.source / "b.txt").stat().st_mtime_ns
     ref = two.plan()
     two.put({"b.txt": b"longer than it was\n"})
     with pytest.raises(FileChangedError, match=r"b\.txt is no longer the version that was planned: planned 6 bytes.*"):
@@ -137,7 +137,9 @@ def test_file_truncated_while_it_is_read(two: Pipe) -> None:
             return super().open_read(uri)
 
     two.submitter = ReadHere(Cut())
-    with pytest.raises(FileChangedError, match=r"b\.txt is shorter than planned: asked for bytes \[0, \d\) of 6, got 2"):
+    with pytest.raises(
+        FileChangedError, match=r"b\.txt is shorter than planned: asked for bytes \[0, \d\) of 6, got 2"
+    ):
         two.read(ref)
     path.write_bytes(b"b1\nb2\n")
     os.utime(path, ns=(stamp, stamp))
@@ -153,7 +155,9 @@ def test_file_changed_after_its_read(two: Pipe) -> None:
     ref = two.plan()
     two.read(ref)
     two.put({"b.txt": b"another content\n"})
-    with pytest.raises(ProofError, match=r"feed feed window .*/b\.txt block 1 bytes \[0, 6\): the file was changed.* windows exclude"):
+    with pytest.raises(
+        ProofError, match=r"feed feed window .*/b\.txt block 1 bytes \[0, 6\): the file was changed.* windows exclude"
+    ):
         two.commit(ref)
     assert (two.published(), two.state()) == ([], "failed")
     exclude_file(two.env.ledger, ref.window, two.uri("b.txt"), reason="changed", who="me", groups=[1])
@@ -164,7 +168,7 @@ def test_file_changed_after_its_read(two: Pipe) -> None:
 
 
 def test_fixed_file_of_odd_length(two: Pipe) -> None:
-    """A file that ends inside a record is refused at its byte; the right length makes a new generation that completes."""
+    """A file that ends inside a record is refused at its byte; the right length makes a new generation."""
     two.record_format = Fixed(length=4)
     _fails(two, RecordError, r"a\.txt ends inside the fixed record that starts at byte 4: .*short_last='keep'")
     two.record_format = Fixed(length=3)
@@ -232,7 +236,7 @@ def test_corrupt_manifest(two: Pipe, harm: Callable[[Path], None]) -> None:
     shutil.copy(saved, manifest)
     two.read(ref)
     harm(manifest)
-    with pytest.raises(ExchangeError, match="manifest file://.*put back what was planned"):
+    with pytest.raises(ExchangeError, match=r"manifest file://.*put back what was planned"):
         two.commit(ref)
     assert (two.published(), two.state()) == ([], "failed")
     shutil.copy(saved, manifest)
@@ -248,7 +252,9 @@ def test_corrupt_result(two: Pipe, name: str, harm: Callable[[Path], None]) -> N
     ref = two.plan()
     two.read(ref)
     harm(path := two.attempt_files(name)[0])
-    with pytest.raises(ExchangeError, match=rf"file file://{path} is .*clear the group's task so that it is read again"):
+    with pytest.raises(
+        ExchangeError, match=rf"file file://{path} is .*clear the group's task so that it is read again"
+    ):
         two.commit(ref)
     assert (two.published(), two.state()) == ([], "failed")
     two.read(ref, clear_number=1, groups=[0])
@@ -307,12 +313,10 @@ def test_group_that_is_taken_over_while_it_is_read(two: Pipe) -> None:
             self.attempts += 1
             if self.attempts == 1:
                 two.pass_seconds(61)
-                read(
-                    two.env, ref, 0, owner="the other", clear_number=0, job=two.job, submitter=ReadHere()
-                )
+                read(two.env, ref, 0, owner="the other", clear_number=0, job=two.job, submitter=ReadHere())
 
     two.submitter = Slow()
-    with pytest.raises(FencedError, match="epoch 1 no longer holds it .*epoch 2 by the other.* stop"):
+    with pytest.raises(FencedError, match=r"epoch 1 no longer holds it .*epoch 2 by the other.* stop"):
         two.read(ref)
     two.read(ref)
     two.commit(ref)

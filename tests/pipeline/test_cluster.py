@@ -9,15 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.dataset as ds
-import pyspark
 import pytest
-from cluster import Cluster, standalone
-from make import Pipe
 
 from airflow_provider_blockread.exchange.results import read_result
 from airflow_provider_blockread.hooks.spark import SparkSubmitter
 from airflow_provider_blockread.options import CustomFormat, Policies, SparkJob, Transform
 from airflow_provider_blockread.spark.bundle import write_bundle
+from tests.pipeline.cluster import Cluster, standalone
+from tests.pipeline.make import Pipe
 
 pytestmark = [
     pytest.mark.spark,
@@ -107,7 +106,7 @@ def test_bundle_is_complete(tmp_path: Path) -> None:
     folder = tmp_path / "bundle"
     folder.mkdir()
     bundle = write_bundle(str(folder))
-    site = Path(pyspark.__file__).parent.parent
+    site = Path(ds.__file__).parent.parent
     code = f"""
 import sys
 sys.path[:] = [p for p in sys.path if "site-packages" not in p]
@@ -136,5 +135,3 @@ def test_bundle_is_the_same_every_time(tmp_path: Path) -> None:
 
     assert first.read_bytes() == second.read_bytes()
     assert [path.name for path in folders[0].iterdir()] == [first.name]
-
-

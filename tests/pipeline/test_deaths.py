@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from make import Pipe
 
 from airflow_provider_blockread.errors import ConflictError, SparkJobError
 from airflow_provider_blockread.hooks.spark import SparkSubmitter
 from airflow_provider_blockread.options import SparkJob, Transform
+from tests.pipeline.make import Pipe
 
 pytestmark = pytest.mark.spark
 

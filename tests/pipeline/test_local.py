@@ -10,7 +10,6 @@ import duckdb
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from make import Pipe
 from oracles import Records, fixed, quoted_lines, split_by, universal_lines, whole_file
 
 from airflow_provider_blockread.cli.spark import InProcessSpark
@@ -27,6 +26,7 @@ from airflow_provider_blockread.options import (
     Transform,
     WholeFile,
 )
+from tests.pipeline.make import Pipe
 
 pytestmark = pytest.mark.spark
 
@@ -50,9 +50,7 @@ _QUOTED_FORMAT = CustomFormat(path="quoted_lines:QuotedLines")
 
 def _expected(oracle: Oracle, files: dict[str, bytes]) -> list[bytes]:
     return sorted(
-        record
-        for data in files.values()
-        for _, record in oracle(data, 3 if data.startswith(b"\xef\xbb\xbf") else 0)
+        record for data in files.values() for _, record in oracle(data, 3 if data.startswith(b"\xef\xbb\xbf") else 0)
     )
 
 
@@ -130,7 +128,9 @@ def test_json_lines_are_typed(here: Pipe) -> None:
 def test_many_small_files(pipe: Pipe) -> None:
     """Hundreds of small files over several groups are each read exactly once."""
     random.seed(7)
-    files = {f"d{i % 7}/f{i}.txt": b"\n".join(b"%d-%d" % (i, j) for j in range(random.randrange(4))) for i in range(300)}
+    files = {
+        f"d{i % 7}/f{i}.txt": b"\n".join(b"%d-%d" % (i, j) for j in range(random.randrange(4))) for i in range(300)
+    }
     pipe.put(files)
     pipe.group_bytes = sum(map(len, files.values())) // 3
     done = pipe.run()
@@ -203,7 +203,9 @@ def test_declared_schema_is_enforced(here: Pipe) -> None:
     here.put({"a": b"1\n22\n"})
     here.transform = Transform(function="user_functions:doubled", schema="length int")
 
-    with pytest.raises(FunctionError, match=r"doubled on 2 records from byte 0 of file://.*/a .*'length' is int64 instead"):
+    with pytest.raises(
+        FunctionError, match=r"doubled on 2 records from byte 0 of file://.*/a .*'length' is int64 instead"
+    ):
         here.run()
 
 
@@ -212,7 +214,7 @@ def test_schemas_agree_across_tasks(pipe: Pipe) -> None:
     pipe.put({"a": b"first\n", "b": b"second\n"})
     pipe.transform = Transform(function="user_functions:wavering")
 
-    with pytest.raises(FunctionError, match="wavering returned batches of different schemas.*declare the schema"):
+    with pytest.raises(FunctionError, match=r"wavering returned batches of different schemas.*declare the schema"):
         pipe.run()
     assert pipe.published() == []
 
@@ -253,7 +255,9 @@ def test_place_columns(here: Pipe) -> None:
     here.transform, here.block_size = Transform(columns=["_file", "_block", "_offset"]), 5
     here.run()
 
-    found = sorted((row["_file"].rpartition("/")[2], row["_block"], row["_offset"], row["value"]) for row in here.rows())
+    found = sorted(
+        (row["_file"].rpartition("/")[2], row["_block"], row["_offset"], row["value"]) for row in here.rows()
+    )
     blocks = {name: min(block for file, block, _, _ in found if file == name) for name in "ab"}
     relative = [(file, block - blocks[file], offset, value) for file, block, offset, value in found]
     assert relative == [("a", 0, 0, "0123"), ("a", 1, 5, "56"), ("a", 1, 8, "8"), ("b", 0, 0, "x")]
@@ -287,7 +291,9 @@ class TestBadRecords:
         here.put({"a.txt": data})
         here.record_format, here.block_size = record_format, 6
 
-        with pytest.raises(RecordError, match=rf"record at byte {offset} of file://.*/a\.txt block \d+ .*on_bad_record"):
+        with pytest.raises(
+            RecordError, match=rf"record at byte {offset} of file://.*/a\.txt block \d+ .*on_bad_record"
+        ):
             here.run()
         assert (here.published(), here.state()) == ([], "reading")
 

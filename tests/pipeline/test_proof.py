@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from make import Pipe, write_group
 
 from airflow_provider_blockread.blocks import Block, GroupLimits, iter_blocks
 from airflow_provider_blockread.blocks.group import Part
@@ -37,6 +36,7 @@ from airflow_provider_blockread.sinks import footer_rows
 from airflow_provider_blockread.spark.block_reader import BlockReader, Rows, scan_states
 from airflow_provider_blockread.spark.partition import open_version, scan_blocks
 from airflow_provider_blockread.storage.stores import Stores
+from tests.pipeline.make import Pipe, write_group
 
 _QUOTED = CustomFormat(path="quoted_lines:QuotedLines")
 _STORES = Stores()
@@ -128,7 +128,9 @@ def reading(tmp_path: Path) -> Reading:
 
 
 @given(
-    files=st.lists(st.lists(st.sampled_from([b"a", b"bb", b"\n", b"\r\n", b"\r", b'"']), max_size=15).map(b"".join), max_size=3),
+    files=st.lists(
+        st.lists(st.sampled_from([b"a", b"bb", b"\n", b"\r\n", b"\r", b'"']), max_size=15).map(b"".join), max_size=3
+    ),
     block_size=st.integers(1, 20),
     record_format=st.sampled_from([Lines(), Lines(newline="lf"), _QUOTED]),
 )
@@ -308,7 +310,9 @@ def _write_fewer_rows(path: Path) -> None:
     pq.write_table(table.slice(1), path)
 
 
-@pytest.mark.parametrize("harm", [Path.unlink, _truncate, _write_fewer_rows], ids=["missing", "truncated", "fewer rows"])
+@pytest.mark.parametrize(
+    "harm", [Path.unlink, _truncate, _write_fewer_rows], ids=["missing", "truncated", "fewer rows"]
+)
 def test_harmed_output_file(reading: Reading, harm: Callable[[Path], None]) -> None:
     """An output file that is missing, truncated or holds another number of rows is refused by name."""
     path = Path(reading.result.outputs[1].uri.removeprefix("file://"))
@@ -392,7 +396,7 @@ def test_commit_refuses_receipts_of_another_epoch(here: Pipe) -> None:
     here.put({"b.txt": b"x\n"})
     here.read(ref, clear_number=1)
     first, second = here.attempt_files("receipts.parquet")
-    assert ("e1", "e2") == (first.parent.name[-2:], second.parent.name[-2:])
+    assert (first.parent.name[-2:], second.parent.name[-2:]) == ("e1", "e2")
     receipts = pq.read_table(first)
     pq.write_table(receipts.set_column(9, "records", pa.array([3])), first)
     second.write_bytes(first.read_bytes())

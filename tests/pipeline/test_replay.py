@@ -6,13 +6,13 @@ import dataclasses
 import os
 
 import pytest
-from make import Pipe
 
 from airflow_provider_blockread.errors import ConflictError, FileChangedError, FileMissingError, ProofError, RecordError
 from airflow_provider_blockread.ledger.exclusions import exclude_file
 from airflow_provider_blockread.ledger.queries import list_files
 from airflow_provider_blockread.options import CustomFormat, Delimited, Lines, Policies, Selection
 from airflow_provider_blockread.options.plan import Limits
+from tests.pipeline.make import Pipe
 
 
 def _two_groups(here: Pipe) -> None:
@@ -89,7 +89,7 @@ def test_failed_rebuild_leaves_the_old_output(here: Pipe) -> None:
     here.read(ref, clear_number=1)
     staged = sorted(here.work.glob("**/g2/**/data/*.parquet"))
     staged[0].unlink()
-    with pytest.raises(ProofError, match="fails its proof.*cannot be counted"):
+    with pytest.raises(ProofError, match=r"fails its proof.*cannot be counted"):
         here.commit(ref)
 
     assert (here.published(), here.state()) == (old, "failed")
@@ -121,7 +121,7 @@ def test_verify_finds_other_content(here: Pipe) -> None:
     path.write_bytes(b"a1\nXX\n")
     os.utime(path, ns=(stamp, stamp))
 
-    with pytest.raises(ProofError, match="verifying read 4 records.*rebuild the window"):
+    with pytest.raises(ProofError, match=r"verifying read 4 records.*rebuild the window"):
         here.run(clear_number=1)
 
 

@@ -98,6 +98,6 @@ def fails_and_kills(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def where_am_i(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Add where this package was imported from, on an executor."""
-    import airflow_provider_blockread  # noqa: PLC0415
+    import airflow_provider_blockread
 
     return batch.append_column("place", pa.array([airflow_provider_blockread.__file__] * batch.num_rows))

@@ -1,0 +1,42 @@
+"""Restoring a manifest that was lost or harmed: the ledger still knows the frozen files, the hash tells the plan."""
+
+from __future__ import annotations
+
+from airflow_provider_blockread.blocks import GroupLimits, iter_blocks
+from airflow_provider_blockread.blocks.group import Part
+from airflow_provider_blockread.errors import ExchangeError
+from airflow_provider_blockread.exchange.files import MANIFEST, read_checked
+from airflow_provider_blockread.exchange.manifest import render_manifest
+from airflow_provider_blockread.ledger.model import Window
+from airflow_provider_blockread.ledger.selection import window_files
+from airflow_provider_blockread.steps.model import Environment
+
+
+def manifest_identity(env: Environment, window: str, feed: str) -> dict[str, str]:
+    """Return what a manifest says of itself."""
+    return {"window": window, "feed": feed, "ledger": env.ledger.uuid}
+
+
+def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, order: str) -> None:
+    """Make sure that the window's manifest is the one that was planned; write it again where that can be proven.
+
+    Args:
+        env: ledger and stores.
+        window: an open window.
+        limits: how its files were cut and packed.
+        order: how its files were ordered, `oldest` or `newest`.
+
+    Raises:
+        ExchangeError: when the manifest is lost, and the ledger and these options make another one.
+    """
+    try:
+        read_checked(env.stores, window.manifest_uri, window.manifest_hash, MANIFEST)
+    except ExchangeError:
+        found = window_files(env.ledger, window.id, order=order)
+        parts = (Part(file=f.file, version=f.version, start=0, end=f.version.size) for f in found)
+        blocks = iter_blocks(parts, limits, total_bytes=window.bytes)
+        data, summary = render_manifest(blocks, identity=manifest_identity(env, window.id, window.feed))
+        if summary.hash != window.manifest_hash:
+            raise
+        env.stores.write_bytes_atomic(window.manifest_uri, data)
+        env.log(f"window {window.id}: its manifest was lost and is written again, the same to the byte")

@@ -1,0 +1,79 @@
+"""The memory of the Python worker that reads one block: as much for 1 GiB as for a quarter of it."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+from airflow_provider_blockread.options import Lines
+from benchmarks.data import log_line, write_lines
+from benchmarks.lab import Lab, Windows
+from benchmarks.measure import Row
+
+_EVERY_S = 0.01
+_MIB = 2**20
+_SPREAD = 1.10  # more than this is growth
+
+
+def run(lab: Lab) -> Iterator[Row]:
+    """Yield a row of peaks; each size is read by workers of its own, as a single block."""
+    folder = lab.folder("memory")
+    sizes = (lab.size // 4, lab.size)
+    peaks = [_peak(lab, folder, size) for size in sizes]
+    shutil.rmtree(folder)
+    texts = [f"{peak / _MIB:.0f} MiB at {size / _MIB:.0f} MiB" for peak, size in zip(peaks, sizes, strict=True)]
+    growth = peaks[1] / peaks[0]
+    yield Row(
+        work="peak memory of the worker that reads one block",
+        rival="",
+        ours=", ".join(texts),
+        ratio=f"{growth:.2f} x",
+        target=f"< {_SPREAD:.2f} x",
+        met=growth < _SPREAD,
+    )
+
+
+def _peak(lab: Lab, folder: Path, size: int) -> int:
+    source = folder / "source" / "requests.log"
+    write_lines(source, size, log_line)
+    with lab.spark(cores=1) as spark:
+        windows = Windows(folder / "ours", source, Lines(), spark, block_size=size)
+        windows.prepare()
+        with _watched() as peaks:
+            windows.run()
+    if windows.published is None or windows.published.blocks != 1:
+        msg = f"one block was expected, not {windows.published}"
+        raise ValueError(msg)
+    return max(peaks.values())
+
+
+@contextlib.contextmanager
+def _watched() -> Iterator[dict[int, int]]:
+    """Give the peak resident memory, in bytes, of each Python process below this one, by its id."""
+    peaks: dict[int, int] = {}
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(_EVERY_S):
+            for pid, resident in _python_processes():
+                peaks[pid] = max(peaks.get(pid, 0), resident)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield peaks
+    finally:
+        done.set()
+        thread.join()
+
+
+def _python_processes() -> Iterator[tuple[int, int]]:
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if "python" in process.name():
+                yield process.pid, process.memory_info().rss

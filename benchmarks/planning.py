@@ -1,0 +1,46 @@
+"""Planning on SQLite: list, compare with what is known, freeze; beside Spark's own listing, which keeps nothing."""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+from collections.abc import Iterator
+
+from airflow_provider_blockread.options import Lines
+from benchmarks.data import write_small_files
+from benchmarks.lab import Lab, Windows
+from benchmarks.measure import Row, Times, limit_row
+
+_LIMIT = 5.0  # seconds for 100,000 files
+
+
+def run(lab: Lab) -> Iterator[Row]:
+    """Yield a row for a first plan of many files, and one for a second plan, when all are known."""
+    folder = lab.folder("planning")
+    source = folder / "source"
+    write_small_files(source, lab.files, range(10, 60))
+    windows = Windows(folder / "ours", source, Lines())
+    first, second, listing = Times(), Times(), Times()
+    with lab.spark(cores=2) as spark:
+        for _ in range(lab.rounds):
+            listing.add(lambda: spark.read.format("binaryFile").load(str(source)))
+            windows.prepare()
+            first.add(lambda: _require(windows, "first", lab.files))
+            second.add(lambda: _require(windows, "second", 0))
+    shutil.rmtree(folder)
+    rival = f"{listing.best:.2f} s, lists only"
+    limit = _LIMIT * max(lab.files / 100_000, 0.1)
+    yield limit_row(f"plan {lab.files:,} new files", first.best, limit, rival=rival)
+    yield limit_row(f"plan {lab.files:,} known files", second.best, limit, rival=rival)
+    yield Row(work="the same, medians", rival="", ours=_medians(first, second))
+
+
+def _require(windows: Windows, key: str, files: int) -> None:
+    found = windows.plan(key).files
+    if found != files:
+        msg = f"the {key} plan holds {found} files instead of {files}"
+        raise ValueError(msg)
+
+
+def _medians(*times: Times) -> str:
+    return " and ".join(f"{statistics.median(of_it.seconds):.2f} s" for of_it in times)

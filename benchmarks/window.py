@@ -1,0 +1,45 @@
+"""What a window costs beside Spark: its plan and its commit."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from airflow_provider_blockread.options import Lines
+from benchmarks.data import log_line, write_lines, write_small_files
+from benchmarks.lab import Lab, Windows
+from benchmarks.measure import Row, limit_row
+
+_LIMIT = 1.0  # seconds
+_SMALL_FILES = 3000
+
+
+def run(lab: Lab) -> Iterator[Row]:
+    """Yield a row for 16 blocks of large files, and one for 3000 small files."""
+    folder = lab.folder("window")
+    large, small = folder / "large", folder / "small"
+    size = max(lab.size // 4, 16)
+    for number in range(4):
+        write_lines(large / f"{number}.log", size, log_line)
+    write_small_files(small, _SMALL_FILES, range(3000, 8000))
+    with lab.spark(cores=2) as spark:
+        for source, block_size, blocks in ((large, -(-size // 4), 16), (small, 64 * 2**20, _SMALL_FILES)):
+            windows = Windows(folder / "ours", source, Lines(), spark, block_size=block_size)
+            yield _row(lab, windows, source, blocks)
+    shutil.rmtree(folder)
+
+
+def _row(lab: Lab, windows: Windows, source: Path, blocks: int) -> Row:
+    costs = []
+    for _ in range(lab.rounds):
+        windows.prepare()
+        windows.run()
+        costs.append((windows.seconds["plan"], windows.seconds["commit"]))
+    published = windows.published
+    if published is None or published.blocks != blocks:
+        msg = f"a window of {blocks} blocks was expected, not {published}"
+        raise ValueError(msg)
+    planned, committed = min(costs, key=sum)
+    work = f"plan {planned:.2f} s and commit {committed:.2f} s: {blocks:,} blocks of {source.name} files"
+    return limit_row(work, planned + committed, _LIMIT)

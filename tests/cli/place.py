@@ -1,0 +1,111 @@
+"""The command line in a folder of its own: called in this process, or as people call it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from airflow_provider_blockread.cli import blockread
+
+_MANY = """
+import json, sys
+from click.testing import CliRunner
+from airflow_provider_blockread.cli import blockread
+for line in sys.stdin:
+    result = CliRunner().invoke(blockread, json.loads(line))
+    print(json.dumps([result.exit_code, result.stdout, repr(result.exception or ""), result.stderr]), flush=True)
+"""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command came to."""
+
+    exit_code: int
+    stdout: str
+    error: str
+    stderr: str
+
+    @property
+    def json(self) -> Any:
+        """What it printed, as JSON."""
+        assert self.exit_code == 0, self.error
+        return json.loads(self.stdout)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder with a source `in`, an output `out` and a ledger."""
+
+    folder: Path
+
+    @property
+    def source(self) -> Path:
+        """Where files land."""
+        return self.folder / "in"
+
+    @property
+    def state(self) -> list[str]:
+        """The options that name the ledger."""
+        return ["--state", f"sqlite:///{self.folder}/ledger.db"]
+
+    def put(self, files: dict[str, bytes]) -> None:
+        """Let files land."""
+        for name, data in files.items():
+            path = self.source / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+
+    def call(self, *arguments: str) -> Result:
+        """Call a command that needs no Spark in this process."""
+        return CliRunner(env={"COLUMNS": None}).invoke(blockread, [*arguments, *self.state])
+
+    def json(self, *arguments: str) -> Any:
+        """Call a command and return the JSON it prints."""
+        result = self.call(*arguments, "--json")
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+    def shell(self, *arguments: str, columns: int | None = None) -> subprocess.CompletedProcess[str]:
+        """Call a command as people do."""
+        width = {} if columns is None else {"COLUMNS": str(columns)}
+        command = [sys.executable, "-c", "from airflow_provider_blockread.cli import main; main()", *arguments]
+        return subprocess.run(
+            [*command, *self.state],
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+            env=os.environ | width,
+            timeout=240,
+            check=False,
+        )
+
+    def run(self, *options: str) -> list[str]:
+        """Return the arguments of a run from source to output."""
+        master = ["--master", "local[2]", "--conf", "spark.ui.enabled=false"]
+        return ["run", str(self.source), "--output", str(self.folder / "out"), *master, *options, *self.state]
+
+    def program(self, *arguments: str) -> int:
+        """Run a Python program of the folder and return its exit code."""
+        command = [sys.executable, *arguments]
+        return subprocess.run(command, cwd=self.folder, capture_output=True, timeout=240, check=False).returncode
+
+    def many(self, *commands: list[str]) -> list[Done]:
+        """Call commands one after the other in a process of their own, which starts one JVM for all."""
+        done = subprocess.run(
+            [sys.executable, "-c", _MANY],
+            input="".join(f"{json.dumps(command)}\n" for command in commands),
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+            timeout=240,
+            check=True,
+        )
+        return [Done(*json.loads(line)) for line in done.stdout.splitlines()]

@@ -1,0 +1,218 @@
+"""Commands that need no Spark: what they print, and how they fail."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from airflow_provider_blockread.cli import blockread
+from airflow_provider_blockread.cli.shared import print_table
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.options import FileSource, GenerationOptions, Lines, ParquetSink
+from airflow_provider_blockread.steps import Environment, PlanRequest, WindowRef, plan
+from airflow_provider_blockread.storage.stores import Stores
+from tests.cli.place import Place
+
+
+def _records(place: Place, data: bytes, *options: str) -> list[dict[str, object]]:
+    path = place.folder / "file"
+    path.write_bytes(data)
+    result = CliRunner().invoke(blockread, ["records", str(path), *options])
+    assert result.exit_code == 0, result.output
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("options", "data", "expected"),
+    [
+        (["--format", "lines"], b"a\r\nb\n\nc", ["a", "b", "", "c"]),
+        (["--format", "lines", "--format-option", "newline=lf"], b"a\rb\nc", ["a\rb", "c"]),
+        (["--format", "delimited", "--format-option", "delimiter=||"], b"a|||b||", ["a", "|b"]),
+        (["--format", "delimited", "--format-option", r"delimiter=\x00"], b"a\x00b", ["a", "b"]),
+        (["--format", "json_lines", "--schema", "id long"], b'{"id": 1}\n\n{"id": 2}', ['{"id": 1}', '{"id": 2}']),
+        (["--format", "fixed", "--format-option", "length=2"], b"aabbcc", ["aa", "bb", "cc"]),
+        (["--format", "whole_file"], b"a\nb\n", ["a\nb\n"]),
+    ],
+    ids=lambda value: value[1] if isinstance(value, list) and value[0] == "--format" else None,
+)
+@pytest.mark.parametrize("block_size", ["1", "3", "64MiB"])
+def test_records(place: Place, options: list[str], data: bytes, expected: list[str], block_size: str) -> None:
+    """Every format prints a file's records as JSON lines, whatever the block size."""
+    lines = _records(place, data, *options, "--block-size", block_size)
+
+    assert [line["record"] for line in lines] == expected
+    assert all(set(line) == {"block", "start", "end", "offset", "record"} for line in lines)
+    assert all(line["start"] <= line["offset"] < line["end"] for line in lines)  # type: ignore[operator]
+
+
+def test_records_that_are_no_text(place: Place) -> None:
+    """A record that is not UTF-8 is printed in base 64, with its block and offset."""
+    [line] = _records(place, b"\xff\xfe\n")
+
+    assert base64.b64decode(line.pop("record_b64")) == b"\xff\xfe"  # type: ignore[arg-type]
+    assert line == {"block": 0, "start": 0, "end": 3, "offset": 0}
+
+
+def test_plan(place: Place) -> None:
+    """A plan explains what would be read, freezes nothing, and can be asked again."""
+    place.put({"a.log": b"x" * 10, "deep/b.log": b"y" * 5, "_hidden": b"z"})
+    for _ in range(2):
+        shown = place.json("plan", str(place.source), "--block-size", "4")
+        assert (shown["files"], shown["blocks"], shown["bytes"], len(shown["groups"])) == (2, 5, 15, 1)
+        assert {sample["size"] for sample in shown["sample"]} == {10, 5}
+    text = place.call("plan", str(place.source), "--name", "mine").stdout
+
+    assert "feed        mine\nfiles seen  2, 2 of them new\n" in text
+    assert f"file://{place.source}/deep/b.log" in text
+    assert text.endswith("\n")
+    assert place.json("windows", "list") == []
+
+
+@pytest.fixture
+def planned(place: Place) -> WindowRef:
+    """A window of two files that waits to be read."""
+    place.put({"a.log": b"1\n", "b.log": b"2\n"})
+    ledger = Ledger(place.state[1])
+    ledger.upgrade()
+    request = PlanRequest(
+        feed=f"file://{place.source}",
+        key="a key",
+        source=FileSource(str(place.source)),
+        generation=GenerationOptions(sink=ParquetSink(str(place.folder / "out")), record_format=Lines()),
+        owner="me",
+    )
+    ref = plan(Environment(ledger=ledger, stores=Stores(), log=lambda _: None), request)
+    ledger.close()
+    return ref
+
+
+def test_windows_list_and_show(place: Place, planned: WindowRef) -> None:
+    """A window is listed, and shown by id or key with its groups."""
+    [row] = place.json("windows", "list")
+    by_id, by_key = place.json("windows", "show", planned.window), place.json("windows", "show", "a key")
+
+    assert (row["window"], row["key"], row["state"], row["groups"]) == (planned.window, "a key", "reading", "0/1")
+    assert by_id == by_key
+    assert [group["state"] for group in by_id["group_list"]] == ["pending"]
+    text = place.call("windows", "show", "a key").stdout
+    assert "state        reading\n" in text
+    assert "group 0: 2 files, 4 B, a.log .. b.log" in text
+
+
+def test_windows_list_fits_a_terminal(place: Place, planned: WindowRef) -> None:
+    """On a terminal of 80 columns a window takes one line, its id whole; what is long is cut in its middle."""
+    shown = place.shell("windows", "list", columns=80).stdout.splitlines()
+    piped = place.shell("windows", "list").stdout.splitlines()
+
+    assert len(shown) == len(piped) == 2
+    assert max(map(len, shown)) <= 80
+    assert shown[1].startswith(f"{planned.window}  reading")
+    assert "…" in shown[1]
+    assert piped[1].endswith(f"file://{place.source}")
+
+
+def test_windows_exclude(place: Place, planned: WindowRef) -> None:
+    """A file is excluded with a reason, by path; a second time nothing changes, and an unknown one is an error."""
+    path = str(place.source / "b.log")
+    for _ in range(2):
+        done = place.call("windows", "exclude", planned.window, path, "--reason", "broken")
+        assert done.stdout == f"file://{path} is excluded from window {planned.window}\n"
+    [row] = place.json("windows", "list")
+    assert row["excluded"] == 1
+
+    result = place.call("windows", "exclude", planned.window, "/nowhere", "--reason", "x")
+    assert "holds no file file:///nowhere" in str(result.exception)
+
+
+def test_files_list(place: Place, planned: WindowRef) -> None:
+    """The files of a feed are listed with their state and window, all or those in one state."""
+    place.put({"c.log": b"3\n"})
+    place.call("plan", str(place.source))
+    rows = place.json("files", "list", planned.feed)
+    pending = place.json("files", "list", planned.feed, "--file-state", "pending")
+
+    assert [(row["path"].rpartition("/")[2], row["state"]) for row in rows] == [
+        ("a.log", "planned"),
+        ("b.log", "planned"),
+        ("c.log", "pending"),
+    ]
+    assert [row["path"] for row in pending] == [f"file://{place.source}/c.log"]
+    assert planned.window in place.call("files", "list", planned.feed).stdout
+
+
+def test_db_upgrade(place: Place) -> None:
+    """The ledger is created, and upgrading it again keeps its identity."""
+    first, second = place.call("db", "upgrade").stdout, place.call("db", "upgrade").stdout
+
+    assert first == second
+    assert first.startswith(f"ledger sqlite:///{place.folder}/ledger.db is at revision ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["windows", "show", "nope"], "has no window 'nope'; list them with `blockread windows list`"),
+        (["windows", "verify", "nope"], "has no window 'nope'"),
+        (["plan", "nowhere"], "does not exist; correct its path"),
+        (["plan", ".", "--block-size", "many"], "'many' is not a size; write bytes as 4096"),
+        (["plan", ".", "--format-option", "newline"], "--format-option 'newline' must read KEY=VALUE"),
+        (["plan", ".", "--format-option", "colour=red"], "lines has no option 'colour'; it has newline, encoding"),
+        (["plan", ".", "--schema", "id long"], "--schema belongs to json_lines"),
+        (["plan", ".", "--format", "json_lines", "--schema", "id colour"], "colour"),
+        (["run", ".", "--output", "out", "--conf", "nothing"], "--conf 'nothing' must read KEY=VALUE"),
+        (["run", ".", "--output", "out", "--function", "nothing"], "function must read 'package.module:function'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_errors_are_one_line(place: Place, arguments: list[str], message: str) -> None:
+    """What goes wrong is one line that says what to do, and exit code 1; no traceback."""
+    done = place.shell(*arguments)
+
+    [line] = [line for line in done.stderr.splitlines() if not line.startswith("feed ")]
+    assert line.startswith("Error: ")
+    assert message in line
+    assert (done.returncode, done.stdout) == (1, "")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["nonsense"],
+        ["plan"],
+        ["run", "."],
+        ["run", ".", "--output", "o", "--compression", "best"],
+        ["plan", ".", "--format", "xml"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage(arguments: list[str]) -> None:
+    """Wrong usage is exit code 2 and says how to use it."""
+    result = CliRunner().invoke(blockread, arguments)
+
+    assert result.exit_code == 2
+    assert "Usage: " in result.output
+
+
+def test_every_command_explains_itself() -> None:
+    """Each command and group has a help text."""
+    commands = [blockread]
+    while commands:
+        command = commands.pop()
+        assert command.help
+        commands.extend(getattr(command, "commands", {}).values())
+
+
+def test_table_cuts_the_widest(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table is as wide as its cells; on a terminal the widest column gives way, numbers stand on the right."""
+    rows = [("abcdefghijklmnop", 1), ("b", 1000)]
+    monkeypatch.delenv("COLUMNS", raising=False)
+    print_table(("name", "n"), rows)
+    assert capsys.readouterr().out == "name                  n\nabcdefghijklmnop      1\nb                 1,000\n"
+    monkeypatch.setenv("COLUMNS", "17")
+    print_table(("name", "n"), rows)
+
+    assert capsys.readouterr().out == "name            n\nabcd…lmnop      1\nb           1,000\n"

@@ -1,0 +1,112 @@
+"""`blockread run` and `windows verify`, with Spark on two cores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.dataset as ds
+import pytest
+
+from tests.cli.place import Place
+
+pytestmark = pytest.mark.spark
+
+_KEYS = {"window", "files", "blocks", "groups", "records", "bytes", "bad_records", "seconds", "proof"}
+
+
+def _values(place: Place) -> list[str]:
+    return sorted(ds.dataset(str(place.folder / "out"), format="parquet").to_table()["value"].to_pylist())
+
+
+def test_run_twice_and_verify(place: Place) -> None:
+    """A run reads what is new and says so in one object; the next finds nothing; the window verifies by its key."""
+    place.put({"a.log": b"one\r\ntwo\n", "deep/b.log": b"three"})
+    first, second, by_key, verified, text = place.many(
+        place.run("--json", "--block-size", "4", "--window", "monday", "--compression", "zstd"),
+        place.run("--json"),
+        place.run("--json", "--window", "monday"),
+        ["windows", "verify", "monday", "--master", "local[2]", "--json", *place.state],
+        place.run(),
+    )
+
+    assert set(first.json) >= _KEYS
+    assert {name: first.json[name] for name in ("files", "blocks", "groups", "records", "bytes", "bad_records")} == {
+        "files": 2,
+        "blocks": 5,
+        "groups": 1,
+        "records": 3,
+        "bytes": 14,
+        "bad_records": 0,
+    }
+    assert (first.json["proof"], _values(place)) == ("proven", ["one", "three", "two"])
+    assert (second.json["files"], second.json["records"], second.json["proof"]) == (0, 0, "nothing to read")
+    assert (by_key.json["window"], by_key.json["records"]) == (first.json["window"], 3)
+    assert (verified.json["status"], verified.json["records"]) == ("verified", 3)
+    assert text.stdout == "nothing new  every file of the source is in a published window of this feed\n"
+
+
+def test_until_empty(place: Place) -> None:
+    """With a limit a run takes one window, and with `--until-empty` as many as it needs."""
+    place.put({f"{i}.log": b"%d\n" % i for i in range(5)})
+    one, rest = place.many(
+        place.run("--json", "--max-files", "2"), place.run("--json", "--max-files", "2", "--until-empty")
+    )
+
+    assert (one.json["files"], rest.json["files"], len(rest.json["windows"])) == (2, 3, 2)
+    assert _values(place) == list("01234")
+
+
+def test_failed_window_is_finished_first(place: Place) -> None:
+    """A window that an earlier run left unpublished is finished by the next one, before it takes what is new."""
+    place.put({"a.log": b"fine\n\xff\n"})
+    failed = place.shell(*place.run()[:-2])
+    place.put({"b.log": b"later\n"})
+    text, _ = place.many(place.run("--on-bad-record", "drop"), place.run("--json"))
+
+    assert failed.returncode == 1
+    assert failed.stderr.splitlines()[-1].startswith("Error: lines record at byte 5 of file://")
+    assert not any(word in failed.stderr for word in ("Traceback", "WARNING", "log level", "Exception"))
+    assert "of an earlier run is finished first" in text.stderr
+    assert "records    3, 1 of them bad" in text.stdout
+    assert _values(place) == ["fine", "later"]
+
+
+def test_failed_proof_is_read_again(place: Place) -> None:
+    """After a proof that failed, the same run again reads the groups again and publishes."""
+    (place.folder / "harm.py").write_text(
+        "import pathlib, sys\n"
+        "from airflow_provider_blockread.cli import blockread\n"
+        "from airflow_provider_blockread.steps import committing\n"
+        "from click.testing import CliRunner\n"
+        "class Harmed(committing._Commitment):\n"
+        "    def _results(self):\n"
+        "        results = super()._results()\n"
+        "        pathlib.Path(results[0].outputs[0].uri.removeprefix('file://')).unlink()\n"
+        "        return results\n"
+        "committing._Commitment = Harmed\n"
+        "sys.exit(CliRunner().invoke(blockread, sys.argv[1:]).exit_code)\n"
+    )
+    place.put({"a.log": b"one\n"})
+    assert place.program("harm.py", *place.run()) == 1
+    [listed] = place.json("windows", "list")
+    assert listed["state"] == "failed"
+    assert "cannot be counted" in listed["error"]
+    place.many(place.run())
+
+    assert _values(place) == ["one"]
+
+
+def test_function_of_the_working_folder(place: Place) -> None:
+    """A function is found in the folder where the command is given, and typed formats take a schema."""
+    (place.folder / "mine.py").write_text(
+        "def keep(batch):\n    return batch.filter([value > 1 for value in batch['id'].to_pylist()])\n"
+    )
+    place.put({"a.jsonl": b'{"id": 1}\n{"id": 2}\n{"id": 3}\n'})
+    done = place.shell(
+        *place.run("--format", "json_lines", "--schema", "id long", "--function", "mine:keep", "--json")[:-2]
+    )
+
+    assert done.returncode == 0, done.stderr
+    table = ds.dataset(str(place.folder / "out"), format="parquet").to_table()
+    assert sorted(table["id"].to_pylist()) == [2, 3]
+    assert not Path(place.folder / "out.blockread").is_relative_to(place.folder / "out")
