@@ -41,10 +41,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _machine() -> str:
-    import pyarrow  # noqa: PLC0415 - only for its version
+    import pyarrow as pa  # noqa: PLC0415 - only for its version
     import pyspark
 
-    parts = f"Python {platform.python_version()}, Spark {pyspark.__version__}, pyarrow {pyarrow.__version__}"
+    parts = f"Python {platform.python_version()}, Spark {pyspark.__version__}, pyarrow {pa.__version__}"
     return f"{os.cpu_count()} cores, {parts}; {_load('before')}"
 
 

@@ -24,7 +24,7 @@ from airflow_provider_blockread.options import (
     Splitting,
 )
 from airflow_provider_blockread.spark import bundle, job
-from airflow_provider_blockread.steps import Environment, PlanRequest, Published, WindowRef, commit, plan, read
+from airflow_provider_blockread.steps import Caller, Environment, PlanRequest, Published, WindowRef, commit, plan, read
 from airflow_provider_blockread.storage.stores import Stores
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class Windows:
         """Take one window through all steps."""
         ref = self.plan()
         with self._clocked("read"):
-            read(self.env, ref, 0, owner=_OWNER, clear_number=0, job=SparkJob(), submitter=self)
+            read(self.env, ref, 0, caller=Caller(owner=_OWNER), job=SparkJob(), submitter=self)
         with self._clocked("commit"):
             self.published = commit(self.env, ref, owner=_OWNER)
 

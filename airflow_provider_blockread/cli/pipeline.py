@@ -12,6 +12,7 @@ import click
 from airflow_provider_blockread.cli.shared import format_options, json_option, make_format_option, owner, state_option
 from airflow_provider_blockread.options import (
     FileSource,
+    FormatOption,
     GenerationOptions,
     ParquetSink,
     Policies,
@@ -46,18 +47,13 @@ class Pipeline:
         """Return the feed's name: the one given, or the canonical roots."""
         return self.name or " ".join(env.stores.canonical(root) for root in self.source)
 
-    def request(self, env: Environment, sink: ParquetSink, reading: Reading) -> PlanRequest:
+    def request(self, env: Environment, reading: Reading) -> PlanRequest:
         """Return what to plan, as one block group: this process runs one Spark application."""
         return PlanRequest(
             feed=self.feed(env),
             key=self.window or f"run {datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}",
             source=FileSource(self.source, pattern=self.pattern),
-            generation=GenerationOptions(
-                sink=sink,
-                record_format=make_format_option(self.format_name, self.format_option, self.schema),
-                transform=reading.transform,
-                policies=reading.policies,
-            ),
+            generation=reading.generation(make_format_option(self.format_name, self.format_option, self.schema)),
             owner=owner(),
             selection=Selection(limits=Limits(max_files=self.max_files)),
             splitting=Splitting(block_size=self.block_size, max_groups=1),
@@ -66,10 +62,21 @@ class Pipeline:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What becomes of records on their way."""
+    """Where records go, and what becomes of them on their way, as given."""
 
-    transform: Transform = Transform()
-    policies: Policies = Policies()
+    output: str
+    compression: str = "snappy"
+    function: str | None = None
+    on_bad_record: str = "fail"
+
+    def generation(self, record_format: FormatOption) -> GenerationOptions:
+        """Return what decides what is read and written."""
+        return GenerationOptions(
+            sink=ParquetSink(self.output, compression=self.compression),
+            record_format=record_format,
+            transform=Transform(function=self.function),
+            policies=Policies(on_bad_record=self.on_bad_record),
+        )
 
 
 def pipeline_options(command: C) -> C:

@@ -9,11 +9,8 @@ import click
 
 from airflow_provider_blockread.cli.pipeline import Pipeline, Reading, pipeline_options
 from airflow_provider_blockread.cli.shared import open_environment, print_facts, print_json, print_table
-from airflow_provider_blockread.options import ParquetSink
 from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.preview import Preview, preview
-
-_NO_SINK = ParquetSink("unused")
 
 
 @click.command()
@@ -22,7 +19,7 @@ def plan(**options: Any) -> None:  # noqa: ANN401 - click hands every option by 
     """Explain what the next window of SOURCE would read, and why. Reads no file and freezes nothing."""
     pipeline = Pipeline(**options)
     env = open_environment(pipeline.state)
-    shown = preview(env, pipeline.request(env, _NO_SINK, Reading()))
+    shown = preview(env, pipeline.request(env, Reading(output="unused")))
     if pipeline.as_json:
         print_json(_as_json(shown))
     else:

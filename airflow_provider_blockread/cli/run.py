@@ -13,14 +13,33 @@ from airflow_provider_blockread.cli.pipeline import Pipeline, Reading, pipeline_
 from airflow_provider_blockread.cli.shared import open_environment, owner, parse_pairs, print_facts, print_json
 from airflow_provider_blockread.cli.spark import InProcessSpark, require_java
 from airflow_provider_blockread.ledger.generations import latest_generation, list_groups
-from airflow_provider_blockread.ledger.queries import list_windows
-from airflow_provider_blockread.options import ParquetSink, Policies, SparkJob, Transform
+from airflow_provider_blockread.ledger.queries import unpublished_windows
+from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.options.read import COMPRESSIONS
-from airflow_provider_blockread.steps import Environment, PlanRequest, Published, WindowRef, commit, plan, read, scan
+from airflow_provider_blockread.steps import (
+    Caller,
+    Environment,
+    PlanRequest,
+    Published,
+    WindowRef,
+    commit,
+    plan,
+    read,
+    scan,
+)
 from airflow_provider_blockread.steps.describe import format_bytes
 
 #: Another process of this kind is taken for dead after this many seconds without a heartbeat.
 JOB = SparkJob(heartbeat_s=1.0, stale_after_s=15.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(Pipeline, Reading):
+    """The options of `run` as given."""
+
+    master: str
+    conf: tuple[str, ...]
+    until_empty: bool
 
 
 @click.command()
@@ -32,32 +51,21 @@ JOB = SparkJob(heartbeat_s=1.0, stale_after_s=15.0)
 @click.option("--function", metavar="MODULE:NAME", help="Your function RecordBatch -> RecordBatch | None.")
 @click.option("--on-bad-record", default="fail", show_default=True, type=click.Choice(["fail", "quarantine", "drop"]))
 @click.option("--until-empty", is_flag=True, help="Go on with further windows until nothing new is left.")
-def run(  # noqa: PLR0913 - a command's options
-    output: str,
-    master: str,
-    conf: tuple[str, ...],
-    compression: str,
-    function: str | None,
-    on_bad_record: str,
-    *,
-    until_empty: bool,
-    **shared: Any,  # noqa: ANN401 - click hands every option by name
-) -> None:
+def run(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
     """Read what is new at SOURCE into a directory of Parquet files, each record exactly once."""
-    pipeline = Pipeline(**shared)
+    asked = RunOptions(**options)
     require_java()
-    env = open_environment(pipeline.state)
-    reading = Reading(transform=Transform(function=function), policies=Policies(on_bad_record=on_bad_record))
-    request = pipeline.request(env, ParquetSink(output, compression=compression), reading)
+    env = open_environment(asked.state)
+    request = asked.request(env, asked)
     started = time.monotonic()
-    with InProcessSpark(master, parse_pairs("--conf", conf)) as spark:
-        runner = Runner(env, spark, replace(JOB, max_readers=pipeline.max_readers))
-        done = list(runner.windows(request, resumes=pipeline.window is None, until_empty=until_empty))
+    with InProcessSpark(asked.master, parse_pairs("--conf", asked.conf)) as spark:
+        runner = Runner(env, spark, replace(JOB, max_readers=asked.max_readers))
+        done = list(runner.windows(request, resumes=asked.window is None, until_empty=asked.until_empty))
     summary = _summary(done, time.monotonic() - started)
-    if pipeline.as_json:
+    if asked.as_json:
         print_json(summary)
     else:
-        print_facts(_in_words(summary, output))
+        print_facts(_in_words(summary, asked.output))
 
 
 @dataclass(frozen=True)
@@ -72,9 +80,9 @@ class Runner:
         """Take a planned window through scan, read and commit."""
         if ref.status == "read":
             scan(self.env, ref, submitter=self.spark)
-            clear = self._clear_number(ref)
+            caller = Caller(owner=owner(), clear_number=self._clear_number(ref))
             for group in range(ref.groups):
-                read(self.env, ref, group, owner=owner(), clear_number=clear, job=self.job, submitter=self.spark)
+                read(self.env, ref, group, caller=caller, job=self.job, submitter=self.spark)
         return commit(self.env, ref, owner=owner(), stale_after_s=self.job.stale_after_s)
 
     def _clear_number(self, ref: WindowRef) -> int:
@@ -86,7 +94,8 @@ class Runner:
 
     def windows(self, request: PlanRequest, *, resumes: bool, until_empty: bool) -> Iterator[Published]:
         """Yield each window as it is done: first those of this feed that an earlier run left unpublished."""
-        keys = _unpublished(self.env, request.feed) if resumes else []
+        left = unpublished_windows(self.env.ledger, request.feed) if resumes else []
+        keys = [window.key for window in left]
         for key in keys:
             self.env.log(f"feed {request.feed}: window {key!r} of an earlier run is finished first")
             yield self.window(plan(self.env, replace(request, key=key)))
@@ -99,11 +108,6 @@ class Runner:
             if ref.status == "empty":
                 return
             count += 1
-
-
-def _unpublished(env: Environment, feed: str) -> list[str]:
-    found = list_windows(env.ledger, feed, limit=1000)
-    return [s.window.key for s in reversed(found) if s.window.state == "open" and s.published is None]
 
 
 def _summary(done: list[Published], seconds: float) -> dict[str, Any]:

@@ -88,8 +88,8 @@ class InProcessSpark:
         try:
             context = job.start_context(self._master, conf | self._conf)
         except Exception as error:
-            first = str(error).strip().splitlines()[:1]
-            msg = f"Spark did not start on {self._master}: {''.join(first)}; check --master and that Java 17+ is there"
+            first = "".join(str(error).strip().splitlines()[:1]).rstrip(".")
+            msg = f"Spark did not start on {self._master}: {first}; check --master and that Java 17+ is there"
             raise SparkJobError(msg) from error
         context.addPyFile(bundle.write_bundle(self._folder.name))
         return context

@@ -49,7 +49,9 @@ def list_(feed: str | None, limit: int, state: str | None, *, as_json: bool) -> 
         print_json(rows)
         return
     names = {"window": "window", "state": "state", "files": "files", "records": "records", "bad_records": "bad"}
-    names |= {"excluded": "excluded", "key": "key", "feed": "feed"}
+    if any(row["excluded"] for row in rows):
+        names["excluded"] = "excluded"
+    names |= {"key": "key", "feed": "feed"}
     print_table(list(names.values()), [[row[name] for name in names] for row in rows])
 
 

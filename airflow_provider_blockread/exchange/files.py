@@ -20,7 +20,9 @@ def content_hash(data: bytes) -> str:
 def remedy(what: str) -> str:
     """Return what to do when a file of that kind is not what it was: a plan is frozen, all else is read again."""
     if what == MANIFEST:
-        return "put back what was planned, from a backup if need be, then retry"
+        return (
+            "clear the run from its plan on, with the splitting it was planned with, to write it again, or put it back"
+        )
     return "clear the group's task so that it is read again"
 
 

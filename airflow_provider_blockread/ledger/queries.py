@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, func, select
+from sqlalchemy import Connection, Select, and_, exists, func, select
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import OptionsError
@@ -39,6 +39,14 @@ def list_windows(ledger: Ledger, feed: str | None = None, *, limit: int = 50) ->
         )
         for window in found
     ]
+
+
+def unpublished_windows(ledger: Ledger, feed: str) -> list[Window]:
+    """Return the feed's open windows of which no generation is published yet, oldest first."""
+    shown = exists().where(generations.c.window_id == windows.c.id, generations.c.state == "published")
+    query = select(*WINDOW_COLUMNS).join(feeds).where(feeds.c.name == feed, windows.c.state == "open", ~shown)
+    with ledger.reading() as connection:
+        return [window_from(row) for row in connection.execute(query.order_by(windows.c.sequence))]
 
 
 def get_window(ledger: Ledger, id_or_key: str, feed: str | None = None) -> Window:

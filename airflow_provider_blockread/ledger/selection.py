@@ -71,9 +71,8 @@ def _ordered(ledger: Ledger, wanted: Select[Any], order: str) -> Iterator[Pendin
         # Page by page from the index, not through an open cursor: the caller writes a manifest in between.
         with ledger.reading() as connection:
             rows = connection.execute(page).all()
-        for row in rows:
-            version = FileVersion(path=row.path, size=row.size, mtime_ns=row.mtime_ns, etag=row.etag)
-            yield PendingFile(file=row.id, version=version)
+        for number, path, size, mtime_ns, etag in rows:
+            yield PendingFile(file=number, version=FileVersion(path=path, size=size, mtime_ns=mtime_ns, etag=etag))
         if len(rows) < BATCH_FILES:
             return
         page = _after(query, order, rows[-1])
@@ -87,6 +86,9 @@ def _after(query: Select[Any], order: str, row: Row[Any]) -> Select[Any]:
 
 def _within(limits: Limits, block_size: int, found: Iterable[PendingFile]) -> Iterator[PendingFile]:
     """Yield the longest head that holds all limits together, and the first file whatever its size."""
+    if limits == Limits():
+        yield from found
+        return
     files_left, bytes_left, blocks_left = limits.max_files, limits.max_bytes, limits.max_blocks
     for position, item in enumerate(found):
         size, blocks = item.version.size, -(-item.version.size // block_size)

@@ -47,15 +47,14 @@ class ReadBlocksOperator(StepOperator):
     def run_step(self, context: Context) -> dict[str, Any]:
         """Read the group and return how many records it held."""
         from airflow_provider_blockread.hooks.spark import SparkSubmitter  # noqa: PLC0415 - not at every DAG parse
-        from airflow_provider_blockread.steps import read  # noqa: PLC0415
+        from airflow_provider_blockread.steps import Caller, read  # noqa: PLC0415
 
         self._submitter = SparkSubmitter(self.spark, self.credentials())
         outcome = read(
             self.environment(),
             window_ref(self.window),
             int(self.group),
-            owner=owner_of(context),
-            clear_number=run_identity(context).clear_number,
+            caller=Caller(owner=owner_of(context), clear_number=run_identity(context).clear_number),
             job=self.spark,
             submitter=self._submitter,
         )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from airflow_provider_blockread.steps.committing import commit
 from airflow_provider_blockread.steps.model import (
+    Caller,
     Environment,
     PlanRequest,
     Published,
@@ -19,6 +20,7 @@ from airflow_provider_blockread.steps.reading import read
 from airflow_provider_blockread.steps.scanning import scan
 
 __all__ = [
+    "Caller",
     "Environment",
     "PlanRequest",
     "Published",

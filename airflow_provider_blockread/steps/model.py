@@ -69,6 +69,14 @@ class PlanRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Caller:
+    """Who runs a step. The same owner may take over from itself; a higher clear number reads a done group again."""
+
+    owner: str
+    clear_number: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class WindowRef:
     """A planned window, as one step hands it to the next."""
 

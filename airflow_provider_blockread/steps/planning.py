@@ -16,12 +16,14 @@ from airflow_provider_blockread.ledger.discovery import record_files
 from airflow_provider_blockread.ledger.generations import latest_generation, start_generation
 from airflow_provider_blockread.ledger.model import Discovered, Generation, NewWindow, PendingFile, Window
 from airflow_provider_blockread.ledger.planning import close_empty_window, find_window, freeze_window
+from airflow_provider_blockread.ledger.queries import unpublished_windows
 from airflow_provider_blockread.ledger.selection import pending_files
 from airflow_provider_blockread.options import GenerationOptions, parse_size
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.records.schema import parse_schema
 from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
+from airflow_provider_blockread.steps.restoring import ensure_manifest, manifest_identity
 from airflow_provider_blockread.storage.listing import list_files
 
 _WHOLE = 2**62  # bytes; a block size that no file reaches
@@ -36,6 +38,7 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
     Raises:
         OptionsError: when the key is blank.
         SourceError: when a root is missing or cannot be listed.
+        ExchangeError: when the manifest of an open window is lost, and the request would not make the same one.
         PlanConflictError: when another planner took the window or its files first.
     """
     if not request.key.strip():
@@ -45,7 +48,10 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
     check_schemas(options)
     window = find_window(env.ledger, request.feed, request.key)
     if window is not None and window.state == "open":
-        return _replay(env, request, options, window)
+        ref = _replay(env, request, options, window)
+        if ref.status == "read":
+            ensure_manifest(env, window, group_limits(request), request.selection.order)
+        return ref
     if window is not None and window.state == "abandoned":
         return _ref(env, request, status="skipped", message=f"window {window.id} was abandoned; its files are free")
     if request.replay_only:
@@ -102,14 +108,14 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
     chosen = Chosen(env, request, limits.block_size)
     if not chosen.ids:
         window = close_empty_window(env.ledger, request.feed, request.key, owner=request.owner)
-        ref = _ref(env, request, status="empty", message=f"window {window.id}: nothing new to read")
+        message = f"window {window.id}: nothing new to read{_waiting(env, request.feed)}"
+        ref = _ref(env, request, status="empty", message=message)
         return dataclasses.replace(ref, ignored=found.ignored)
     key = window_id(request.feed, request.key)
     folder = window_folder(options.sink.work_area, request.feed, key)
     uri = f"{folder}/manifest-{digest(chosen.ids.tobytes().hex(), str(limits))[:12]}.parquet"
-    identity = {"window": key, "feed": request.feed, "ledger": env.ledger.uuid}
     blocks = iter_blocks(chosen.parts(), limits, total_bytes=chosen.bytes)
-    summary = write_manifest(env.stores, uri, blocks, identity=identity)
+    summary = write_manifest(env.stores, uri, blocks, identity=manifest_identity(env, key, request.feed))
     window = freeze_window(
         env.ledger,
         NewWindow(
@@ -131,6 +137,15 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
     message = f"window {key}: {len(chosen.ids):,} files, {format_bytes(summary.bytes)}, {summary.blocks:,} blocks"
     ref = open_ref(env, window, latest_generation(env.ledger, window.id), status="read", message=message)
     return dataclasses.replace(ref, ignored=found.ignored)
+
+
+def _waiting(env: Environment, feed: str) -> str:
+    """Return what a reader of "nothing new" must know: files that earlier runs hold and have not published."""
+    left = unpublished_windows(env.ledger, feed)
+    if not left:
+        return ""
+    files = sum(window.files for window in left)
+    return f"; {files:,} files wait in {len(left)} unpublished windows, the oldest {left[0].key!r}: clear their runs"
 
 
 def group_limits(request: PlanRequest) -> GroupLimits:

@@ -22,19 +22,12 @@ from airflow_provider_blockread.options import GenerationOptions, SparkJob
 from airflow_provider_blockread.steps.describe import describe_group
 from airflow_provider_blockread.steps.excluding import excluded_by_policy
 from airflow_provider_blockread.steps.heartbeat import beating
-from airflow_provider_blockread.steps.model import Environment, ReadOutcome, Submitter, WindowRef
+from airflow_provider_blockread.steps.model import Caller, Environment, ReadOutcome, Submitter, WindowRef
 from airflow_provider_blockread.steps.scanning import states_uri
 
 
-def read(  # noqa: PLR0913 - a step's parameters are its contract
-    env: Environment,
-    ref: WindowRef,
-    group: int,
-    *,
-    owner: str,
-    clear_number: int,
-    job: SparkJob,
-    submitter: Submitter,
+def read(
+    env: Environment, ref: WindowRef, group: int, *, caller: Caller, job: SparkJob, submitter: Submitter
 ) -> ReadOutcome:
     """Read one group and return what became of it; a group that is done already is not read again.
 
@@ -47,7 +40,11 @@ def read(  # noqa: PLR0913 - a step's parameters are its contract
     attempt = _Attempt(env, ref, group, job, submitter)
     while True:
         claim = claim_group(
-            env.ledger, attempt.ref, owner=owner, clear_number=clear_number, stale_after_s=job.stale_after_s
+            env.ledger,
+            attempt.ref,
+            owner=caller.owner,
+            clear_number=caller.clear_number,
+            stale_after_s=job.stale_after_s,
         )
         if claim is None:
             env.log(f"{attempt.title}: read already")
@@ -56,7 +53,7 @@ def read(  # noqa: PLR0913 - a step's parameters are its contract
             attempt.run(claim)
         except (FileMissingError, FileChangedError) as error:
             fail_group(env.ledger, claim, str(error))
-            if not attempt.exclude(error, owner):
+            if not attempt.exclude(error, caller.owner):
                 raise
         except ConflictError:
             raise

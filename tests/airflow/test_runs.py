@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -128,3 +130,31 @@ def test_a_failed_read_publishes_nothing_until_it_is_mended(
     assert runs.states(mended)["logs.commit"] == "success"
     assert values(lake) == lines(a=20, b=20)
     assert attempts(lake) == ["00000-e1", "00001-e2"]
+
+
+def test_a_retry_reads_only_what_is_not_done(
+    runs: Any,
+    make_dag: Callable[..., DAG],
+    land: Callable[..., None],
+    lake: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Spark fails once: Airflow's own retry takes that group over, the other one stays as it is."""
+    program = tmp_path / "bin" / "spark-submit"
+    program.parent.mkdir()
+    real = Path(sys.executable).with_name("spark-submit")
+    program.write_text(
+        f'#!/bin/sh\necho >> {tmp_path}/calls\n[ $(wc -l < {tmp_path}/calls) != 2 ] && exec {real} "$@"\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+    land(a=20, b=20)
+    default_args = {"retries": 1, "retry_delay": timedelta(0)}
+    run = runs.start(make_dag(splitting=Splitting(group_bytes=1), default_args=default_args))
+    tries = [run.get_task_instance("logs.read", map_index=index).try_number for index in (0, 1)]
+
+    assert str(run.state) == "success"
+    assert sorted(tries) == [1, 2]
+    assert attempts(lake) == [f"{group:05}-e{tries[group]}" for group in (0, 1)]
+    assert values(lake) == lines(a=20, b=20)

@@ -9,7 +9,13 @@ from airflow_provider_blockread.ledger import queries
 from airflow_provider_blockread.ledger.exclusions import exclude_file
 from airflow_provider_blockread.ledger.generations import start_generation
 from airflow_provider_blockread.ledger.planning import close_empty_window
-from airflow_provider_blockread.ledger.queries import feed_counts, get_window, list_files, list_windows
+from airflow_provider_blockread.ledger.queries import (
+    feed_counts,
+    get_window,
+    list_files,
+    list_windows,
+    unpublished_windows,
+)
 from airflow_provider_blockread.ledger.store import Ledger
 from tests.ledger.conftest import Clock
 from tests.ledger.make import FEED, open_window, publish, version
@@ -31,6 +37,7 @@ def test_windows_are_listed_newest_first(ledger: Ledger, clock: Clock) -> None:
     assert [summary.window for summary in found] == [empty, second, first]
     assert [summary.published for summary in found] == [None, None, 1]
     assert [summary.excluded for summary in found] == [0, 0, 1]
+    assert unpublished_windows(ledger, FEED) == [second]
     assert found[0].generation is None
     assert found[2].generation == rebuilt
     assert found[2].groups_done == 0

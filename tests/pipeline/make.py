@@ -34,6 +34,7 @@ from airflow_provider_blockread.spark import job
 from airflow_provider_blockread.spark.block_reader import scan_states
 from airflow_provider_blockread.spark.partition import read_blocks, scan_blocks
 from airflow_provider_blockread.steps import (
+    Caller,
     Environment,
     PlanRequest,
     Published,
@@ -143,8 +144,7 @@ class Pipe:
                 self.env,
                 ref,
                 group,
-                owner=self.owner,
-                clear_number=clear_number,
+                caller=Caller(owner=self.owner, clear_number=clear_number),
                 job=self.job,
                 submitter=self.submitter,
             )
@@ -238,5 +238,5 @@ class _Here(job._Application):
 def write_group(spec: JobSpec, stores: Stores, parts: list[list[Block]], states: dict[int, int]) -> GroupResult:
     """Read parts as Spark tasks would and leave the group's result; return it."""
     reports = [read_blocks(spec, stores, part, attempt=number, states=states) for number, part in enumerate(parts)]
-    job._write_result(stores, spec, reports)
+    job._write_result(stores, spec, reports, seconds=0.0)
     return read_result(stores, f"{spec.work_uri}/{RESULT_NAME}")[0]

@@ -4,119 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airflow_provider_blockread.blocks import Block, GroupLimits, iter_blocks
-from airflow_provider_blockread.blocks.group import Part
-from airflow_provider_blockread.errors import ExchangeError, ProofError
-from airflow_provider_blockread.exchange.model import GroupResult, JobSpec, OutputFile, Receipt
-from airflow_provider_blockread.exchange.receipts import read_receipts
+from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.errors import ProofError
+from airflow_provider_blockread.exchange.model import OutputFile, Receipt
 from airflow_provider_blockread.ledger.model import Sums
-from airflow_provider_blockread.ledger.proof import Evidence, prove
+from airflow_provider_blockread.ledger.proof import prove
 from airflow_provider_blockread.options import (
-    CustomFormat,
     FormatOption,
-    GenerationOptions,
     Lines,
-    ParquetSink,
     Policies,
     Transform,
 )
-from airflow_provider_blockread.records import make_format
 from airflow_provider_blockread.records.walking import Chunk, WalkLimits
-from airflow_provider_blockread.sinks import footer_rows
-from airflow_provider_blockread.spark.block_reader import BlockReader, Rows, scan_states
-from airflow_provider_blockread.spark.partition import open_version, scan_blocks
-from airflow_provider_blockread.storage.stores import Stores
-from tests.pipeline.make import Pipe, write_group
-
-_QUOTED = CustomFormat(path="quoted_lines:QuotedLines")
-_STORES = Stores()
-
-
-@dataclass
-class Reading:
-    """One group read here and now: what the proof is given, open to mutation."""
-
-    folder: Path
-    files: list[bytes]
-    block_size: int
-    record_format: FormatOption = Lines()
-    policies: Policies = Policies()
-    transform: Transform = Transform()
-
-    def __post_init__(self) -> None:
-        """Plan and read."""
-        self.paths = [self.folder / f"f{number}.txt" for number in range(len(self.files))]
-        for path, data in zip(self.paths, self.files, strict=True):
-            path.write_bytes(data)
-        versions = [_STORES.stat(str(path)) for path in self.paths]
-        parts = [Part(file=10 + i, version=v, start=0, end=v.size) for i, v in enumerate(versions)]
-        limits = GroupLimits(block_size=self.block_size, group_bytes=2**40, max_groups=1)
-        self.blocks = list(iter_blocks(parts, limits, total_bytes=sum(map(len, self.files))))
-        self.spec = JobSpec(
-            window="0123456789abcdef",
-            feed="feed",
-            generation=1,
-            group=0,
-            epoch=1,
-            mode="write",
-            manifest_uri="",
-            manifest_hash="",
-            work_uri=f"file://{self.folder}/work",
-            options=GenerationOptions(
-                sink=ParquetSink(f"file://{self.folder}/out"),
-                record_format=self.record_format,
-                policies=self.policies,
-                transform=self.transform,
-            ),
-        )
-        self.fmt = make_format(self.record_format)
-        self.states: dict[int, int] = {}
-        if self.fmt.needs_scan:
-            maps = dict(scan_blocks(self.spec, _STORES, self.blocks))
-            self.states = scan_states(self.fmt, ((block, maps[block.number]) for block in self.blocks))
-        middle = len(self.blocks) // 2
-        parts_of_work = [part for part in (self.blocks[:middle], self.blocks[middle:]) if part]
-        self.result: GroupResult = write_group(self.spec, _STORES, parts_of_work, self.states)
-        self.receipts = list(read_receipts(_STORES, self.result.receipts_uri, self.result.receipts_hash))
-
-    def evidence(self, receipts: list[Receipt] | None = None, result: GroupResult | None = None) -> Evidence:
-        """Return the evidence, some of it replaced."""
-        given_receipts = self.receipts if receipts is None else receipts
-        return Evidence(
-            name="feed f window w generation 1",
-            blocks=self.blocks,
-            results=(result or self.result,),
-            receipts=lambda _: iter(given_receipts),
-            stat=lambda version: _STORES.stat(version.path),
-            footer=lambda output: (_STORES.stat(output.uri).size, footer_rows(_STORES, output.uri)),
-            initial_state=self.fmt.initial_state,
-            writes=True,
-            on_bad_record=self.policies.on_bad_record,
-            transforms=self.transform.function is not None,
-        )
-
-    def refused(self, receipts: list[Receipt] | None = None, result: GroupResult | None = None) -> str:
-        """Return the message with which the proof refuses."""
-        with pytest.raises(ProofError) as caught:
-            prove(self.evidence(receipts, result))
-        return str(caught.value)
-
-    def changed(self, index: int, **fields: int) -> list[Receipt]:
-        """Return the receipts with one of them changed."""
-        receipts = list(self.receipts)
-        receipts[index] = dataclasses.replace(receipts[index], **fields)
-        return receipts
-
+from airflow_provider_blockread.spark.block_reader import BlockReader, Rows
+from airflow_provider_blockread.spark.partition import open_version
+from tests.pipeline.evidence import QUOTED, STORES, Reading
 
 _LINES = [b"one\ntwo\r\nthree\n\nfive\n", b"\xef\xbb\xbfmarked\nsecond line\nlast"]
 
@@ -132,7 +42,7 @@ def reading(tmp_path: Path) -> Reading:
         st.lists(st.sampled_from([b"a", b"bb", b"\n", b"\r\n", b"\r", b'"']), max_size=15).map(b"".join), max_size=3
     ),
     block_size=st.integers(1, 20),
-    record_format=st.sampled_from([Lines(), Lines(newline="lf"), _QUOTED]),
+    record_format=st.sampled_from([Lines(), Lines(newline="lf"), QUOTED]),
 )
 @settings(max_examples=60)
 def test_truth_is_accepted(files: list[bytes], block_size: int, record_format: FormatOption) -> None:
@@ -154,7 +64,7 @@ def truth(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp(request.param)
     if request.param == "lines":
         return Reading(folder, _LINES, 8)
-    return Reading(folder, [b'a\n"b\nb"\n"c\n\n\nc" "d\n"\ne\n', b"plain\nlines\n"], 5, _QUOTED)
+    return Reading(folder, [b'a\n"b\nb"\n"c\n\n\nc" "d\n"\ne\n', b"plain\nlines\n"], 5, QUOTED)
 
 
 @given(data=st.data())
@@ -232,7 +142,7 @@ def _read_with(reading: Reading, cls: type[BlockReader], emit: Callable[[Block, 
     reader.limits = WalkLimits(chunk_bytes=6)
     receipts = []
     for block in reading.blocks:
-        with open_version(_STORES, block.version, 2**26) as source:
+        with open_version(STORES, block.version, 2**26) as source:
             source.data_offset = reading.fmt.data_offset(source)
             receipts.append(reader.read(source, block, reading.fmt.initial_state))
     return receipts
@@ -266,7 +176,7 @@ def test_rows_lost_behind_a_function(tmp_path: Path) -> None:
 
 def test_flipped_state(tmp_path: Path) -> None:
     """A block entered in another state than the one before it was left in is refused."""
-    reading = Reading(tmp_path, [b'a\n"b\nb"\nc\n'], 4, _QUOTED)
+    reading = Reading(tmp_path, [b'a\n"b\nb"\nc\n'], 4, QUOTED)
     entered = [receipt.entry_state for receipt in reading.receipts]
     assert entered == [0, 1, 0]
 
@@ -352,78 +262,6 @@ def test_file_changed_after_its_read(reading: Reading) -> None:
     reading.paths[0].unlink()
 
     assert "does not exist" in reading.refused()
-
-
-def test_commit_publishes_what_is_proven(here: Pipe) -> None:
-    """The proof's sums are the window's."""
-    here.put({"a.txt": b"a\nb\n", "b.txt": b"c\n"})
-    here.with_policies(proof="digest")
-    here.block_size, here.group_bytes = 2, 4
-    ref = here.plan()
-    here.read(ref)
-    done = here.commit(ref)
-
-    assert (done.records, done.rows, done.bytes, done.proof) == (3, 3, 6, "proven")
-
-
-@pytest.fixture
-def read_window(here: Pipe) -> Iterator[Pipe]:
-    """A window of two groups that is read and waits for its proof."""
-    here.put({"a.txt": b"a1\na2\n", "b.txt": b"b1\nb2\n"})
-    here.group_bytes = 6
-    here.read(here.plan())
-    yield here
-    assert here.published() == []
-    assert here.state() == "failed"
-
-
-@pytest.mark.parametrize("name", ["receipts.parquet", "result.json"])
-@pytest.mark.parametrize("harm", [Path.unlink, _truncate], ids=["missing", "truncated"])
-def test_commit_refuses_harmed_evidence(read_window: Pipe, name: str, harm: Callable[[Path], None]) -> None:
-    """A receipt or result file that is not what the attempt wrote is refused by name; nothing is published."""
-    path = read_window.attempt_files(name)[1]
-    harm(path)
-
-    with pytest.raises(ExchangeError, match=rf"{path}.*clear the group's task"):
-        read_window.commit(read_window.plan())
-
-
-def test_commit_refuses_receipts_of_another_epoch(here: Pipe) -> None:
-    """Receipts of an earlier attempt cannot stand in for those of the one that was completed."""
-    here.put({"a.txt": b"a1\na2\n"})
-    ref = here.plan()
-    here.read(ref)
-    here.put({"b.txt": b"x\n"})
-    here.read(ref, clear_number=1)
-    first, second = here.attempt_files("receipts.parquet")
-    assert (first.parent.name[-2:], second.parent.name[-2:]) == ("e1", "e2")
-    receipts = pq.read_table(first)
-    pq.write_table(receipts.set_column(9, "records", pa.array([3])), first)
-    second.write_bytes(first.read_bytes())
-
-    with pytest.raises(ExchangeError, match=rf"receipt file file://{second} is corrupt or was replaced"):
-        here.commit(ref)
-    assert here.published() == []
-
-
-def test_commit_refuses_a_result_of_another_epoch(here: Pipe) -> None:
-    """A result of an earlier attempt is refused when its group is completed."""
-    here.put({"a.txt": b"a1\na2\n"})
-    ref = here.plan()
-    here.read(ref)
-
-    class Zombie(type(here.submitter)):  # type: ignore[misc]
-        """Leaves the first attempt's result in place of its own."""
-
-        def submit(self, spec_uri: str, *, name: str) -> None:
-            super().submit(spec_uri, name=name)
-            first, second = here.attempt_files("result.json")
-            second.write_bytes(first.read_bytes())
-
-    here.submitter = Zombie()
-    with pytest.raises(ExchangeError, match="belongs to epoch 1, not 2; clear the group's task"):
-        here.read(ref, clear_number=1)
-    assert here.published() == []
 
 
 def test_proof_streams(reading: Reading) -> None:

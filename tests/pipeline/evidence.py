@@ -1,0 +1,112 @@
+"""What the proof is given, made by really reading files in this process, and open to mutation."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_blockread.blocks import GroupLimits, iter_blocks
+from airflow_provider_blockread.blocks.group import Part
+from airflow_provider_blockread.errors import ProofError
+from airflow_provider_blockread.exchange.model import GroupResult, JobSpec, Receipt
+from airflow_provider_blockread.exchange.receipts import read_receipts
+from airflow_provider_blockread.ledger.proof import Evidence, prove
+from airflow_provider_blockread.options import (
+    CustomFormat,
+    FormatOption,
+    GenerationOptions,
+    Lines,
+    ParquetSink,
+    Policies,
+    Transform,
+)
+from airflow_provider_blockread.records import make_format
+from airflow_provider_blockread.sinks import footer_rows
+from airflow_provider_blockread.spark.block_reader import scan_states
+from airflow_provider_blockread.spark.partition import scan_blocks
+from airflow_provider_blockread.storage.stores import Stores
+from tests.pipeline.make import write_group
+
+QUOTED = CustomFormat(path="quoted_lines:QuotedLines")
+
+
+STORES = Stores()
+
+
+@dataclass
+class Reading:
+    """One group read here and now: what the proof is given, open to mutation."""
+
+    folder: Path
+    files: list[bytes]
+    block_size: int
+    record_format: FormatOption = Lines()
+    policies: Policies = Policies()
+    transform: Transform = Transform()
+
+    def __post_init__(self) -> None:
+        """Plan and read."""
+        self.paths = [self.folder / f"f{number}.txt" for number in range(len(self.files))]
+        for path, data in zip(self.paths, self.files, strict=True):
+            path.write_bytes(data)
+        versions = [STORES.stat(str(path)) for path in self.paths]
+        parts = [Part(file=10 + i, version=v, start=0, end=v.size) for i, v in enumerate(versions)]
+        limits = GroupLimits(block_size=self.block_size, group_bytes=2**40, max_groups=1)
+        self.blocks = list(iter_blocks(parts, limits, total_bytes=sum(map(len, self.files))))
+        self.spec = JobSpec(
+            window="0123456789abcdef",
+            feed="feed",
+            generation=1,
+            group=0,
+            epoch=1,
+            mode="write",
+            manifest_uri="",
+            manifest_hash="",
+            work_uri=f"file://{self.folder}/work",
+            options=GenerationOptions(
+                sink=ParquetSink(f"file://{self.folder}/out"),
+                record_format=self.record_format,
+                policies=self.policies,
+                transform=self.transform,
+            ),
+        )
+        self.fmt = make_format(self.record_format)
+        self.states: dict[int, int] = {}
+        if self.fmt.needs_scan:
+            maps = dict(scan_blocks(self.spec, STORES, self.blocks))
+            self.states = scan_states(self.fmt, ((block, maps[block.number]) for block in self.blocks))
+        middle = len(self.blocks) // 2
+        parts_of_work = [part for part in (self.blocks[:middle], self.blocks[middle:]) if part]
+        self.result: GroupResult = write_group(self.spec, STORES, parts_of_work, self.states)
+        self.receipts = list(read_receipts(STORES, self.result.receipts_uri, self.result.receipts_hash))
+
+    def evidence(self, receipts: list[Receipt] | None = None, result: GroupResult | None = None) -> Evidence:
+        """Return the evidence, some of it replaced."""
+        given_receipts = self.receipts if receipts is None else receipts
+        return Evidence(
+            name="feed f window w generation 1",
+            blocks=self.blocks,
+            results=(result or self.result,),
+            receipts=lambda _: iter(given_receipts),
+            stat=lambda version: STORES.stat(version.path),
+            footer=lambda output: (STORES.stat(output.uri).size, footer_rows(STORES, output.uri)),
+            initial_state=self.fmt.initial_state,
+            writes=True,
+            on_bad_record=self.policies.on_bad_record,
+            transforms=self.transform.function is not None,
+        )
+
+    def refused(self, receipts: list[Receipt] | None = None, result: GroupResult | None = None) -> str:
+        """Return the message with which the proof refuses."""
+        with pytest.raises(ProofError) as caught:
+            prove(self.evidence(receipts, result))
+        return str(caught.value)
+
+    def changed(self, index: int, **fields: int) -> list[Receipt]:
+        """Return the receipts with one of them changed."""
+        receipts = list(self.receipts)
+        receipts[index] = dataclasses.replace(receipts[index], **fields)
+        return receipts
