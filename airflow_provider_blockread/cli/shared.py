@@ -6,14 +6,15 @@ import getpass
 import json
 import os
 import re
-import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import click
+from rich.console import Console
+from rich.table import Table
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.store import Ledger, default_url
@@ -21,8 +22,8 @@ from airflow_provider_blockread.options import FORMATS, FormatOption, JsonLines,
 from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.storage.stores import Stores
 
-_GAP = "  "  # between columns
-_NARROWEST = 8  # characters a column keeps on a narrow terminal
+_UNBOUNDED = 10_000  # characters; a pipe has no width to fit into
+_NARROWEST = 9  # characters a column keeps on a narrow terminal
 _NUMBER = re.compile(r"-|[\d,]+(/[\d,]+)?")
 
 C = TypeVar("C", bound=Callable[..., Any])
@@ -111,25 +112,19 @@ def print_json(data: object) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table, numbers on the right. On a terminal it fits: the widest cells are cut in their middle."""
+    """Print a table, numbers on the right. A terminal cuts what is too wide, but for ids that other commands take."""
     cells = [[_cell(value) for value in row] for row in rows]
-    numbers = [bool(cells) and all(_NUMBER.fullmatch(row[i]) for row in cells) for i in range(len(columns))]
-    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
-    if sys.stdout.isatty() or "COLUMNS" in os.environ:
-        room = shutil.get_terminal_size().columns - len(_GAP) * (len(columns) - 1)
-        elastic = [i for i, name in enumerate(columns) if name != "window"]  # whose ids are given to other commands
-        while sum(widths) > room and max(widths[i] for i in elastic) > _NARROWEST:
-            widths[max(elastic, key=widths.__getitem__)] -= 1
-    for row in [list(columns), *cells]:
-        fitted = [_fit(text, width, right=number) for text, width, number in zip(row, widths, numbers, strict=True)]
-        click.echo(_GAP.join(fitted).rstrip())
-
-
-def _fit(text: str, width: int, *, right: bool) -> str:
-    if len(text) > width:
-        tail = width // 2
-        text = f"{text[: width - 1 - tail]}…{text[-tail:]}"
-    return text.rjust(width) if right else text.ljust(width)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for i, name in enumerate(columns):
+        number = bool(cells) and all(_NUMBER.fullmatch(row[i]) for row in cells)
+        longest = max(len(text) for text in (name, *(row[i] for row in cells)))
+        least = longest if name == "window" else min(longest, _NARROWEST)
+        justify: Literal["left", "right"] = "right" if number else "left"
+        table.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis", min_width=least)
+    for row in cells:
+        table.add_row(*row)
+    fits = sys.stdout.isatty() or "COLUMNS" in os.environ
+    Console(highlight=False, markup=False, emoji=False, width=None if fits else _UNBOUNDED).print(table)
 
 
 def print_facts(facts: Mapping[str, object]) -> None:
