@@ -10,6 +10,7 @@ import click
 import pytest
 
 from airflow_provider_blockread.cli import blockread
+from airflow_provider_blockread.options import FORMATS
 
 _ROOT = Path(__file__).parents[2]
 _PAGES = [_ROOT / "README.md", *sorted((_ROOT / "docs").glob("*.md"))]
@@ -64,6 +65,14 @@ def test_every_link_into_the_repository_leads_somewhere() -> None:
 def test_the_readme_lists_every_format_and_sink() -> None:
     """The tables are complete."""
     readme = (_ROOT / "README.md").read_text()
-    from airflow_provider_blockread.options import FORMATS
-
     assert [name for name in FORMATS if f"| `{name}` |" not in readme] == []
+
+
+def test_every_test_that_guards_a_law_exists() -> None:
+    """The table of laws names files and functions that are there."""
+    named = re.findall(r"`([a-z_]+/test_\w+\.py)(?:::(\w+))?`", (_ROOT / "docs" / "laws.md").read_text())
+
+    assert len(named) > 20
+    for file, test in named:
+        text = (_ROOT / "tests" / file).read_text()
+        assert not test or f"def {test}(" in text, f"{file}::{test}"
