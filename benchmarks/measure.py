@@ -97,9 +97,10 @@ def ratio_row(work: str, both: tuple[Times, Times], amount: tuple[float, str], *
     )
 
 
-def limit_row(work: str, seconds: float, limit: float, *, rival: str = "") -> Row:
+def limit_row(work: str, times: Times, limit: float, *, rival: str = "") -> Row:
     """Return a row whose target is a number of seconds."""
-    return Row(work=work, rival=rival, ours=f"{seconds:.2f} s", target=f"< {limit:g} s", met=seconds < limit)
+    ours = f"{times.best:.2f} s (median {statistics.median(times.seconds):.2f})"
+    return Row(work=work, rival=rival, ours=ours, target=f"< {limit:g} s", met=times.best < limit)
 
 
 def as_table(rows: list[Row]) -> str:

@@ -45,7 +45,7 @@ class Pipeline:
 
     def feed(self, env: Environment) -> str:
         """Return the feed's name: the one given, or the canonical roots."""
-        return self.name or " ".join(env.stores.canonical(root) for root in self.source)
+        return self.name or " ".join(dict.fromkeys(map(env.stores.canonical, self.source)))
 
     def request(self, env: Environment, reading: Reading) -> PlanRequest:
         """Return what to plan, as one block group: this process runs one Spark application."""

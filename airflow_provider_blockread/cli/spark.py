@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -28,7 +29,12 @@ logger.executor.name = org.apache.spark.executor.Executor
 logger.executor.level = off
 logger.tasks.name = org.apache.spark.scheduler.TaskSetManager
 logger.tasks.level = off
+logger.context.name = org.apache.spark.SparkContext
+logger.context.level = off
 """
+# Py4J's first line only names a call; the Java exception follows it.
+_CAUSE = re.compile(r"^: [\w.$]+: (.+)", re.MULTILINE)
+_FIRST_LINE = re.compile(r"(.*)")
 
 
 class InProcessSpark:
@@ -88,8 +94,10 @@ class InProcessSpark:
         try:
             context = job.start_context(self._master, conf | self._conf)
         except Exception as error:
-            first = "".join(str(error).strip().splitlines()[:1]).rstrip(".")
-            msg = f"Spark did not start on {self._master}: {first}; check --master and that Java 17+ is there"
+            text = str(error).strip()
+            reason = _CAUSE.search(text) or _FIRST_LINE.match(text)
+            said = reason[1].rstrip(".") if reason else type(error).__name__
+            msg = f"Spark did not start on {self._master}: {said}; check --master and that Java 17+ is there"
             raise SparkJobError(msg) from error
         context.addPyFile(bundle.write_bundle(self._folder.name))
         return context

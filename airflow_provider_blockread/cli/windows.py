@@ -20,12 +20,12 @@ from airflow_provider_blockread.cli.spark import InProcessSpark, require_java
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.ledger.exclusions import exclude_file
-from airflow_provider_blockread.ledger.generations import latest_generation, list_groups, start_generation
+from airflow_provider_blockread.ledger.generations import FINISHED, latest_generation, list_groups, start_generation
 from airflow_provider_blockread.ledger.model import WindowSummary
 from airflow_provider_blockread.ledger.queries import get_window, list_windows
 from airflow_provider_blockread.steps.describe import describe_group, format_bytes
 from airflow_provider_blockread.steps.excluding import groups_of
-from airflow_provider_blockread.steps.planning import open_ref
+from airflow_provider_blockread.steps.replaying import open_ref
 
 window_argument = click.argument("window")
 feed_option = click.option("--name", "feed", metavar="FEED", help="The feed, where a key alone is not enough.")
@@ -103,7 +103,8 @@ def verify(window: str, feed: str | None, master: str, state: str | None, *, as_
     env = open_environment(state)
     found = get_window(env.ledger, window, feed)
     latest = latest_generation(env.ledger, found.id)
-    if latest.state not in {"published", "verified"}:
+    # An earlier verification may have failed or died; what is published is there all the same.
+    if latest.state not in FINISHED and latest.mode != "verify":
         msg = f"window {found.id} is {latest.state}, not published: run it to its end first"
         raise OptionsError(msg)
     generation = start_generation(

@@ -1,7 +1,8 @@
 """Where things lie in the work area.
 
+<work area>/<feed>/ledger                                    the UUID of the ledger whose windows lie here
 <work area>/<feed>/<window>/manifest-<hash>.parquet          what is read
-                           /states-<digest>.json             entry states that a scan found, by format
+                           /states-<digest>.json             entry states that a scan found, by manifest and format
                            /g<generation>/<group>-e<epoch>/  one attempt: job.json, result.json, receipts.parquet
                                           /data/             its data files, until they are published
                                           /quarantine/       its bad records

@@ -24,7 +24,7 @@ def claim_group(ledger: Ledger, ref: GroupRef, *, owner: str, clear_number: int,
     """Return the right to run a group; None when it is done already at this clear number.
 
     The same owner may always take over from itself, anybody from an owner whose heartbeat is older than
-    `stale_after_s`. A higher clear number redoes a done group, as long as its generation is not being published.
+    `stale_after_s`. A higher clear number redoes a done group, unless its generation is being published already.
 
     Raises:
         OwnedError: when a live foreign owner holds the group.
@@ -148,7 +148,8 @@ def _is_done(ref: GroupRef, group: Row[Any], generation_state: str, clear_number
     if generation_state == "superseded":
         msg = f"{ref}: a newer generation has taken its place; clear the run from its plan on"
         raise ConflictError(msg)
-    if group.state == "done" and clear_number <= group.clear_number:
+    # A generation that is being published can only go forward: its groups stay done, whoever was cleared.
+    if group.state == "done" and (clear_number <= group.clear_number or generation_state == "publishing"):
         return True
     if generation_state == "publishing":
         msg = f"{ref}: its generation is being published; let the commit finish, then clear the run to rebuild it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -179,7 +180,11 @@ class Ledger:
             if isinstance(error, exc.ProgrammingError):
                 raise
             raise LedgerUnavailableError(self._is_unavailable(reason)) from error
-        except exc.TimeoutError as error:
+        except exc.DatabaseError as error:
+            if type(error) is not exc.DatabaseError:  # data or internals: a mistake of this package
+                raise
+            raise LedgerUnavailableError(self._is_unavailable(str(error.orig))) from error
+        except (exc.TimeoutError, sqlite3.Error) as error:  # the latter from the driver itself, while a file is opened
             raise LedgerUnavailableError(self._is_unavailable(str(error))) from error
 
     def _needs_upgrade(self, what: str) -> str:

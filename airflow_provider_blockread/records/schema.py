@@ -55,18 +55,19 @@ def _fields(text: str, whole: str) -> list[pa.Field]:
         if match is None or not part[match.end() :].strip():
             msg = f"schema {whole!r}: write each column as `name type`, not {part.strip()!r}"
             raise OptionsError(msg)
-        fields.append(pa.field(match[1] or match[2], _type(part[match.end() :].strip().lower(), whole)))
+        fields.append(pa.field(match[1] or match[2], _type(part[match.end() :].strip(), whole)))
     return fields
 
 
 def _type(text: str, whole: str) -> pa.DataType:
-    if text in _TYPES:
-        return _TYPES[text]
-    if (match := _DECIMAL.fullmatch(text)) and 0 < int(match[1]) <= _MAX_DIGITS:
+    word = text.lower()  # of the type alone: the names of a struct's fields keep their case
+    if word in _TYPES:
+        return _TYPES[word]
+    if (match := _DECIMAL.fullmatch(word)) and 0 < int(match[1]) <= _MAX_DIGITS:
         return pa.decimal128(int(match[1]), int(match[2]))
-    if text.startswith("array<") and text.endswith(">"):
+    if word.startswith("array<") and text.endswith(">"):
         return pa.list_(_type(text[6:-1].strip(), whole))
-    if text.startswith("struct<") and text.endswith(">"):
+    if word.startswith("struct<") and text.endswith(">"):
         return pa.struct(_fields(text[7:-1], whole))
     msg = f"schema {whole!r}: unknown type {text!r}; known are {', '.join(_TYPES)}, decimal(p,s), array<>, struct<>"
     raise OptionsError(msg)

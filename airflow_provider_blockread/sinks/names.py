@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from airflow_provider_blockread.errors import ExchangeError
 from airflow_provider_blockread.storage import uris
 
+#: How the names of all data files begin.
+FILE_PREFIX = "part-w"
+
 _NAME = re.compile(r"part-w[A-Za-z0-9]+-g\d+-\d{5,}-e\d+-t\d+-\d{4,}\.parquet")
 
 
@@ -30,7 +33,7 @@ class StagedName:
 
 def window_prefix(window: str) -> str:
     """Return how the names of a window's data files begin, and no other window's."""
-    return f"part-w{window}-"
+    return f"{FILE_PREFIX}{window}-"
 
 
 def output_name(uri: str) -> str:

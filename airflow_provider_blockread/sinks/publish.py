@@ -27,13 +27,26 @@ def publish_file(stores: Stores, source: str, target: str, size: int) -> None:
     try:
         stores.move(source, target, size=size)
     except FileMissingError as error:
-        msg = f"{source} is gone and {target} is not published; clear the group that wrote it"
+        msg = f"{source} is gone and {target} is not published; clear the run from its plan on"
         raise ProofError(msg) from error
 
 
-def remove_file(stores: Stores, target: str) -> None:
-    """Remove a file of an earlier generation from the output; absent is fine."""
+def remove_file(stores: Stores, target: str, source: str = "") -> None:
+    """Remove a file of an earlier generation from the output; absent is fine.
+
+    Its staged `source` goes first, if named: a publisher that was overtaken and wakes up finds nothing to move.
+    """
+    if source:
+        stores.remove(source)
     stores.remove(target)
+
+
+def is_whole(stores: Stores, uri: str, size: int) -> bool:
+    """Tell whether a file of this size is there."""
+    try:
+        return stores.stat(uri).size == size
+    except FileMissingError:
+        return False
 
 
 def sweep(stores: Stores, sink: ParquetSink, window_id: str, keep: Collection[str]) -> list[str]:

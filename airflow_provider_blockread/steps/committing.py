@@ -161,7 +161,7 @@ class _Commitment:
                 if entry.action == "add":
                     publish_file(env.stores, entry.source, entry.target, entry.size)
                 else:
-                    remove_file(env.stores, entry.target)
+                    remove_file(env.stores, entry.target, entry.source)
             confirm_entries(env.ledger, publication, [entry.seq for entry in batch])
         check_publication(env.ledger, publication)
         kept = self._targets(publication.generation)
@@ -174,16 +174,19 @@ class _Commitment:
         sink = self._options.sink
         steps = [("add", o.uri, target_uri(sink, o.uri), o.size, o.rows) for o in outputs]
         earlier = range(1, self._publication.generation)
-        steps += [("remove", "", target, 0, 0) for number in earlier for target in sorted(self._targets(number))]
+        steps += [("remove", e.source, e.target, 0, 0) for number in earlier for e in self._added(number)]
         return [
             JournalEntry(seq=seq, action=action, source=source, target=target, size=size, rows=rows)
             for seq, (action, source, target, size, rows) in enumerate(steps)
         ]
 
-    def _targets(self, generation: int) -> set[str]:
-        """Return the output files that a generation's journal added."""
+    def _added(self, generation: int) -> list[JournalEntry]:
+        """Return the steps by which a generation's journal added files to its output."""
         entries = journal_entries(self._env.ledger, self._window.id, generation)
-        return {entry.target for entry in entries if entry.action == "add"}
+        return [entry for entry in entries if entry.action == "add"]
+
+    def _targets(self, generation: int) -> set[str]:
+        return {entry.target for entry in self._added(generation)}
 
     def summary(self) -> Published:
         """Return what the ledger now holds of the generation."""

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 
 from airflow_provider_blockread.blocks import FileVersion, GroupLimits, iter_blocks
 from airflow_provider_blockread.blocks.group import Part
-from airflow_provider_blockread.blocks.ids import digest, options_digest, window_id
+from airflow_provider_blockread.blocks.ids import digest, window_id
 from airflow_provider_blockread.errors import OptionsError, PlanConflictError
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import write_manifest
 from airflow_provider_blockread.ledger.discovery import record_files
-from airflow_provider_blockread.ledger.generations import latest_generation, start_generation
-from airflow_provider_blockread.ledger.model import Discovered, Generation, NewWindow, PendingFile, Window
+from airflow_provider_blockread.ledger.generations import latest_generation
+from airflow_provider_blockread.ledger.model import Discovered, NewWindow, PendingFile
 from airflow_provider_blockread.ledger.planning import close_empty_window, find_window, freeze_window
 from airflow_provider_blockread.ledger.queries import unpublished_windows
 from airflow_provider_blockread.ledger.selection import pending_files
@@ -23,6 +23,8 @@ from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.records.schema import parse_schema
 from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
+from airflow_provider_blockread.steps.places import check_apart, check_ledger
+from airflow_provider_blockread.steps.replaying import open_ref, replay
 from airflow_provider_blockread.steps.restoring import ensure_manifest, manifest_identity
 from airflow_provider_blockread.storage.listing import list_files
 
@@ -33,11 +35,12 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
     """Return the window of the request's key: the one planned before, or a new one, frozen now.
 
     An open window is never listed again. If it is unpublished it is resumed, in a new generation where options have
-    changed; if it is published, a higher `clear_number` asks for what `policies.on_rerun` says.
+    changed; if it is published, a higher `clear_number` asks for what `policies.on_rerun` says (see `replay`).
 
     Raises:
-        OptionsError: when the key is blank.
+        OptionsError: when the key is blank, or the source would take what is published as its input.
         SourceError: when a root is missing or cannot be listed.
+        WrongLedgerError: when another ledger published this feed's files into the output.
         ExchangeError: when the manifest of an open window is lost, and the request would not make the same one.
         PlanConflictError: when another planner took the window or its files first.
     """
@@ -48,7 +51,7 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
     check_schemas(options)
     window = find_window(env.ledger, request.feed, request.key)
     if window is not None and window.state == "open":
-        ref = _replay(env, request, options, window)
+        ref = replay(env, request, options, window)
         if ref.status == "read":
             ensure_manifest(env, window, group_limits(request), request.selection.order)
         return ref
@@ -80,28 +83,10 @@ def canonical_options(env: Environment, options: GenerationOptions) -> Generatio
     return dataclasses.replace(options, sink=dataclasses.replace(options.sink, uri=uri, work_uri=work_uri))
 
 
-def _replay(env: Environment, request: PlanRequest, options: GenerationOptions, window: Window) -> WindowRef:
-    latest = latest_generation(env.ledger, window.id)
-    wanted = options.to_json()
-    changed = options_digest(wanted) != latest.options_digest
-    if latest.state in {"published", "verified"}:
-        rule = options.policies.on_rerun
-        if request.clear_number <= latest.clear_number or rule == "skip":
-            note = "; its options have changed since: clear the run to rebuild it" if changed else ""
-            message = f"window {window.id} is published already{note}"
-            return open_ref(env, window, latest, status="published", message=message)
-        mode = "verify" if rule == "verify" else "write"
-        message = f"window {window.id} was cleared: generation {latest.number + 1} starts to {rule} it"
-    elif changed:
-        mode = latest.mode
-        message = f"options have changed since generation {latest.number}: generation {latest.number + 1} starts"
-    else:
-        return open_ref(env, window, latest, status="read", message=f"window {window.id} is resumed")
-    started = start_generation(env.ledger, window.id, options=wanted, mode=mode, clear_number=request.clear_number)
-    return open_ref(env, window, started, status="read", message=message)
-
-
 def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions) -> WindowRef:
+    key = window_id(request.feed, request.key)
+    check_apart(request, options.sink, key)
+    check_ledger(env, request.feed, options.sink)
     found = discover(env, request)
     env.log(_describe_discovery(request.feed, found))
     limits = group_limits(request)
@@ -111,7 +96,6 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
         message = f"window {window.id}: nothing new to read{_waiting(env, request.feed)}"
         ref = _ref(env, request, status="empty", message=message)
         return dataclasses.replace(ref, ignored=found.ignored)
-    key = window_id(request.feed, request.key)
     folder = window_folder(options.sink.work_area, request.feed, key)
     uri = f"{folder}/manifest-{digest(chosen.ids.tobytes().hex(), str(limits))[:12]}.parquet"
     blocks = iter_blocks(chosen.parts(), limits, total_bytes=chosen.bytes)
@@ -221,27 +205,6 @@ def _describe_discovery(feed: str, found: Discovered) -> str:
     if found.missing:
         text += f"; {found.missing:,} vanished before they were planned"
     return text
-
-
-def open_ref(env: Environment, window: Window, generation: Generation, *, status: str, message: str) -> WindowRef:
-    """Return the reference of an open window at one of its generations."""
-    env.log(message)
-    options = GenerationOptions.from_json(generation.options)
-    return WindowRef(
-        ledger=env.ledger.uuid,
-        feed=window.feed,
-        window=window.id,
-        key=window.key,
-        status=status,
-        generation=generation.number,
-        mode=generation.mode,
-        groups=window.groups,
-        files=window.files,
-        blocks=window.blocks,
-        bytes=window.bytes,
-        needs_scan=window.groups > 1 and make_format(options.record_format).needs_scan,
-        message=message,
-    )
 
 
 def _ref(env: Environment, request: PlanRequest, *, status: str, message: str) -> WindowRef:

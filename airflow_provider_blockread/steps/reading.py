@@ -132,7 +132,7 @@ class _Attempt:
             options=self._options,
             excluded=claim.excluded,
             max_readers=self._job.max_readers,
-            entry_states_uri=states_uri(self._folder, self._options) if self._needs_scan else None,
+            entry_states_uri=states_uri(self._folder, window, self._options) if self._needs_scan else None,
         )
 
     def exclude(self, error: SourceError, owner: str) -> bool:

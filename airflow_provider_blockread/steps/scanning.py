@@ -5,7 +5,7 @@ A file that lies in one group is scanned by the group's own application, as a st
 
 from __future__ import annotations
 
-from airflow_provider_blockread.blocks.ids import options_digest
+from airflow_provider_blockread.blocks.ids import digest, options_digest
 from airflow_provider_blockread.errors import BlockReadError, FileChangedError, FileMissingError
 from airflow_provider_blockread.exchange.failures import FAILURE_NAME, read_failure
 from airflow_provider_blockread.exchange.layout import window_folder
@@ -20,9 +20,9 @@ from airflow_provider_blockread.steps.excluding import excluded_by_policy
 from airflow_provider_blockread.steps.model import Environment, Submitter, WindowRef
 
 
-def states_uri(folder: str, options: GenerationOptions) -> str:
-    """Return where the entry states of a window lie; they depend on the record format alone."""
-    return f"{folder}/states-{options_digest(options.record_format.to_json())[:12]}.json"
+def states_uri(folder: str, window: Window, options: GenerationOptions) -> str:
+    """Return where the entry states of a window lie; they depend on its manifest and the record format alone."""
+    return f"{folder}/states-{digest(window.manifest_hash, options_digest(options.record_format.to_json()))[:12]}.json"
 
 
 def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
@@ -39,7 +39,7 @@ def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
     window = get_window(env.ledger, ref.window)
     options = GenerationOptions.from_json(latest_generation(env.ledger, ref.window).options)
     folder = window_folder(options.sink.work_area, ref.feed, ref.window)
-    uri = states_uri(folder, options)
+    uri = states_uri(folder, window, options)
     if env.stores.exists(uri):
         env.log(f"window {ref.window}: scanned already")
         return False

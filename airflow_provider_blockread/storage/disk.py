@@ -29,7 +29,7 @@ class LocalDisk:
 
     def open_write(self, path: str) -> BinaryIO:
         """Return a file to fill."""
-        return Path(path).open("wb")
+        return cast("BinaryIO", _WrittenEarly(io.FileIO(path, "w")))
 
     def read_bytes(self, path: str) -> bytes:
         """Return a file's content."""
@@ -72,6 +72,19 @@ class LocalDisk:
             for entry in entries:
                 if entry.is_file():
                     yield entry.name, entry.stat().st_size
+
+
+class _WrittenEarly(io.BufferedWriter):
+    """A file whose pages are on their way to the disk once it is closed, so that whoever syncs it waits for little."""
+
+    def close(self) -> None:
+        """Close the file; what the advice calls not needed is written first."""
+        try:
+            if not self.closed and hasattr(os, "posix_fadvise"):
+                self.flush()
+                os.posix_fadvise(self.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            super().close()
 
 
 def sync(path: Path) -> None:

@@ -31,6 +31,8 @@ def as_error(uri: str, error: OSError) -> BlockReadError:
         )
     if isinstance(error, PermissionError):
         return SourceError(f"{uri}: access denied; let the account that runs this (or its connection) in, then retry")
+    if isinstance(error, FileExistsError):
+        return SourceError(f"{uri} is a file where a folder is needed; correct the path, or move the file away")
     if isinstance(error, NotADirectoryError):
         return SourceError(f"{uri}: a part of this path is a file where a folder is needed; correct the path")
     if isinstance(error, IsADirectoryError):

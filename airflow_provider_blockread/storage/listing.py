@@ -85,6 +85,18 @@ def list_files(stores: Stores, source: FileSource, *, now_s: float) -> Iterator[
             yield version
 
 
+def takes(source: FileSource, uri: str) -> bool:
+    """Tell from names alone whether a listing of the source would yield a file of this URI; links are followed."""
+    rules, real = NameRules(source), _real(uris.canonical(uri))
+    inside = (uris.relative_to(real, _real(root)) for root in map(uris.canonical, source.roots))
+    return any(relative is not None and (not relative or rules.takes(relative)) for relative in inside)
+
+
+def _real(uri: str) -> str:
+    path = uris.local_path(uri)
+    return uri if path is None else uris.file_uri(os.path.realpath(path))
+
+
 def _scan(stores: Stores, root: _Root, rules: NameRules, local: LocalScan) -> Iterator[FileVersion]:
     if root.file is not None:
         return iter((root.file,))
@@ -117,4 +129,4 @@ def _root(stores: Stores, uri: str) -> _Root:
         msg = f"the source {uri} is neither a folder nor a file; correct its path"
         raise SourceError(msg)
     file = from_stat(uri, found) if stat.S_ISREG(found.st_mode) else None
-    return _Root(uri=uri, real=uris.file_uri(os.path.realpath(path)), file=file)
+    return _Root(uri=uri, real=_real(uri), file=file)

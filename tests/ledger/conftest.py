@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
 import warnings
@@ -44,6 +45,7 @@ def postgres() -> Iterator[str]:
         # Its import looks for the user's runtime folder, which a container has none of.
         warnings.simplefilter("ignore")
         import pgserver
+    logging.getLogger("pgserver").setLevel(logging.WARNING)  # it logs at exit, when pytest has closed the stream
     server = pgserver.get_server(folder / "data")
     try:
         yield server.get_uri()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -211,3 +212,12 @@ def test_addresses_that_cannot_hold_a_ledger_are_refused(url: str) -> None:
         Ledger(url)
 
     assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("opened", [Ledger.upgrade, Ledger.check])
+def test_a_file_that_is_no_ledger(tmp_path: Path, opened: Callable[[Ledger], object]) -> None:
+    """A folder, or a file of something else, is refused in this package's words."""
+    (tmp_path / "text.db").write_bytes(b"not a database at all, but long enough for a header" * 10)
+    for name in ("", "text.db"):
+        with pytest.raises(LedgerUnavailableError, match=r"cannot be used: (unable to open|file is not a database)"):
+            opened(Ledger(f"sqlite:///{tmp_path / name}"))

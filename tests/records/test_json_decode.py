@@ -18,6 +18,7 @@ from airflow_provider_blockread.records import record_format
 from airflow_provider_blockread.records.decode import Decoded
 from airflow_provider_blockread.records.json_decode import JsonDecoder
 from airflow_provider_blockread.records.reading import open_source
+from airflow_provider_blockread.records.schema import parse_schema
 from airflow_provider_blockread.records.walking import WalkLimits, walk_block
 
 SCHEMA = "id long, small byte, level string, value double, ok boolean, at timestamp, tags array<long>, on struct<x:int>"
@@ -289,3 +290,10 @@ def test_every_type_of_a_schema_can_be_read(kind: str) -> None:
 
     assert rows == [{"x": None}] * 2
     assert not bad
+
+
+def test_names_inside_structs_keep_their_case() -> None:
+    """Only a type's own words ignore case: a field of a struct is found under the name it was given."""
+    schema = parse_schema("on STRUCT<UserId: LONG, `a B`: Array<Struct<X: date>>>")
+
+    assert schema.field("on").type.names == ["UserId", "a B"]

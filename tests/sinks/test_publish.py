@@ -83,8 +83,19 @@ def test_a_file_in_neither_place_is_an_error(sink: ParquetSink) -> None:
     (file,) = stage(sink, files=1)
     Stores().remove(file.uri)
 
-    with pytest.raises(ProofError, match=r"is gone and .* is not published; clear the group"):
+    with pytest.raises(ProofError, match=r"is gone and .* is not published; clear the run"):
         publish(sink, [file])
+
+
+def test_an_overtaken_publisher_finds_nothing_to_move(sink: ParquetSink) -> None:
+    """A file that a newer generation removed stays away, on stores too whose moves leave the source behind."""
+    (file,) = stage(sink, files=1)
+    (target,) = publish(sink, [file])
+    remove_file(Stores(), target, file.uri)
+
+    with pytest.raises(ProofError, match="is gone"):
+        publish(sink, [file])
+    assert published(sink) == []
 
 
 def test_a_truncated_file_never_reaches_the_output(sink: ParquetSink) -> None:

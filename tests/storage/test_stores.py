@@ -217,3 +217,11 @@ def test_any_other_store_of_fsspec_reads(tmp_path: Path) -> None:
     with stores.open_read(uri) as file:
         file.seek(4)
         assert file.read(3) == b"456"
+
+
+def test_a_file_in_a_folder_s_place(tmp_path: Path) -> None:
+    """Making a folder where a file stands is a mistake to correct, not one to wait for."""
+    (tmp_path / "out").write_bytes(b"")
+
+    with pytest.raises(SourceError, match="is a file where a folder is needed"):
+        Stores().makedirs(str(tmp_path / "out"))

@@ -1,0 +1,90 @@
+"""Replaying a window that was planned before: resumed, left alone, or read again as a new generation."""
+
+from __future__ import annotations
+
+from airflow_provider_blockread.blocks.ids import options_digest
+from airflow_provider_blockread.ledger.generations import FINISHED, latest_generation, start_generation
+from airflow_provider_blockread.ledger.journal import journal_entries
+from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Window
+from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.sinks.publish import is_whole, remove_file
+from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
+
+
+def replay(env: Environment, request: PlanRequest, options: GenerationOptions, window: Window) -> WindowRef:
+    """Return the open window of the request's key, at the generation that is to be read or is published.
+
+    Options that have changed, a clear of what is published, and published-to-be files that were lost each start a
+    new generation. One that is half published goes forward first: readers must not be left with a half for good.
+    """
+    latest = latest_generation(env.ledger, window.id)
+    wanted = options.to_json()
+    changed = options_digest(wanted) != latest.options_digest
+    cleared = request.clear_number > latest.clear_number
+    rule = options.policies.on_rerun
+    note = "; its options have changed since: clear the run to rebuild it" if changed else ""
+    if latest.state in FINISHED and (not cleared or rule == "skip"):
+        return open_ref(
+            env, window, latest, status="published", message=f"window {window.id} is published already{note}"
+        )
+    publishing = latest.state == "publishing"
+    if publishing and not _lost(env, latest):
+        message = f"window {window.id} is half published, its commit goes on{note}"
+        return open_ref(env, window, latest, status="read", message=message)
+    # A verification that was not finished stands beside a published generation, so a clear may still ask for either.
+    verified = latest.state in FINISHED or (latest.mode == "verify" and (cleared or changed))
+    if not (verified or publishing or changed):
+        return open_ref(env, window, latest, status="read", message=f"window {window.id} is resumed")
+    number = latest.number + 1
+    if verified:
+        message = f"window {window.id} was cleared: generation {number} starts to {rule} it"
+    elif publishing:
+        message = f"generation {latest.number} lost files before they were published: generation {number} starts"
+    else:
+        message = f"options have changed since generation {latest.number}: generation {number} starts"
+    mode = "write" if rule == "rebuild" or not verified else "verify"
+    started = start_generation(env.ledger, window.id, options=wanted, mode=mode, clear_number=request.clear_number)
+    if publishing:
+        _take_back(env, latest)
+    return open_ref(env, window, started, status="read", message=message)
+
+
+def _added(env: Environment, generation: Generation, state: str | None) -> list[JournalEntry]:
+    entries = journal_entries(env.ledger, generation.window, generation.number, state=state)
+    return [entry for entry in entries if entry.action == "add"]
+
+
+def _lost(env: Environment, generation: Generation) -> bool:
+    """Tell whether a file that is still to be published is in neither place, so that publishing cannot go forward."""
+    return any(
+        not is_whole(env.stores, entry.source, entry.size) and not is_whole(env.stores, entry.target, entry.size)
+        for entry in _added(env, generation, "planned")
+    )
+
+
+def _take_back(env: Environment, generation: Generation) -> None:
+    """Take a superseded half out of the output; what was published before is whole, as removals come last."""
+    for entry in _added(env, generation, None):
+        remove_file(env.stores, entry.target, entry.source)
+
+
+def open_ref(env: Environment, window: Window, generation: Generation, *, status: str, message: str) -> WindowRef:
+    """Return the reference of an open window at one of its generations."""
+    env.log(message)
+    options = GenerationOptions.from_json(generation.options)
+    return WindowRef(
+        ledger=env.ledger.uuid,
+        feed=window.feed,
+        window=window.id,
+        key=window.key,
+        status=status,
+        generation=generation.number,
+        mode=generation.mode,
+        groups=window.groups,
+        files=window.files,
+        blocks=window.blocks,
+        bytes=window.bytes,
+        needs_scan=window.groups > 1 and make_format(options.record_format).needs_scan,
+        message=message,
+    )

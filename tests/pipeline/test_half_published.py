@@ -1,0 +1,107 @@
+"""A commit that died half way: it goes forward, whatever is cleared or changed, and readers never keep a half."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from airflow_provider_blockread.errors import ProofError
+from airflow_provider_blockread.ledger.queries import list_windows
+from airflow_provider_blockread.options import JsonLines, Lines
+from airflow_provider_blockread.steps import WindowRef, committing
+from tests.pipeline.make import Pipe
+
+_ALL = ["a1", "a2", "b1", "b2"]
+
+
+class _Died(BaseException):
+    """A process that is gone."""
+
+
+@contextmanager
+def _dying(name: str, after: int) -> Iterator[None]:
+    """Let the process die at a step of publishing, after so many of them."""
+    step: Callable[..., None] = getattr(committing, name)
+    left = [after]
+
+    def die_later(*arguments: Any) -> None:
+        if not left[0]:
+            raise _Died
+        left[0] -= 1
+        step(*arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(committing, name, die_later)
+        yield
+
+
+def _half(here: Pipe, *, clear_number: int = 0, step: str = "publish_file") -> WindowRef:
+    here.put({"a.txt": b"a1\na2\n", "b.txt": b"b1\nb2\n"})
+    here.group_bytes = 6
+    if clear_number:
+        here.run()
+    ref = here.plan(clear_number=clear_number)
+    here.read(ref, clear_number=clear_number)
+    with _dying(step, 1), pytest.raises(_Died):
+        here.commit(ref)
+    assert here.state() == "publishing"
+    return ref
+
+
+def test_whole_run_is_cleared(here: Pipe) -> None:
+    """Clearing all tasks of a run whose commit died completes what it had begun, and reads nothing again."""
+    _half(here)
+    done = here.run(clear_number=1)
+
+    assert (done.status, done.generation, here.values()) == ("published", 1, _ALL)
+    assert len(here.attempt_files("job.json")) == 2
+
+
+@pytest.mark.parametrize("step", ["publish_file", "remove_file"])
+def test_changed_options_wait(here: Pipe, step: str) -> None:
+    """A rebuild that died half way is completed before changed options count; they are not lost silently."""
+    _half(here, clear_number=1, step=step)
+    here.record_format = JsonLines(schema="a long")
+    done = here.run(clear_number=1)
+
+    assert (done.generation, here.values()) == (2, _ALL)
+    assert any("its commit goes on; its options have changed" in message for message in here.messages)
+    here.record_format = Lines(encoding="binary")
+    assert here.run(clear_number=2).generation == 3
+    assert here.values() == [b"a1", b"a2", b"b1", b"b2"]
+
+
+@pytest.mark.parametrize("clear_number", [0, 1])
+def test_staged_file_is_lost(here: Pipe, clear_number: int) -> None:
+    """A half that cannot go forward is taken back, so that a rebuild which fails too leaves the old output alone."""
+    ref = _half(here, clear_number=clear_number)
+    for path in here.work.glob("**/data/*.parquet"):
+        path.unlink()
+    with pytest.raises(ProofError, match="clear the run from its plan on"):
+        here.commit(ref)
+    again = here.plan(clear_number=clear_number)
+
+    assert "lost files before they were published" in again.message
+    assert here.values() == (_ALL if clear_number else [])
+    shown = list_windows(here.env.ledger)[0].published
+    assert shown == (1 if clear_number else None)
+    done = here.run(clear_number=clear_number)
+    assert (done.status, done.generation, here.values()) == ("published", clear_number + 2, _ALL)
+
+
+def test_rebuild_after_a_failed_verification(here: Pipe) -> None:
+    """A verification that failed does not stand in the way of the rebuild that it asks for."""
+    here.put({"a.txt": b"a1\na2\n"})
+    here.run()
+    here.with_policies(on_rerun="verify", on_missing="fail")
+    (here.source / "a.txt").rename(here.folder / "aside")
+    with pytest.raises(Exception, match="does not exist"):
+        here.run(clear_number=1)
+    (here.folder / "aside").rename(here.source / "a.txt")
+    here.with_policies(on_rerun="rebuild")
+    done = here.run(clear_number=2)
+
+    assert (done.status, done.generation, here.values()) == ("published", 3, ["a1", "a2"])
