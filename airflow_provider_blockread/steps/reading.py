@@ -12,8 +12,10 @@ from airflow_provider_blockread.errors import (
 )
 from airflow_provider_blockread.exchange.failures import read_failure
 from airflow_provider_blockread.exchange.layout import attempt_folder, window_folder
+from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.model import GroupResult, JobSpec
 from airflow_provider_blockread.exchange.results import RESULT_NAME, read_result, write_spec
+from airflow_provider_blockread.ledger.exclusions import excluded_files
 from airflow_provider_blockread.ledger.generations import latest_generation, list_groups
 from airflow_provider_blockread.ledger.groups import claim_group, complete_group, fail_group, heartbeat
 from airflow_provider_blockread.ledger.model import Claim, Generation, Group, GroupOutcome, GroupRef, Window
@@ -49,19 +51,7 @@ def read(
         if claim is None:
             env.log(f"{attempt.title}: read already")
             return attempt.outcome(done_before=True)
-        try:
-            attempt.run(claim)
-        except (FileMissingError, FileChangedError) as error:
-            fail_group(env.ledger, claim, str(error))
-            if not attempt.exclude(error, caller.owner):
-                raise
-        except ConflictError:
-            raise
-        except BaseException as error:
-            submitter.cancel()  # a no-op when the application has ended; an interrupted task must not leave one
-            fail_group(env.ledger, claim, f"{type(error).__name__}: {error}")
-            raise
-        else:
+        if attempt.run(claim):
             return attempt.outcome(done_before=False)
 
 
@@ -81,8 +71,25 @@ class _Attempt:
     def _row(self) -> Group:
         return list_groups(self._env.ledger, self.ref.window, self.ref.generation)[self.ref.group]
 
-    def run(self, claim: Claim) -> None:
-        """Submit the application, check its result and complete the group."""
+    def run(self, claim: Claim) -> bool:
+        """Read and complete the group; False when a file had to be excluded, so that it must be read again."""
+        ledger = self._env.ledger
+        try:
+            return self._read(claim)
+        except (FileMissingError, FileChangedError) as error:
+            fail_group(ledger, claim, str(error))
+            if not self._exclude(error, claim.owner):
+                raise
+            return False
+        except ConflictError:
+            raise
+        except BaseException as error:
+            self._submitter.cancel()  # a no-op when the application has ended; an interrupted task must not leave one
+            fail_group(ledger, claim, f"{type(error).__name__}: {error}")
+            raise
+
+    def _read(self, claim: Claim) -> bool:
+        """Submit the application, check its result and complete the group; not if a file of it was excluded since."""
         spec = self._spec(claim)
         spec_uri = write_spec(self._env.stores, spec)
         name = f"blockread-{spec.window}-g{spec.generation}-{spec.group}-e{spec.epoch}"
@@ -98,6 +105,10 @@ class _Attempt:
         check_result(result, spec, uri)
         speed = f"{result.bytes / 1e6 / result.seconds:,.0f} MB/s" if result.seconds else "-"
         self._env.log(f"{self.title}: {result.records:,} records in {result.seconds:.1f} s of Spark's stages, {speed}")
+        if self._holds_excluded(claim):
+            self._env.log(f"{self.title}: a file was excluded while it was read; it is read again without")
+            fail_group(self._env.ledger, claim, "a file was excluded while the group was read")
+            return False
         complete_group(
             self._env.ledger,
             claim,
@@ -110,6 +121,13 @@ class _Attempt:
                 bytes=result.bytes,
             ),
         )
+        return True
+
+    def _holds_excluded(self, claim: Claim) -> bool:
+        late = set(excluded_files(self._env.ledger, self.ref.window)) - set(claim.excluded)
+        window = self._window
+        blocks = read_manifest(self._env.stores, window.manifest_uri, window.manifest_hash, group=self.ref.group)
+        return bool(late) and any(block.file in late for block in blocks)
 
     def _submit(self, spec: JobSpec, spec_uri: str, name: str) -> None:
         try:
@@ -135,7 +153,7 @@ class _Attempt:
             entry_states_uri=states_uri(self._folder, window, self._options) if self._needs_scan else None,
         )
 
-    def exclude(self, error: SourceError, owner: str) -> bool:
+    def _exclude(self, error: SourceError, owner: str) -> bool:
         """Exclude the file that is missing or changed, where the policy says so; tell whether it was."""
         return excluded_by_policy(self._env, self._window, self._options.policies, error, who=owner)
 

@@ -12,7 +12,7 @@ from airflow_provider_blockread.ledger.exclusions import exclude_file
 from airflow_provider_blockread.ledger.queries import list_files
 from airflow_provider_blockread.options import CustomFormat, Delimited, Lines, Policies, Selection
 from airflow_provider_blockread.options.plan import Limits
-from tests.pipeline.make import Pipe
+from tests.pipeline.make import Pipe, ReadHere
 
 
 def _two_groups(here: Pipe) -> None:
@@ -218,6 +218,35 @@ def test_exclude_by_hand(here: Pipe) -> None:
     assert (again, [o.done_before for o in outcomes]) == ([0], [False, True])
     assert (done.files, done.excluded, here.values()) == (2, 1, ["a1", "c1"])
     assert here.run("next").status == "empty"
+
+
+class _ExcludesMeanwhile(ReadHere):
+    """Somebody excludes a file while the first application still reads it."""
+
+    pipe: Pipe
+    window = ""
+    excluded = False
+
+    def submit(self, spec_uri: str, *, name: str) -> None:
+        """Read, then exclude."""
+        super().submit(spec_uri, name=name)
+        if not self.excluded:
+            self.excluded = True
+            path, ledger = self.pipe.uri("b.txt"), self.pipe.env.ledger
+            exclude_file(ledger, self.window, path, reason="not ours", who="me", groups=[0])
+
+
+def test_exclude_while_the_group_is_read(here: Pipe) -> None:
+    """A group that was running when a file of it was excluded is read again without it, by the same task."""
+    here.put({"a.txt": b"a1\n", "b.txt": b"b1\n"})
+    submitter = here.submitter = _ExcludesMeanwhile()
+    ref = here.plan()
+    submitter.pipe, submitter.window = here, ref.window
+    (outcome,) = here.read(ref)
+    done = here.commit(ref)
+
+    assert outcome.epoch == 2
+    assert (done.files, done.excluded, here.values()) == (1, 1, ["a1"])
 
 
 @pytest.mark.parametrize("spans", [False, True], ids=["plain", "scanned"])
