@@ -46,7 +46,7 @@ def plan(key: str, *, files: int, groups: int = 2, feed: str = FEED, owner: str 
         id=window_id(feed, key),
         feed=feed,
         key=key,
-        manifest_uri=f"file:///work/{key}.parquet",
+        manifest_uri=f"file:///area/{key}.parquet",
         manifest_hash="hash",
         files=files,
         blocks=files,
@@ -82,7 +82,7 @@ def claim(ledger: Ledger, group: GroupRef, *, owner: str = "reader", clear_numbe
 
 def outcome(group: GroupRef, epoch: int = 1) -> GroupOutcome:
     """Return what an attempt reports."""
-    uri = f"file:///work/{group.generation}/{group.group}/{epoch}.json"
+    uri = f"file:///area/{group.generation}/{group.group}/{epoch}.json"
     return GroupOutcome(result_uri=uri, result_hash="hash", records=5, bad_records=0, rows=5, bytes=50)
 
 

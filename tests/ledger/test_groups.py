@@ -38,7 +38,7 @@ def test_a_group_is_claimed_and_completed(ledger: Ledger, clock: Clock) -> None:
 
     done = _group(ledger, group)
     assert (done.state, done.records, done.rows, done.bytes) == ("done", 5, 5, 50)
-    assert (done.result_uri, done.result_hash) == ("file:///work/1/1/1.json", "hash")
+    assert (done.result_uri, done.result_hash) == ("file:///area/1/1/1.json", "hash")
     assert done.started_at is not None
     assert done.finished_at is not None
     assert (done.finished_at - done.started_at).total_seconds() == 5
@@ -58,7 +58,7 @@ def test_the_same_owner_takes_over_from_itself(ledger: Ledger) -> None:
         with pytest.raises(FencedError, match=r"epoch 1 no longer holds it \(running at epoch 2 by reader"):
             change(ledger, first)
     complete_group(ledger, second, outcome(group, 2))
-    assert _group(ledger, group).result_uri == "file:///work/1/0/2.json"
+    assert _group(ledger, group).result_uri == "file:///area/1/0/2.json"
 
 
 def test_a_live_foreign_owner_is_a_conflict(ledger: Ledger, clock: Clock) -> None:
@@ -107,7 +107,7 @@ def test_a_zombie_of_a_done_group_is_fenced(ledger: Ledger) -> None:
     for held in (first, second):
         with pytest.raises(FencedError, match="done at epoch 2"):
             complete_group(ledger, held, outcome(group, 9))
-    assert _group(ledger, group).result_uri == "file:///work/1/0/2.json"
+    assert _group(ledger, group).result_uri == "file:///area/1/0/2.json"
 
 
 def test_a_failed_group_may_be_claimed_by_anybody(ledger: Ledger) -> None:
