@@ -45,6 +45,7 @@ demo: $(READY) ## Make files, run the example DAG over them, and show what came 
 	$(RUN) python dags/demo.py $(DEMO_ARGS)
 
 up: $(READY) ## Start Airflow with the example DAGs on http://127.0.0.1:PORT; Ctrl-C stops it.
+	@$(RUN) python dags/demo.py --only-files
 	@$(RUN) python tools/up.py --port $(PORT)
 
 format: $(READY) ## Format the code and apply safe lint fixes.
@@ -52,7 +53,7 @@ format: $(READY) ## Format the code and apply safe lint fixes.
 	$(VENV)/bin/ruff format .
 
 clean: ## Remove everything that make has made.
-	rm -rf $(VENV) .uv .java .airflow .demo .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache dist
+	rm -rf $(VENV) .uv .java .demo .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml uv.lock

@@ -42,6 +42,7 @@ def main() -> int:
     """Run the demo and return the exit code: 0 when every group published or had nothing to read."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--add", action="store_true", help="let more files arrive first")
+    parser.add_argument("--only-files", action="store_true", help="make the files and leave the DAG to `make up`")
     parser.add_argument("--folder", type=Path, default=ROOT / ".demo", help="where everything lies")
     options = parser.parse_args()
     folder = options.folder.absolute()
@@ -49,6 +50,8 @@ def main() -> int:
     output = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1, encoding="utf-8")
     console = Console(file=output, highlight=False, width=None if output.isatty() else WIDTH)
     make_files(console, folder / "landing", add=options.add)
+    if options.only_files:
+        return 0
     settle(folder)
     console.print("Running the DAG blockread_demo with Airflow and Spark (the whole story: demo.log in .demo/) ...")
     started = time.monotonic()

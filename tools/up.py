@@ -165,7 +165,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Airflow on loopback with the example DAGs, until Ctrl-C.")
     parser.add_argument("--host", default=LOOPBACK, help="the address to listen on")
     parser.add_argument("--port", type=int, default=8080)
-    parser.add_argument("--home", type=Path, default=ROOT / ".airflow", help="becomes AIRFLOW_HOME")
+    parser.add_argument("--home", type=Path, default=ROOT / ".demo" / "airflow", help="becomes AIRFLOW_HOME")
     parser.add_argument("--dags", type=Path, default=ROOT / "dags")
     chosen = parser.parse_args()
     home = chosen.home.absolute()
