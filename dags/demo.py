@@ -84,6 +84,7 @@ def settle(folder: Path) -> None:
     """Give Airflow a home of its own; must come before it is first imported."""
     os.environ |= {
         "AIRFLOW_HOME": str(folder / "airflow"),
+        "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",  # for `make up`, which shares this home
         "AIRFLOW__CORE__DAGS_FOLDER": str(Path(__file__).resolve().parent),
         "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
