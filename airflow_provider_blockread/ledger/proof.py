@@ -7,7 +7,7 @@ block from the raw offset: where the two agree, no record was lost or read twice
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -15,8 +15,9 @@ from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.blocks.ids import same_version
 from airflow_provider_blockread.errors import ProofError, SourceError
 from airflow_provider_blockread.exchange.model import GroupResult, OutputFile, Receipt
-from airflow_provider_blockread.ledger.model import Sums
+from airflow_provider_blockread.ledger.model import FileSums, Sums
 
+_BATCH_FILES = 10_000  # whose sums are held at once
 _ADVICE = "nothing of this generation is published; clear the group's task to read it again"
 
 
@@ -37,6 +38,7 @@ class Evidence:
     initial_state: int
     writes: bool  # False for a verification, which leaves no output
     on_bad_record: str  # fail | quarantine | drop
+    keep: Callable[[Sequence[FileSums]], None] = lambda _: None  # takes the sums of files, as they are proven
     transforms: bool  # a function of the user's may return other rows than it was given
 
 
@@ -54,6 +56,7 @@ def prove(evidence: Evidence) -> Sums:
     if extra is not None:
         chain.refuse(f"a receipt of block {extra.block} is left over: it was read twice or never planned")
     chain.finish()
+    chain.hand_over()
     _check_outputs(evidence, chain)
     return chain.sums()
 
@@ -67,6 +70,8 @@ class _Chain:
         self._last: Receipt | None = None
         self._records = self._bad = self._skipped = self._bytes = self._digest = 0
         self.rows_out = self.rows = 0
+        self._files: list[FileSums] = []
+        self._records_before = self._bad_before = self._bytes_before = 0  # of the file at hand
 
     def refuse(self, what: str, block: Block | None = None) -> NoReturn:
         where = f"{block}: " if block is not None else ""
@@ -156,7 +161,23 @@ class _Chain:
             self.refuse(
                 "the file was changed after its read: restore it, or `blockread windows exclude` it", self._block
             )
+        self._files.append(
+            FileSums(
+                file=self._block.file,
+                records=self._records - self._records_before,
+                bad_records=self._bad - self._bad_before,
+                bytes=self._bytes - self._bytes_before,
+            )
+        )
+        self._records_before, self._bad_before, self._bytes_before = self._records, self._bad, self._bytes
+        if len(self._files) >= _BATCH_FILES:
+            self.hand_over()
         self._block = self._last = None
+
+    def hand_over(self) -> None:
+        """Give away the sums of the files that are proven so far."""
+        self._evidence.keep(self._files)
+        self._files = []
 
     def sums(self) -> Sums:
         return Sums(

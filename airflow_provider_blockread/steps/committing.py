@@ -15,7 +15,7 @@ from airflow_provider_blockread.exchange.results import read_result
 from airflow_provider_blockread.ledger.exclusions import excluded_files
 from airflow_provider_blockread.ledger.feeds import batched
 from airflow_provider_blockread.ledger.generations import get_generation, list_groups, published_generation
-from airflow_provider_blockread.ledger.journal import confirm_entries, journal, journal_entries
+from airflow_provider_blockread.ledger.journal import confirm_entries, journal, journal_entries, record_file_sums
 from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Publication, Sums, Window
 from airflow_provider_blockread.ledger.proof import Evidence, prove
 from airflow_provider_blockread.ledger.publishing import (
@@ -117,6 +117,7 @@ class _Commitment:
             initial_state=make_format(self._options.record_format).initial_state,
             writes=writes,
             on_bad_record=policies.on_bad_record,
+            keep=partial(record_file_sums, self._env.ledger, self._publication),
             transforms=self._options.transform.function is not None,
         )
         sums = prove(evidence)

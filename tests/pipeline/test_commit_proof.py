@@ -8,8 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sqlalchemy import select
 
 from airflow_provider_blockread.errors import ExchangeError
+from airflow_provider_blockread.ledger.tables import file_sums
 from tests.pipeline.make import Pipe
 
 
@@ -18,7 +20,7 @@ def _truncate(path: Path) -> None:
 
 
 def test_commit_publishes_what_is_proven(here: Pipe) -> None:
-    """The proof's sums are the window's."""
+    """The proof's sums are the window's, and the ledger keeps those of each file."""
     here.put({"a.txt": b"a\nb\n", "b.txt": b"c\n"})
     here.with_policies(proof="digest")
     here.block_size, here.group_bytes = 2, 4
@@ -26,7 +28,12 @@ def test_commit_publishes_what_is_proven(here: Pipe) -> None:
     here.read(ref)
     done = here.commit(ref)
 
+    kept = select(file_sums.c.records, file_sums.c.bad_records, file_sums.c.bytes).order_by(file_sums.c.file_id)
+    with here.env.ledger.reading() as connection:
+        of_files = [tuple(row) for row in connection.execute(kept)]
+
     assert (done.records, done.rows, done.bytes, done.proof) == (3, 3, 6, "proven")
+    assert of_files == [(2, 0, 4), (1, 0, 2)]
 
 
 @pytest.fixture
