@@ -38,6 +38,8 @@ class Receipt:
     rows: int  # records handed to the user's function
     rows_out: int  # rows that came back and went to the writer
     digest: int  # sum of record hashes modulo 2**64, or 0 when not asked for
+    stream_size: int = 0  # decoded bytes of a compressed file, all of which its first block reads; else 0
+    consumed: int = 0  # compressed bytes that were decoded, up to a proper end of stream; else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from airflow_provider_blockread.options.formats import (
     FORMATS,
+    Csv,
     CustomFormat,
     Delimited,
+    Escaped,
     Fixed,
     FormatOption,
+    JsonArray,
     JsonLines,
     Lines,
     WholeFile,
@@ -22,12 +25,15 @@ from airflow_provider_blockread.options.values import Value, build, from_json, p
 
 __all__ = [
     "FORMATS",
+    "Csv",
     "CustomFormat",
     "Delimited",
+    "Escaped",
     "FileSource",
     "Fixed",
     "FormatOption",
     "GenerationOptions",
+    "JsonArray",
     "JsonLines",
     "Limits",
     "Lines",

@@ -7,22 +7,41 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options.compression import COMPRESSIONS, codec_of
+from airflow_provider_blockread.options.encodings import encode_text, normal_encoding
 from airflow_provider_blockread.options.values import Value
-
-#: Values of `encoding` that this version reads: UTF-8 text, checked, or bytes as they are.
-ENCODINGS = ("utf-8", "binary")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FormatOption(Value):
-    """How bytes become records."""
+    """How bytes become records.
+
+    `compression` is `"auto"` (by the file's suffix), `"none"`, or the codec of all files: gzip, bzip2, xz, zstd.
+    A compressed file is one block. Where a format has an `encoding`, it is `"utf-8"`, `"binary"` (bytes as they are),
+    `"utf-16"` or `"utf-32"` (with `-le` or `-be`, or by the byte order mark), or a single-byte one such as `"cp1252"`;
+    what comes out is UTF-8.
+    """
+
+    compression: str = "auto"
 
     def __post_init__(self) -> None:
-        """Refuse an unknown encoding."""
-        encoding = getattr(self, "encoding", "utf-8")
-        if encoding not in ENCODINGS:
-            msg = f"{self.kind}: encoding must be one of {', '.join(ENCODINGS)}, not {encoding!r}"
+        """Refuse an unknown encoding or codec; the encoding gets its usual name."""
+        if hasattr(self, "encoding"):
+            object.__setattr__(self, "encoding", normal_encoding(self.kind, self.encoding))
+        if self.compression not in COMPRESSIONS:
+            msg = f"{self.kind}: compression must be one of {', '.join(COMPRESSIONS)}, not {self.compression!r}"
             raise OptionsError(msg)
+
+    def codec(self, path: str) -> str | None:
+        """Return the codec of a file of this format, or None where it is not compressed."""
+        return codec_of(path, self.compression)
+
+
+def _one_byte(kind: str, what: str, value: str | bytes, encoding: str) -> None:
+    """Refuse what is not one character or byte."""
+    if len(value) != 1 or (encoding in {"utf-8", "binary"} and len(encode_text(kind, value, encoding)) != 1):
+        msg = f"{kind}: {what} must be a single byte, not {value!r}"
+        raise OptionsError(msg)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +66,7 @@ class Lines(FormatOption):
 
 @dataclass(frozen=True, kw_only=True)
 class Delimited(FormatOption):
-    """Records ended by any byte string; matches are leftmost and do not overlap. Text is encoded as UTF-8."""
+    """Records ended by any byte string; matches are leftmost and do not overlap. Text is encoded as the file is."""
 
     kind: ClassVar[str] = "delimited"
     delimiter: str | bytes = b"\n"
@@ -63,7 +82,82 @@ class Delimited(FormatOption):
     @property
     def delimiter_bytes(self) -> bytes:
         """The delimiter as it stands in the file."""
-        return self.delimiter.encode() if isinstance(self.delimiter, str) else self.delimiter
+        return encode_text(self.kind, self.delimiter, self.encoding)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Escaped(FormatOption):
+    r"""Records ended by a newline (LF, CR or CRLF), or by `delimiter`, that is not escaped.
+
+    An `escape` byte takes its meaning from the newline, delimiter or escape behind it: after an even number of escapes
+    a record ends, after an odd one it goes on. `unescape=True` takes the escapes out of the published records.
+    """
+
+    kind: ClassVar[str] = "escaped"
+    delimiter: str | bytes | None = None
+    escape: str | bytes = "\\"
+    unescape: bool = False
+    encoding: str = "utf-8"
+
+    def __post_init__(self) -> None:
+        """Refuse an empty delimiter, a longer escape, and an escape that is part of the delimiter."""
+        super().__post_init__()
+        _one_byte(self.kind, "escape", self.escape, self.encoding)
+        if self.delimiter is not None and not self.delimiter:
+            msg = "escaped: delimiter must hold at least one byte; leave it out for newlines"
+            raise OptionsError(msg)
+        escape = encode_text(self.kind, self.escape, self.encoding)
+        ends = "\n\r" if self.delimiter is None else self.delimiter
+        if escape in encode_text(self.kind, ends, self.encoding):
+            msg = f"escaped: the escape {self.escape!r} must not be part of the delimiter {ends!r}"
+            raise OptionsError(msg)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Csv(FormatOption):
+    """Rows of separated fields, quoted fields with newlines in them, read as Python's `csv` reads them.
+
+    Newlines are LF, CR and CRLF. `quote=None` turns quoting off; `escape` and `comment` (lines that begin with it are
+    skipped) are off by default. Columns come from `schema` (`"id long, ts timestamp"`); without one, names come from
+    the header, or are `_c0`, `_c1`.., and types from a sample of the window's files, fixed for the generation.
+    With `header=True` the first row of every file names its columns: it must equal the columns (`columns="equal"`), or
+    fields go to the columns of their names, absent ones null (`"by_name"`). An unquoted field that reads `null` is null.
+    """
+
+    kind: ClassVar[str] = "csv"
+    delimiter: str | bytes = ","
+    quote: str | bytes | None = '"'
+    escape: str | bytes | None = None
+    comment: str | bytes | None = None
+    header: bool = False
+    columns: str = "equal"
+    schema: str | None = None
+    null: str = ""
+    encoding: str = "utf-8"
+
+    def __post_init__(self) -> None:
+        """Refuse marks that are not single bytes, or the same byte twice, and an unknown rule for columns."""
+        super().__post_init__()
+        marks: dict[bytes, str] = {}
+        for what in ("delimiter", "quote", "escape", "comment"):
+            value = getattr(self, what)
+            if value is None:
+                continue
+            _one_byte(self.kind, what, value, self.encoding)
+            mark = encode_text(self.kind, value, self.encoding)
+            if mark in {encode_text(self.kind, newline, self.encoding) for newline in "\r\n"}:
+                msg = f"csv: {what} must not be a newline"
+                raise OptionsError(msg)
+            if mark in marks:
+                msg = f"csv: {marks[mark]} and {what} must not be the same byte {value!r}"
+                raise OptionsError(msg)
+            marks[mark] = what
+        if self.columns not in {"equal", "by_name"}:
+            msg = f"csv: columns must be 'equal' or 'by_name', not {self.columns!r}"
+            raise OptionsError(msg)
+        if self.columns == "by_name" and not self.header:
+            msg = "csv: columns='by_name' needs header=True"
+            raise OptionsError(msg)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +170,26 @@ class JsonLines(FormatOption):
 
     kind: ClassVar[str] = "json_lines"
     schema: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class JsonArray(FormatOption):
+    """The elements of one JSON array that fills a file, or JSON values one after another; pretty-printed or not.
+
+    `layout` is `"array"`, `"values"`, or `"auto"`: an array where the file's first character is `[`. With a `schema`
+    such as `"id long, msg string"` every element must be an object; without one, its text is published.
+    """
+
+    kind: ClassVar[str] = "json_array"
+    schema: str | None = None
+    layout: str = "auto"
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown layout."""
+        super().__post_init__()
+        if self.layout not in {"auto", "array", "values"}:
+            msg = f"json_array: layout must be 'auto', 'array' or 'values', not {self.layout!r}"
+            raise OptionsError(msg)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,5 +240,5 @@ class CustomFormat(FormatOption):
 
 #: Format names as users write them, to the option class of each.
 FORMATS: Mapping[str, type[FormatOption]] = {
-    cls.kind: cls for cls in (Lines, Delimited, JsonLines, Fixed, WholeFile, CustomFormat)
+    cls.kind: cls for cls in (Lines, Delimited, Escaped, Csv, JsonLines, JsonArray, Fixed, WholeFile, CustomFormat)
 }

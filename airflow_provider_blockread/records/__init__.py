@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from airflow_provider_blockread.records.format import BaseFormat, RecordFormat, TextFormat, Walk
+from airflow_provider_blockread.records.format import BaseFormat, RecordFormat, Walk
 from airflow_provider_blockread.records.reading import read_records, scan_block
 from airflow_provider_blockread.records.registry import make_format, record_format
 from airflow_provider_blockread.records.source import ByteSource
 from airflow_provider_blockread.records.statemap import StateMap
+from airflow_provider_blockread.records.text import TextFormat
 
 __all__ = [
     "BaseFormat",

@@ -11,9 +11,10 @@ import numpy as np
 
 from airflow_provider_blockread.errors import LookBackError
 from airflow_provider_blockread.options import Delimited
-from airflow_provider_blockread.records.format import MAX_LOOK_BACK, Mask, Offsets, TextFormat, Walk
+from airflow_provider_blockread.records.format import MAX_LOOK_BACK, Mask, Offsets, Walk
 from airflow_provider_blockread.records.lines import with_last
 from airflow_provider_blockread.records.source import ByteSource
+from airflow_provider_blockread.records.text import TextFormat
 
 _SEARCH_BYTES = 64 * 2**10
 _MOST_BYTES = 2**20

@@ -1,6 +1,7 @@
 """The protocol of record formats: where a record starts, and how to walk on from there.
 
-A format knows nothing of blocks, policies or Arrow. Three pure functions decide everything:
+A format knows nothing of blocks, policies or Arrow. What holds for one file alone (its encoding by a byte order mark, its
+header) is settled once by `for_file`. Then three pure functions decide everything:
 
 * `cut(source, offset, state)`: the first record start at or after `offset`, found from the raw offset;
 * `walk(buffer)`: the records of a buffer that begins at a record start;
@@ -10,7 +11,7 @@ A format knows nothing of blocks, policies or Arrow. Three pure functions decide
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +52,11 @@ class RecordFormat(Protocol):
     splittable: bool  # False: one block a file
     initial_state: int  # the state at the data offset and at every record start
     unfinished: str  # what to do when a file ends inside a record; ends the error's message
+    compression: str  # "auto", "none" or a codec, as in options
+
+    def for_file(self, source: ByteSource) -> RecordFormat:
+        """Return the format as it applies to one file, whose head `source` shows; states keep their meaning."""
+        ...
 
     def data_offset(self, source: ByteSource) -> int:
         """Return the first byte that belongs to a record, found from the file's head."""
@@ -71,6 +77,10 @@ class RecordFormat(Protocol):
         """Return the state map of `[start, end)`."""
         ...
 
+    def content(self, record: bytes) -> bytes:
+        """Return a record as it comes out, unescaped and in UTF-8, from its bytes in the file."""
+        ...
+
     def decoder(self) -> Decoder:
         """Return what turns chunks of records into Arrow batches."""
         ...
@@ -84,7 +94,17 @@ class BaseFormat:
     splittable = True
     initial_state = 0
     encoding = "utf-8"
+    compression = "auto"
     unfinished = "complete the file, or exclude it with `blockread windows exclude`"
+
+    def for_file(self, source: ByteSource) -> RecordFormat:
+        """Return this format: no file is special."""
+        del source
+        return cast("RecordFormat", self)
+
+    def content(self, record: bytes) -> bytes:
+        """Return the record as it is."""
+        return record
 
     def data_offset(self, source: ByteSource) -> int:
         """Return 0: no header, no byte order mark."""
@@ -101,11 +121,3 @@ class BaseFormat:
         from airflow_provider_blockread.records.decode import RawDecoder  # noqa: PLC0415 - decode needs this module
 
         return RawDecoder(self.encoding)
-
-
-class TextFormat(BaseFormat):
-    """A format of text: a UTF-8 byte order mark at the file's start is no data, unless the encoding is binary."""
-
-    def data_offset(self, source: ByteSource) -> int:
-        """Return the length of the byte order mark."""
-        return 3 if self.encoding != "binary" and source.read(0, 3) == b"\xef\xbb\xbf" else 0

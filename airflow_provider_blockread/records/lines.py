@@ -7,9 +7,10 @@ import numpy.typing as npt
 
 from airflow_provider_blockread.options import JsonLines, Lines
 from airflow_provider_blockread.records.decode import Decoder, RawDecoder
-from airflow_provider_blockread.records.format import Mask, Offsets, TextFormat, Walk
+from airflow_provider_blockread.records.format import Mask, Offsets, Walk
 from airflow_provider_blockread.records.json_decode import JsonDecoder
 from airflow_provider_blockread.records.source import ByteSource
+from airflow_provider_blockread.records.text import TextFormat
 
 _TAB, _LF, _CR, _SPACE = b"\t\n\r "
 

@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from airflow_provider_blockread.options.compression import codec_of
 from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.source import ByteSource
 from airflow_provider_blockread.records.statemap import StateMap
+from airflow_provider_blockread.records.streaming import StreamSource
 from airflow_provider_blockread.records.walking import CHUNK_BYTES, WalkLimits, first_start, walk_block
 
 
-def open_source(file: BinaryIO, fmt: RecordFormat) -> ByteSource:
-    """Return the file as exact reads, with the format's data offset found."""
-    source = ByteSource(file)
-    source.data_offset = fmt.data_offset(source)
-    return source
+def open_source(file: BinaryIO, fmt: RecordFormat) -> tuple[ByteSource, RecordFormat]:
+    """Return the file as exact reads, decompressed, and the format as it applies to it.
+
+    The codec follows from the format's `compression`; `"auto"` looks at the suffix of the file object's name.
+    """
+    name = str(getattr(file, "name", "input"))
+    codec = codec_of(name, fmt.compression)
+    source = ByteSource(file, name=name) if codec is None else StreamSource(file, codec, name=name)
+    return source, bind(source, fmt)
+
+
+def bind(source: ByteSource, fmt: RecordFormat) -> RecordFormat:
+    """Return the format as it applies to one file, and set the source's data offset."""
+    bound = fmt.for_file(source)
+    source.data_offset = bound.data_offset(source)
+    return bound
 
 
 def read_records(
     file: BinaryIO, start: int, end: int, fmt: RecordFormat, *, entry_state: int = 0, chunk_bytes: int = CHUNK_BYTES
 ) -> Iterator[tuple[int, bytes]]:
     """Yield (byte offset, content) of each record whose first byte lies in `[start, end)`, in order.
+
+    Content is unescaped and UTF-8 where the format says so. All records of a compressed file belong to the block that
+    starts at 0, and their offsets count decoded bytes.
 
     Args:
         file: a seekable binary file; its reads may come back short.
@@ -35,15 +52,21 @@ def read_records(
         RecordError: when the file ends inside a record, or a record is too long.
         FileChangedError: when the file is shorter than it was.
     """
-    source = open_source(file, fmt)
+    source, fmt = open_source(file, fmt)
+    if source.streamed:
+        if start > 0:
+            return
+        end = sys.maxsize
     first = first_start(source, fmt, start, entry_state)
     for chunk in walk_block(source, fmt, first, end, WalkLimits(chunk_bytes=chunk_bytes)):
         for index, offset in enumerate(chunk.starts.tolist()):
-            yield chunk.offset + offset, chunk.record(index)
+            yield chunk.offset + offset, fmt.content(chunk.record(index))
 
 
 def scan_block(file: BinaryIO, start: int, end: int, fmt: RecordFormat) -> StateMap:
     """Return what the bytes `[start, end)` do to the format's state; bytes before the data offset do nothing."""
-    source = open_source(file, fmt)
+    source, fmt = open_source(file, fmt)
+    if source.streamed:
+        return StateMap.identity()
     start, end = max(start, source.data_offset), min(end, source.size)
     return fmt.scan(source, min(start, end), end)

@@ -9,21 +9,30 @@ from typing import Any, cast
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import (
     FORMATS,
+    Csv,
     CustomFormat,
     Delimited,
+    Escaped,
     Fixed,
     FormatOption,
+    JsonArray,
     JsonLines,
     Lines,
     WholeFile,
     build,
 )
+from airflow_provider_blockread.records.csv import CsvFormat
 from airflow_provider_blockread.records.delimited import DelimitedFormat
+from airflow_provider_blockread.records.escaped import EscapedFormat
 from airflow_provider_blockread.records.format import RecordFormat
+from airflow_provider_blockread.records.json_array import JsonArrayFormat
 from airflow_provider_blockread.records.lines import JsonLinesFormat, LineFormat
 from airflow_provider_blockread.records.sized import FixedFormat, WholeFileFormat
 
-_MEMBERS = ("name", "needs_scan", "splittable", "initial_state", "unfinished", "data_offset", "cut", "walk", "scan")
+_MEMBERS = (
+    *("name", "needs_scan", "splittable", "initial_state", "unfinished"),
+    *("for_file", "data_offset", "cut", "walk", "scan", "content", "decoder"),
+)
 
 
 def record_format(name: str, **options: object) -> RecordFormat:
@@ -44,7 +53,9 @@ def make_format(option: FormatOption) -> RecordFormat:
     Raises:
         OptionsError: when a custom format cannot be imported or does not keep to the protocol.
     """
-    return _MAKERS[type(option)](option)
+    made = _MAKERS[type(option)](option)
+    made.compression = option.compression
+    return made
 
 
 def load_object(path: str, what: str) -> Any:  # noqa: ANN401 - whatever the user named
@@ -74,7 +85,10 @@ def _custom(option: FormatOption) -> RecordFormat:
 _MAKERS: dict[type[FormatOption], Callable[[Any], RecordFormat]] = {
     Lines: LineFormat,
     Delimited: DelimitedFormat,
+    Escaped: EscapedFormat,
+    Csv: CsvFormat,
     JsonLines: JsonLinesFormat,
+    JsonArray: JsonArrayFormat,
     Fixed: FixedFormat,
     WholeFile: WholeFileFormat,
     CustomFormat: _custom,

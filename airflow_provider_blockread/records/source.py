@@ -22,6 +22,8 @@ class ByteSource:
     knows the format); `max_record_bytes`, how far ahead a cut looks; `name` for messages.
     """
 
+    streamed = False  # True: reads go forward only, and `size` is known once the end was seen
+
     def __init__(
         self, file: BinaryIO, *, size: int | None = None, name: str = "", max_record_bytes: int = MAX_RECORD_BYTES
     ) -> None:

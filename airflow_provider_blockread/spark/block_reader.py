@@ -39,12 +39,19 @@ class _Tally:
     digest: int = 0
 
 
-@dataclass(kw_only=True)
-class BlockReader:
-    """Reads blocks of one format; `handle_bad` is called with each bad record and may raise."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenFile:
+    """A planned file, open: its bytes, and its format and decoder as they apply to it."""
 
+    source: ByteSource
     fmt: RecordFormat
     decoder: Decoder
+
+
+@dataclass(kw_only=True)
+class BlockReader:
+    """Reads blocks; `handle_bad` is called with each bad record and may raise."""
+
     policies: Policies
     handle_bad: Callable[[Block, Chunk, BadRecord], None]
     emit: Callable[[Block, Rows], int]  # hands rows on and returns how many rows came out
@@ -54,13 +61,13 @@ class BlockReader:
         """Derive the walk's limits from the policies."""
         self.limits = WalkLimits(max_record_bytes=self.policies.max_record_bytes)
 
-    def read(self, source: ByteSource, block: Block, entry_state: int) -> Receipt:
+    def read(self, file: OpenFile, block: Block, entry_state: int) -> Receipt:
         """Read the block to its end and return its receipt."""
-        tally = _Tally()
-        first = first_start(source, self.fmt, block.start, entry_state)
+        tally, source = _Tally(), file.source
+        first = first_start(source, file.fmt, block.start, entry_state)
         position, last_record = first, first
-        for chunk in walk_block(source, self.fmt, first, block.end, self.limits):
-            self._take(chunk, block, tally)
+        for chunk in walk_block(source, file.fmt, first, block.end, self.limits):
+            self._take(file.decoder, chunk, block, tally)
             position = chunk.next_offset
             if len(chunk.starts):
                 last_record = chunk.offset + int(chunk.starts[-1])
@@ -73,7 +80,7 @@ class BlockReader:
             first_start=first,
             next_start=position,
             entry_state=entry_state,
-            exit_state=self._exit_state(source, block, entry_state, last_record),
+            exit_state=_exit_state(file, block, entry_state, last_record),
             records=tally.records,
             record_bytes=tally.record_bytes,
             terminator_bytes=tally.terminator_bytes,
@@ -85,12 +92,12 @@ class BlockReader:
             digest=tally.digest % 2**64,
         )
 
-    def _take(self, chunk: Chunk, block: Block, tally: _Tally) -> None:
+    def _take(self, decoder: Decoder, chunk: Chunk, block: Block, tally: _Tally) -> None:
         tally.skipped_records += chunk.skipped_records
         tally.skipped_bytes += chunk.skipped_bytes
         if not len(chunk.starts):
             return
-        decoded = self.decoder.decode(chunk)
+        decoded = decoder.decode(chunk)
         for bad in decoded.bad:
             self.handle_bad(block, chunk, bad)
         offsets = chunk.starts + chunk.offset
@@ -106,15 +113,17 @@ class BlockReader:
         if decoded.batch.num_rows:
             tally.rows_out += self.emit(block, Rows(batch=decoded.batch, offsets=offsets))
 
-    def _exit_state(self, source: ByteSource, block: Block, entry_state: int, last_record: int) -> int:
-        """Return the state at the block's end, from its last record start, where the state is known."""
-        if not self.fmt.needs_scan:
-            return entry_state
-        end = min(block.end, source.size)
-        if last_record < end:
-            return self.fmt.scan(source, last_record, end)(self.fmt.initial_state)
-        start = max(block.start, source.data_offset)
-        return self.fmt.scan(source, min(start, end), end)(entry_state)
+
+def _exit_state(file: OpenFile, block: Block, entry_state: int, last_record: int) -> int:
+    """Return the state at the block's end, from its last record start, where the state is known."""
+    source, fmt = file.source, file.fmt
+    if not fmt.needs_scan:
+        return entry_state
+    end = min(block.end, source.size)
+    if last_record < end:
+        return fmt.scan(source, last_record, end)(fmt.initial_state)
+    start = max(block.start, source.data_offset)
+    return fmt.scan(source, min(start, end), end)(entry_state)
 
 
 def scan_states(fmt: RecordFormat, blocks: Iterator[tuple[Block, list[list[int]]]]) -> dict[int, int]:

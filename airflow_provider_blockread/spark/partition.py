@@ -17,12 +17,13 @@ from airflow_provider_blockread.exchange.model import JobSpec, OutputFile, Recei
 from airflow_provider_blockread.exchange.receipts import receipts_batch
 from airflow_provider_blockread.records.decode import BadRecord
 from airflow_provider_blockread.records.format import RecordFormat
+from airflow_provider_blockread.records.reading import bind
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.records.source import ByteSource
 from airflow_provider_blockread.records.walking import Chunk
 from airflow_provider_blockread.sinks.names import StagedName
 from airflow_provider_blockread.sinks.parquet import ParquetWriter
-from airflow_provider_blockread.spark.block_reader import BlockReader, Rows
+from airflow_provider_blockread.spark.block_reader import BlockReader, OpenFile, Rows
 from airflow_provider_blockread.spark.user_function import UserFunction
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -95,10 +96,10 @@ def scan_blocks(spec: JobSpec, stores: Stores, blocks: Iterable[Block]) -> list[
     for _, members in groupby(blocks, key=lambda block: block.file):
         of_file = list(members)
         with open_version(stores, of_file[0].version, spec.options.policies.max_record_bytes) as source:
-            source.data_offset = fmt.data_offset(source)
+            bound = bind(source, fmt)
             for block in of_file:
                 start = min(max(block.start, source.data_offset), block.end)
-                maps.append((block.number, fmt.scan(source, start, block.end).to_json()))
+                maps.append((block.number, bound.scan(source, start, block.end).to_json()))
     return maps
 
 
@@ -137,14 +138,12 @@ class _Task:
         options = spec.options
         self._spec, self._stores = spec, stores
         self._fmt: RecordFormat = make_format(options.record_format)
-        decoder = self._fmt.decoder()
-        self._function = UserFunction(options.transform, decoder.schema)
+        self._decoder = self._fmt.decoder()
+        self._function = UserFunction(options.transform, self._decoder.schema)
         self._schema: pa.Schema | None = None  # of what was written
         self._writer = self._make_writer(data_folder(spec.work_uri), attempt, self._function.schema)
         self._quarantine = self._make_writer(quarantine_folder(spec.work_uri), attempt, _QUARANTINE)
-        self._reader = BlockReader(
-            fmt=self._fmt, decoder=decoder, policies=options.policies, handle_bad=self._handle_bad, emit=self._emit
-        )
+        self._reader = BlockReader(policies=options.policies, handle_bad=self._handle_bad, emit=self._emit)
 
     def _make_writer(self, folder: str, attempt: int, schema: pa.Schema | None) -> ParquetWriter:
         spec = self._spec
@@ -161,9 +160,11 @@ class _Task:
     def read(self, blocks: Iterable[Block], states: Mapping[int, int]) -> Iterator[Receipt]:
         for version, members in groupby(blocks, key=lambda block: block.version):
             with open_version(self._stores, version, self._spec.options.policies.max_record_bytes) as source:
-                source.data_offset = self._fmt.data_offset(source)
+                fmt = bind(source, self._fmt)
+                decoder = self._decoder if fmt is self._fmt else fmt.decoder()
+                file = OpenFile(source=source, fmt=fmt, decoder=decoder)
                 for block in members:
-                    yield self._reader.read(source, block, states.get(block.number, self._fmt.initial_state))
+                    yield self._reader.read(file, block, states.get(block.number, fmt.initial_state))
 
     def _emit(self, block: Block, rows: Rows) -> int:
         answer = self._function(block, rows)

@@ -23,8 +23,10 @@ from airflow_provider_blockread.options import (
     Policies,
     Transform,
 )
+from airflow_provider_blockread.records.decode import Decoder
+from airflow_provider_blockread.records.reading import bind
 from airflow_provider_blockread.records.walking import Chunk, WalkLimits
-from airflow_provider_blockread.spark.block_reader import BlockReader, Rows
+from airflow_provider_blockread.spark.block_reader import BlockReader, OpenFile, Rows
 from airflow_provider_blockread.spark.partition import open_version
 from tests.pipeline.evidence import QUOTED, STORES, Reading
 
@@ -125,16 +127,14 @@ class _Forgetful(BlockReader):
 
     chunks = 0
 
-    def _take(self, chunk: Chunk, block: Block, tally: object) -> None:
+    def _take(self, decoder: Decoder, chunk: Chunk, block: Block, tally: object) -> None:
         self.chunks += 1
         if self.chunks != 2:
-            super()._take(chunk, block, tally)  # type: ignore[arg-type]
+            super()._take(decoder, chunk, block, tally)  # type: ignore[arg-type]
 
 
 def _read_with(reading: Reading, cls: type[BlockReader], emit: Callable[[Block, Rows], int]) -> list[Receipt]:
     reader = cls(
-        fmt=reading.fmt,
-        decoder=reading.fmt.decoder(),
         policies=reading.policies,
         handle_bad=lambda *_: None,
         emit=emit,
@@ -143,8 +143,9 @@ def _read_with(reading: Reading, cls: type[BlockReader], emit: Callable[[Block, 
     receipts = []
     for block in reading.blocks:
         with open_version(STORES, block.version, 2**26) as source:
-            source.data_offset = reading.fmt.data_offset(source)
-            receipts.append(reader.read(source, block, reading.fmt.initial_state))
+            fmt = bind(source, reading.fmt)
+            file = OpenFile(source=source, fmt=fmt, decoder=fmt.decoder())
+            receipts.append(reader.read(file, block, fmt.initial_state))
     return receipts
 
 

@@ -32,10 +32,10 @@ def scalar_hash(record: bytes) -> int:
 
 def digest(case: Case, data: bytes, start: int, end: int, chunk: int = 2**20) -> int:
     """Return the digest of a block."""
-    source = open_source(io.BytesIO(data), case.fmt)
+    source, fmt = open_source(io.BytesIO(data), case.fmt)
     state = scan_block(io.BytesIO(data), 0, start, case.fmt)(case.fmt.initial_state)
-    first = first_start(source, case.fmt, start, state)
-    chunks = walk_block(source, case.fmt, first, end, WalkLimits(chunk_bytes=chunk))
+    first = first_start(source, fmt, start, state)
+    chunks = walk_block(source, fmt, first, end, WalkLimits(chunk_bytes=chunk))
     return sum(map(digest_records, chunks)) % MODULUS
 
 

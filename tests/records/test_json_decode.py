@@ -28,7 +28,7 @@ Rows = list[dict[str, Any]]
 def decode(data: bytes, schema: str, chunk_bytes: int = 2**20) -> tuple[list[Decoded], list[bytes], Rows, set[bytes]]:
     """Return what each chunk of a file decodes to, all records, all rows, and the bytes of the bad records."""
     fmt = record_format("json_lines", schema=schema)
-    source = open_source(io.BytesIO(data), fmt)
+    source, fmt = open_source(io.BytesIO(data), fmt)
     decoder = fmt.decoder()
     parts, records, rows, bad = [], [], [], set()
     for chunk in walk_block(source, fmt, source.data_offset, len(data), WalkLimits(chunk_bytes=chunk_bytes)):

@@ -32,10 +32,10 @@ def read_blocks(case: Case, data: bytes, ranges: list[tuple[int, int]], *, most:
 
 def walk(case: Case, data: bytes, start: int, end: int, chunk: int) -> tuple[int, int, list[Chunk]]:
     """Return a block's first record start, where its walk ended, and its chunks."""
-    source = open_source(io.BytesIO(data), case.fmt)
+    source, fmt = open_source(io.BytesIO(data), case.fmt)
     state = scan_block(io.BytesIO(data), 0, start, case.fmt)(case.fmt.initial_state)
-    first = first_start(source, case.fmt, start, state)
-    chunks = list(walk_block(source, case.fmt, first, end, WalkLimits(chunk_bytes=chunk)))
+    first = first_start(source, fmt, start, state)
+    chunks = list(walk_block(source, fmt, first, end, WalkLimits(chunk_bytes=chunk)))
     return first, chunks[-1].next_offset if chunks else first, chunks
 
 

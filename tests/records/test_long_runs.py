@@ -87,7 +87,7 @@ def test_an_end_across_the_border_of_a_search_window_is_found(fmt: RecordFormat,
     for windows in (2**16, 2**16 + 2**17):  # what a search has read after one window, and after two
         for length in range(windows - 6, windows + 7):
             data = b"first" + end + b"x" * length + end + b"last" + end
-            source = open_source(io.BytesIO(data), fmt)
+            source, fmt = open_source(io.BytesIO(data), fmt)
             inside = len(b"first" + end) + 1 + len(end)
 
             assert first_start(source, fmt, inside, 0) == len(data) - len(b"last" + end), length
@@ -98,7 +98,7 @@ def test_a_line_longer_than_many_chunks_is_one_record() -> None:
     fmt = record_format("json_lines", schema="id long, msg string")
     objects = [{"id": 1, "msg": "a"}, {"id": 2, "msg": "x" * 5_000_000}, {"id": 3, "msg": "b"}]
     data = "\n".join(json.dumps(o) for o in objects).encode()
-    chunks = walk_block(open_source(io.BytesIO(data), fmt), fmt, 0, len(data))
+    chunks = walk_block(*open_source(io.BytesIO(data), fmt), 0, len(data))
     rows = [row for chunk in chunks for row in fmt.decoder().decode(chunk).batch.to_pylist()]
 
     assert rows == objects
@@ -108,6 +108,6 @@ def test_a_chain_beyond_the_look_back_is_refused(monkeypatch: pytest.MonkeyPatch
     """Where a delimiter overlaps itself for too long, the error says to read the file as one block."""
     monkeypatch.setattr(delimited_module, "MAX_LOOK_BACK", 2**17)
     fmt = delimited(b"||")
-    source = open_source(io.BytesIO(b"x" + b"|" * 2**20), fmt)
+    source, fmt = open_source(io.BytesIO(b"x" + b"|" * 2**20), fmt)
     with pytest.raises(LookBackError, match="read this file as one block"):
         first_start(source, fmt, 2**19, 0)

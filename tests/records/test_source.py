@@ -76,7 +76,7 @@ def test_reading_on_fetches_nothing_twice() -> None:
     """A walk reads each byte of a file once, but for the few that tell whether it starts with a byte order mark."""
     data = b"".join(b"line %d\n" % i for i in range(200_000))
     file, fmt = CountedReads(data), record_format("lines")
-    source = open_source(file, fmt)
+    source, fmt = open_source(file, fmt)
     list(walk_block(source, fmt, 0, len(data), WalkLimits(chunk_bytes=MIB)))
 
     assert file.handed_out <= len(data) + 3
@@ -88,7 +88,7 @@ def test_a_record_without_end_is_refused_in_bounded_reads(fmt: RecordFormat) -> 
     file = CountedReads(b"x" * (8 * MIB))
     limits = WalkLimits(chunk_bytes=MIB // 4, max_record_bytes=MIB)
     with pytest.raises(RecordError, match=r"that starts at byte 0 is longer than max_record_bytes=1048576.*raise"):
-        list(walk_block(open_source(file, fmt), fmt, 0, 8 * MIB, limits))
+        list(walk_block(*open_source(file, fmt), 0, 8 * MIB, limits))
 
     assert file.handed_out <= MIB + MIB // 4 + 3
 
@@ -127,7 +127,7 @@ def test_walking_holds_a_chunk_at_a_time() -> None:
 
     def read(lines: int) -> None:
         data = b"some line of a log\r\n" * lines
-        source = open_source(io.BytesIO(data), fmt)
+        source, fmt = open_source(io.BytesIO(data), fmt)
         for chunk in walk_block(source, fmt, 0, len(data), WalkLimits(chunk_bytes=MIB // 4)):
             fmt.decoder().decode(chunk)
 
