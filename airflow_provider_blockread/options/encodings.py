@@ -30,9 +30,7 @@ def normal_encoding(kind: str, name: str) -> str:
     try:
         found = codecs.lookup(name).name
     except LookupError as error:
-        msg = (
-            f"{kind}: unknown encoding {name!r}; known are utf-8, binary, utf-16, utf-32 and single-byte ones (cp1252)"
-        )
+        msg = f"{kind}: unknown encoding {name!r}; use utf-8, binary, utf-16, utf-32 or a single-byte one"
         raise OptionsError(msg) from error
     if found in {"utf-8", "utf-8-sig"}:
         return "utf-8"

@@ -121,7 +121,8 @@ class Csv(FormatOption):
     skipped) are off by default. Columns come from `schema` (`"id long, ts timestamp"`); without one, names come from
     the header, or are `_c0`, `_c1`.., and types from a sample of the window's files, fixed for the generation.
     With `header=True` the first row of every file names its columns: it must equal the columns (`columns="equal"`), or
-    fields go to the columns of their names, absent ones null (`"by_name"`). An unquoted field that reads `null` is null.
+    fields go to the columns of their names, absent ones null (`"by_name"`). An
+    unquoted field that equals `null` is null.
     """
 
     kind: ClassVar[str] = "csv"

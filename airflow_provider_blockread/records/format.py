@@ -1,7 +1,7 @@
 """The protocol of record formats: where a record starts, and how to walk on from there.
 
-A format knows nothing of blocks, policies or Arrow. What holds for one file alone (its encoding by a byte order mark, its
-header) is settled once by `for_file`. Then three pure functions decide everything:
+A format knows nothing of blocks, policies or Arrow. What holds for one file alone (its encoding by a byte order mark,
+its header) is settled once by `for_file`. Then three pure functions decide everything:
 
 * `cut(source, offset, state)`: the first record start at or after `offset`, found from the raw offset;
 * `walk(buffer)`: the records of a buffer that begins at a record start;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Self
+from typing import Self, cast
 
 from airflow_provider_blockread.records.format import BaseFormat, RecordFormat
 from airflow_provider_blockread.records.source import ByteSource
@@ -19,7 +19,7 @@ class TextFormat(BaseFormat):
     def for_file(self, source: ByteSource) -> RecordFormat:
         """Return the format with this file's byte order mark and head known."""
         marked = self.encoding != "binary" and source.read(0, 3) == _UTF8_BOM
-        return self.with_head(source, len(_UTF8_BOM) if marked else 0)
+        return cast("RecordFormat", self.with_head(source, len(_UTF8_BOM) if marked else 0))
 
     def with_head(self, source: ByteSource, start: int) -> Self:
         """Return the format for a file whose text begins at `start`; formats with a header read it here."""

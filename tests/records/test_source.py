@@ -127,9 +127,9 @@ def test_walking_holds_a_chunk_at_a_time() -> None:
 
     def read(lines: int) -> None:
         data = b"some line of a log\r\n" * lines
-        source, fmt = open_source(io.BytesIO(data), fmt)
-        for chunk in walk_block(source, fmt, 0, len(data), WalkLimits(chunk_bytes=MIB // 4)):
-            fmt.decoder().decode(chunk)
+        source, bound = open_source(io.BytesIO(data), fmt)
+        for chunk in walk_block(source, bound, 0, len(data), WalkLimits(chunk_bytes=MIB // 4)):
+            bound.decoder().decode(chunk)
 
     def peak(lines: int) -> int:
         tracemalloc.start()
