@@ -16,7 +16,7 @@ UV = $$(uv --version >/dev/null 2>&1 && echo uv || echo .uv/bin/uv)
 RUN = home="$$($(VENV)/bin/python tools/java_home.py)" && JAVA_HOME="$$home" PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test bench demo up fuzz format clean
+.PHONY: help setup check test bench demo up exactness fuzz format clean
 
 help: ## List the targets.
 	@echo "Targets (PYTHON=$(PYTHON) chooses the interpreter):"
@@ -33,13 +33,17 @@ check: $(READY) ## Check format, lint, types, import contracts and the rules of 
 	$(VENV)/bin/python -m pytest -q tests/architecture
 
 test: $(READY) ## Run all tests, in an order that SEED decides; TESTS=tests/records runs some.
-	$(RUN) python -m pytest $(TESTS) --randomly-seed=$(SEED) $(PYTEST_ARGS)
+	$(RUN) SEED=$(SEED) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),120) python -m pytest $(TESTS) --randomly-seed=$(SEED) $(PYTEST_ARGS)
 
-fuzz: $(READY) ## Run the property tests for longer, in random order on random data.
+fuzz: $(READY) ## Try random files of every format for FUZZ_SECONDS (1800), then the property tests on random data.
+	$(RUN) python -m tests.fuzz --seconds $(or $(FUZZ_SECONDS),1800)
 	$(RUN) python -m pytest $(TESTS) -m hypothesis --hypothesis-profile=deep $(PYTEST_ARGS)
 
 bench: $(READY) ## Measure side by side with Spark's own readers (BENCH_ARGS goes to the benchmark).
 	$(RUN) python -m benchmarks $(BENCH_ARGS)
+
+exactness: $(READY) ## Ask Spark, DuckDB, pandas, Dask and pyarrow what hard files hold; write docs/exactness.md.
+	$(RUN) python -m benchmarks.exactness
 
 demo: $(READY) ## Make files, run the example DAG over them, and show what came out; DEMO_ARGS=--add lets more land.
 	$(RUN) python dags/demo.py $(DEMO_ARGS)

@@ -11,9 +11,11 @@ from airflow_provider_blockread.operators.read_blocks import TITLE_TEMPLATE, Rea
 from airflow_provider_blockread.operators.scan_blocks import ScanBlocksOperator
 from airflow_provider_blockread.operators.split_files import WINDOW_KEY, SplitFilesOperator
 from airflow_provider_blockread.options import (
+    Csv,
     CustomFormat,
     FileSource,
     FormatOption,
+    JsonArray,
     Lines,
     ParquetSink,
     Policies,
@@ -97,5 +99,10 @@ class BlockReadTaskGroup(TaskGroup):
 
 
 def may_need_scan(record_format: FormatOption) -> bool:
-    """Tell whether blocks of the format may depend on what comes before them: known for all but custom formats."""
-    return isinstance(record_format, CustomFormat)
+    """Tell whether blocks of the format may depend on what comes before them, as far as its options show.
+
+    The plan knows better: without a file that spans groups the scan task has nothing to do.
+    """
+    if isinstance(record_format, Csv):
+        return any(mark is not None for mark in (record_format.quote, record_format.escape, record_format.comment))
+    return isinstance(record_format, JsonArray | CustomFormat)

@@ -14,7 +14,7 @@ from airflow_provider_blockread.options import parse_size
 from benchmarks.lab import Lab
 from benchmarks.measure import as_table
 
-NAMES = ("lines", "json_lines", "small_files", "planning", "window", "memory")
+NAMES = ("lines", "escaped", "csv", "json_lines", "special_bytes", "small_files", "planning", "window", "memory")
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from pathlib import Path
 
 _POOL = 100_000  # different records: 15 MB or so, far beyond what a dictionary or a codec's window holds
 _PER_FOLDER = 1000  # small files
+CSV_SCHEMA = "id long, user long, ts timestamp, ms double, msg string"
 JSON_SCHEMA = "id long, ts timestamp, level string, ms double, msg string"
 
 
@@ -24,6 +27,14 @@ def log_line(number: int, chance: random.Random) -> str:
     return text + f" agent=Example/{item % 97}.0 (möglich; {item:x})" * (number % 7)
 
 
+def escaped_line(number: int, chance: random.Random) -> str:
+    """Return one line of a log with its newlines and backslashes escaped: a tenth of the lines have some."""
+    line = log_line(number, chance)
+    if number % 10:
+        return line
+    return line + "\\\n  at com.example.Handler\\\n  at com.example.Main C:\\\\logs\\\\"
+
+
 def json_line(number: int, chance: random.Random) -> str:
     """Return one JSON object that fits `JSON_SCHEMA`."""
     return json.dumps(
@@ -37,6 +48,25 @@ def json_line(number: int, chance: random.Random) -> str:
     )
 
 
+def csv_row(number: int, chance: random.Random) -> str:
+    """Return one row that fits `CSV_SCHEMA`, without a quote."""
+    return f"{_csv_head(number, chance)},GET /api/v1/items/{chance.randrange(10**7)} took its time {number % 1000}"
+
+
+def quoted_csv_row(number: int, chance: random.Random) -> str:
+    """Return one row that fits `CSV_SCHEMA`; its quoted text has newlines, commas, quotes and what looks like rows."""
+    item = chance.randrange(10**7)
+    text = (
+        f'user said ""{item:x}"", then\nasked for {item}, and\n{number},{item},left' if number % 2 else f"item {item}"
+    )
+    return f'{_csv_head(number, chance)},"{text}"'
+
+
+def _csv_head(number: int, chance: random.Random) -> str:
+    time = f"2024-05-{1 + number % 28:02d}T{_clock(number)}Z"
+    return f"{number},{chance.randrange(10**7)},{time},{chance.randrange(10**6) / 100}"
+
+
 def _clock(number: int) -> str:
     return f"{number // 3600 % 24:02d}:{number // 60 % 60:02d}:{number % 60:02d}"
 
@@ -44,12 +74,13 @@ def _clock(number: int) -> str:
 def write_lines(path: Path, size: int, line: Callable[[int, random.Random], str], newline: str = "\n") -> int:
     """Write whole lines of about `size` bytes into a file and return how many bytes they are."""
     chance = random.Random(1)  # noqa: S311 - data, not secrets
-    pool = "".join(line(number, chance) + newline for number in range(_POOL)).encode()
+    lines = [(line(number, chance) + newline).encode() for number in range(_POOL)]
+    pool, ends = b"".join(lines), list(accumulate(map(len, lines), initial=0))
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         for _ in range(size // len(pool)):
             file.write(pool)
-        file.write(pool[: pool.rfind(newline.encode(), 0, size % len(pool)) + len(newline)])
+        file.write(pool[: ends[bisect_right(ends, size % len(pool)) - 1]])
     return path.stat().st_size
 
 

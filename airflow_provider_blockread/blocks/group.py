@@ -18,6 +18,7 @@ class Part:
     version: FileVersion
     start: int
     end: int
+    whole: bool = False  # True: one block, as of a compressed file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +58,7 @@ def iter_blocks(parts: Iterable[Part], limits: GroupLimits, *, total_bytes: int)
         length = part.end - part.start
         if filled and filled + length > target and length <= target and group + 1 < limits.max_groups:
             group, filled = group + 1, 0
-        size = limits.block_size if limits.splittable else max(part.end, 1)
-        for start, end in iter_ranges(part.end, size, data_offset=part.start):
+        for start, end in _ranges(part, limits):
             if filled >= target and group + 1 < limits.max_groups:
                 group, filled = group + 1, 0
             yield Block(
@@ -72,3 +72,10 @@ def iter_blocks(parts: Iterable[Part], limits: GroupLimits, *, total_bytes: int)
                 part_end=part.end,
             )
             number, filled = number + 1, filled + end - start
+
+
+def _ranges(part: Part, limits: GroupLimits) -> Iterable[tuple[int, int]]:
+    if part.whole:
+        return [(part.start, part.end)]  # an empty one too: no compressed file is of no bytes, and a read says so
+    size = limits.block_size if limits.splittable else max(part.end, 1)
+    return iter_ranges(part.end, size, data_offset=part.start)

@@ -35,6 +35,8 @@ def _as_json(shown: Preview) -> dict[str, object]:
         "blocks": shown.blocks,
         "groups": [dataclasses.asdict(group) for group in shown.groups],
         "bytes": shown.bytes,
+        "compressed": shown.compressed,
+        "scanned": shown.scanned,
         "seen": found.seen,
         "new": found.new,
         "modified": found.modified,
@@ -53,6 +55,11 @@ def _print(shown: Preview) -> None:
     size = "one block a file" if not shown.limits.splittable else format_bytes(shown.limits.block_size)
     facts["would read"] = f"{shown.files:,} files, {format_bytes(shown.bytes)}: in no window of this feed yet"
     facts["blocks"] = f"{shown.blocks:,} of {size}" if shown.limits.splittable else f"{shown.blocks:,}, {size}"
+    if shown.compressed:
+        facts["compressed"] = f"{shown.compressed:,} files, one block each: a codec cannot be entered in the middle"
+    if shown.scanned:
+        why = "what a byte means there depends on all before it"
+        facts["scan"] = f"{shown.scanned:,} files of more than one block are scanned before they are read: {why}"
     facts["groups"] = len(shown.groups)
     print_facts(facts)
     if shown.sample:

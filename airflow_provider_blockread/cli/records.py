@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 from collections.abc import Iterable
 from typing import BinaryIO
 
@@ -21,10 +22,13 @@ from airflow_provider_blockread.storage.stores import Stores
 @click.option("--block-size", default="64MiB", show_default=True)
 def records(file: str, format_name: str, format_option: tuple[str, ...], schema: str | None, block_size: str) -> None:
     """Print the records of FILE as JSON lines, block by block: block, start, end, offset, record (or record_b64)."""
-    fmt = make_format(make_format_option(format_name, format_option, schema))
+    option = make_format_option(format_name, format_option, schema)
     stores = Stores()
     size = stores.stat(file).size
-    ranges = list(iter_ranges(size, parse_size(block_size) if fmt.splittable else max(size, 1)))
+    codec = option.codec(file)  # by the path as given: an opened file need not tell its name
+    fmt = make_format(dataclasses.replace(option, compression=codec or "none"))
+    whole = codec is not None or not fmt.splittable
+    ranges = list(iter_ranges(size, max(size, 1) if whole else parse_size(block_size)))
     with stores.open_read(file) as opened:
         states = entry_states(opened, ranges, fmt)
         for number, ((start, end), state) in enumerate(zip(ranges, states, strict=True)):

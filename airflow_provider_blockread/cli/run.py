@@ -121,6 +121,7 @@ def _summary(done: list[Published], seconds: float) -> dict[str, Any]:
         "window": done[-1].window,
         "windows": [window.window for window in read_ones],
         **sums,
+        "quarantine": [window.quarantine_uri for window in read_ones if window.quarantine_uri],
         "seconds": round(seconds, 3),
         "proof": proof,
     }
@@ -129,11 +130,13 @@ def _summary(done: list[Published], seconds: float) -> dict[str, Any]:
 def _in_words(summary: dict[str, Any], output: str) -> dict[str, object]:
     if not summary["windows"]:
         return {"nothing new": "every file of the source is in a published window of this feed"}
+    kept = ", ".join(summary["quarantine"])
     rate = summary["bytes"] / 1e6 / max(summary["seconds"], 1e-9)
     return {
         "window": ", ".join(summary["windows"]),
         "read": f"{summary['files']:,} files, {summary['blocks']:,} blocks, {format_bytes(summary['bytes'])}",
-        "records": f"{summary['records']:,}, {summary['bad_records']:,} of them bad",
+        "records": f"{summary['records']:,}, {summary['bad_records']:,} of them bad"
+        + (f", kept in {kept}" if kept else ""),
         "published": f"{summary['rows']:,} rows in {summary['outputs']:,} files in {output}",
         "proof": summary["proof"],
         "took": f"{summary['seconds']:.1f} s, {rate:,.0f} MB/s with Spark's start",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import getpass
 import json
 import os
@@ -18,7 +19,7 @@ from rich.table import Table
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.store import Ledger, default_url
-from airflow_provider_blockread.options import FORMATS, FormatOption, JsonLines, parse
+from airflow_provider_blockread.options import FORMATS, FormatOption, parse
 from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -41,7 +42,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 def format_options(command: C) -> C:
     """Add `--format`, `--format-option` and `--schema`."""
     for option in (
-        click.option("--schema", help='Columns of json_lines, as "id long, ts timestamp, msg string".'),
+        click.option("--schema", help='Columns of csv or JSON, as "id long, ts timestamp, msg string".'),
         click.option("--format-option", "format_option", multiple=True, metavar="KEY=VALUE", help="Repeatable."),
         click.option("--format", "format_name", default="lines", show_default=True, type=click.Choice(sorted(FORMATS))),
     ):
@@ -57,8 +58,8 @@ def make_format_option(name: str, pairs: Iterable[str], schema: str | None) -> F
     """
     texts = parse_pairs("--format-option", pairs)
     if schema is not None:
-        if FORMATS[name] is not JsonLines:
-            msg = f"--schema belongs to json_lines; {name} publishes one column `value`"
+        if "schema" not in {field.name for field in dataclasses.fields(FORMATS[name])}:
+            msg = f"--schema belongs to csv, json_lines and json_array; {name} publishes one column `value`"
             raise OptionsError(msg)
         texts["schema"] = schema
     return parse(FORMATS[name], texts)

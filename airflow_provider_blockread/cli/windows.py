@@ -23,8 +23,10 @@ from airflow_provider_blockread.ledger.exclusions import exclude_file
 from airflow_provider_blockread.ledger.generations import FINISHED, latest_generation, list_groups, start_generation
 from airflow_provider_blockread.ledger.model import WindowSummary
 from airflow_provider_blockread.ledger.queries import get_window, list_windows
+from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.steps.describe import describe_group, format_bytes
 from airflow_provider_blockread.steps.excluding import groups_of
+from airflow_provider_blockread.steps.inferring import inferred_schema
 from airflow_provider_blockread.steps.replaying import open_ref
 
 window_argument = click.argument("window")
@@ -66,6 +68,9 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
     found = get_window(env.ledger, window, feed)
     summary = next(s for s in list_windows(env.ledger, found.feed, limit=10_000) if s.window.id == found.id)
     facts = dict(_summary(summary)) | {"manifest": found.manifest_uri, "planned by": found.owner}
+    if summary.generation is not None:
+        options = GenerationOptions.from_json(summary.generation.options)
+        facts["inferred_schema"] = inferred_schema(env.stores, found, options)
     groups = list_groups(env.ledger, found.id, summary.generation.number) if summary.generation else []
     rows = [
         {

@@ -2,10 +2,13 @@
 
 <work area>/<feed>/ledger                                    the UUID of the ledger whose windows lie here
 <work area>/<feed>/<window>/manifest-<hash>.parquet          what is read
-                           /states-<digest>.json             entry states that a scan found, by manifest and format
+                           /states-<digest>.json             entry states of files that span groups, by format
+                           /states-<digest>-g<group>.json    entry states of the other files of a group
+                           /schema-<digest>.json             columns inferred for csv without a schema
                            /g<generation>/<group>-e<epoch>/  one attempt: job.json, result.json, receipts.parquet
                                           /data/             its data files, until they are published
-                                          /quarantine/       its bad records
+                                          /quarantine/       its bad records, until they are published
+<work area>/quarantine/<feed>/<window>/                      bad records of the published generation
 """
 
 from __future__ import annotations
@@ -29,5 +32,10 @@ def data_folder(attempt_uri: str) -> str:
 
 
 def quarantine_folder(attempt_uri: str) -> str:
-    """Return where an attempt keeps the bytes of bad records."""
+    """Return where an attempt stages the bytes of bad records."""
     return f"{attempt_uri}/quarantine"
+
+
+def published_quarantine(work_area: str, feed: str, window: str) -> str:
+    """Return the folder where the bad records of a window's published generation lie: never inside the output."""
+    return f"{work_area.rstrip('/')}/quarantine/{slug(feed)}/{window}"

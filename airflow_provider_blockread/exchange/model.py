@@ -81,3 +81,4 @@ class JobSpec:
     excluded: tuple[int, ...] = ()  # ids of files that this window leaves out
     max_readers: int | None = None
     entry_states_uri: str | None = None  # states found by a scan step, for files that span groups
+    group_states_uri: str | None = None  # where the group keeps the states of its other files, for the next attempt

@@ -2,7 +2,9 @@
 
 Receipts come in block order, group after group, as the manifest lists the blocks, so one pass over both is enough and
 nothing is held but the file at hand. `next_start` comes from walking past a block's end and `first_start` of the next
-block from the raw offset: where the two agree, no record was lost or read twice at the border.
+block from the raw offset: where the two agree, no record was lost or read twice at the border. Of a compressed file
+the first block reads all, in decoded bytes, and takes every compressed byte; what other blocks an older plan may have
+cut of it read nothing.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ class Evidence:
     stat: Callable[[FileVersion], FileVersion]
     footer: Callable[[OutputFile], tuple[int, int]]
     initial_state: int
+    compressed: Callable[[str], bool]  # tells by its path whether a file was decoded
     writes: bool  # False for a verification, which leaves no output
     on_bad_record: str  # fail | quarantine | drop
     keep: Callable[[Sequence[FileSums]], None] = lambda _: None  # takes the sums of files, as they are proven
@@ -92,6 +95,10 @@ class _Chain:
         elif self._last is not None:
             self._follow(block, receipt, self._last)
         self._check_inside(block, receipt)
+        if self._evidence.compressed(block.version.path):
+            self._check_stream(block, receipt)
+        else:
+            self._check_plain(block, receipt)
         self._block, self._last = block, receipt
         self._records += receipt.records
         self._bad += receipt.bad_records
@@ -104,7 +111,7 @@ class _Chain:
     def _begin_file(self, block: Block, receipt: Receipt) -> None:
         if block.start != 0:
             self.refuse(f"the file's first block starts at byte {block.start}, not 0", block)
-        first = min(receipt.data_offset, block.version.size)
+        first = min(receipt.data_offset, self._readable(block, receipt))
         if receipt.first_start != first:
             self.refuse(f"reading began at byte {receipt.first_start}, but data begin at byte {first}", block)
         if receipt.entry_state != self._evidence.initial_state:
@@ -113,14 +120,16 @@ class _Chain:
     def _follow(self, block: Block, receipt: Receipt, last: Receipt) -> None:
         if block.start != last.end:
             self.refuse(f"bytes [{last.end}, {block.start}) are of no block", block)
+        if receipt.entry_state != last.exit_state:
+            self.refuse(f"it was entered in state {receipt.entry_state}, left in {last.exit_state}", block)
+        if self._evidence.compressed(block.version.path):
+            return
         if receipt.data_offset != last.data_offset:
             self.refuse(f"data begin at byte {receipt.data_offset}, the block before says otherwise", block)
         if receipt.first_start != last.next_start:
             what = "lost" if receipt.first_start > last.next_start else "read twice"
             low, high = sorted((receipt.first_start, last.next_start))
             self.refuse(f"bytes [{low}, {high}) are {what} between it and the block before", block)
-        if receipt.entry_state != last.exit_state:
-            self.refuse(f"it was entered in state {receipt.entry_state}, left in {last.exit_state}", block)
 
     def _check_inside(self, block: Block, receipt: Receipt) -> None:
         """Check that the receipt accounts for every byte between its two record starts, and for every record."""
@@ -128,9 +137,30 @@ class _Chain:
         span = receipt.next_start - receipt.first_start
         if accounted != span:
             self.refuse(f"{span} bytes from byte {receipt.first_start} on, but {accounted} were read", block)
+        self._check_records(block, receipt)
+
+    def _readable(self, block: Block, receipt: Receipt) -> int:
+        """Return the bytes of the file as it is read: decoded ones where it is compressed."""
+        return receipt.stream_size if self._evidence.compressed(block.version.path) else block.version.size
+
+    def _check_plain(self, block: Block, receipt: Receipt) -> None:
         if receipt.next_start < min(receipt.end, block.version.size):
             self.refuse(f"reading stopped at byte {receipt.next_start}", block)
-        self._check_records(block, receipt)
+        if receipt.stream_size or receipt.consumed:
+            self.refuse("it was decoded, but the file is not compressed", block)
+
+    def _check_stream(self, block: Block, receipt: Receipt) -> None:
+        """Check that a compressed file was decoded and read to its end by its first block."""
+        if receipt.exit_state != receipt.entry_state:
+            self.refuse(f"it was left in state {receipt.exit_state}, but it is read whole", block)
+        if block.start > 0:
+            read = (receipt.data_offset, receipt.first_start, receipt.next_start, receipt.records)
+            if any((*read, receipt.skipped_records, receipt.stream_size, receipt.consumed)):
+                self.refuse("the first block of a compressed file reads all of it, but this one read too", block)
+        elif receipt.next_start != receipt.stream_size:
+            self.refuse(f"its {receipt.stream_size} decoded bytes were read up to byte {receipt.next_start}", block)
+        elif receipt.consumed != block.version.size:
+            self.refuse(f"{receipt.consumed} of its {block.version.size} compressed bytes were decoded", block)
 
     def _check_records(self, block: Block, receipt: Receipt) -> None:
         if receipt.records != receipt.rows + receipt.bad_records:
@@ -151,7 +181,8 @@ class _Chain:
         if self._block is None or self._last is None:
             return
         size = self._block.version.size
-        if self._last.next_start != size or self._block.end != size:
+        plain = not self._evidence.compressed(self._block.version.path)
+        if self._block.end != size or (plain and self._last.next_start != size):
             self.refuse(f"the file's {size} bytes were read up to byte {self._last.next_start}", self._block)
         try:
             found = self._evidence.stat(self._block.version)

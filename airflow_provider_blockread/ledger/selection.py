@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from sqlalchemy import Row, Select, select, tuple_
@@ -26,6 +26,7 @@ def pending_files(
     *,
     interval_ns: tuple[int, int] | None = None,
     block_size: int,
+    whole: Callable[[str], bool] = lambda _: False,
 ) -> Iterator[PendingFile]:
     """Yield the pending files that a window may take, oldest or newest first by (modification time, path).
 
@@ -37,6 +38,7 @@ def pending_files(
         selection: what to take, in which order, how much.
         interval_ns: half-open, in nanoseconds since the epoch; what `select="interval"` selects by.
         block_size: bytes; what `max_blocks` counts in.
+        whole: tells of a path whether its file is one block, however large it is.
 
     Raises:
         OptionsError: when `select="interval"` comes without an interval; raised at the call.
@@ -55,7 +57,7 @@ def pending_files(
     query = _COLUMNS.where(files.c.feed_id == feed_id, IS_PENDING)
     if bounds is not None:
         query = query.where(files.c.mtime_ns >= bounds[0], files.c.mtime_ns < bounds[1])
-    return _within(selection.limits, block_size, _ordered(ledger, query, selection.order))
+    return _within(selection.limits, block_size, _ordered(ledger, query, selection.order), whole)
 
 
 def window_files(ledger: Ledger, window_id: str, *, order: str) -> Iterator[PendingFile]:
@@ -84,14 +86,20 @@ def _after(query: Select[Any], order: str, row: Row[Any]) -> Select[Any]:
     return query.where(place > last if order == "oldest" else place < last)
 
 
-def _within(limits: Limits, block_size: int, found: Iterable[PendingFile]) -> Iterator[PendingFile]:
+def _within(
+    limits: Limits,
+    block_size: int,
+    found: Iterable[PendingFile],
+    whole: Callable[[str], bool] = lambda _: False,
+) -> Iterator[PendingFile]:
     """Yield the longest head that holds all limits together, and the first file whatever its size."""
     if limits == Limits():
         yield from found
         return
     files_left, bytes_left, blocks_left = limits.max_files, limits.max_bytes, limits.max_blocks
     for position, item in enumerate(found):
-        size, blocks = item.version.size, -(-item.version.size // block_size)
+        size = item.version.size
+        blocks = 1 if whole(item.version.path) else -(-size // block_size)
         left = [
             None if limit is None else limit - used
             for limit, used in ((files_left, 1), (bytes_left, size), (blocks_left, blocks))

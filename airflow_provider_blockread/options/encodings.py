@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import encodings
+import importlib
 
 from airflow_provider_blockread.errors import OptionsError
 
@@ -25,12 +27,12 @@ def normal_encoding(kind: str, name: str) -> str:
     Raises:
         OptionsError: when Python does not know it, or a character takes several bytes that are no code units.
     """
-    if name.lower() == "binary":
+    if isinstance(name, str) and name.lower() == "binary":
         return "binary"
     try:
         found = codecs.lookup(name).name
-    except LookupError as error:
-        msg = f"{kind}: unknown encoding {name!r}; use utf-8, binary, utf-16, utf-32 or a single-byte one"
+    except (LookupError, TypeError, ValueError) as error:
+        msg = f"{kind}: unknown encoding {name!r}; use utf-8, binary, utf-16, utf-32 or a single-byte one (cp1252)"
         raise OptionsError(msg) from error
     if found in {"utf-8", "utf-8-sig"}:
         return "utf-8"
@@ -41,18 +43,36 @@ def normal_encoding(kind: str, name: str) -> str:
 
 
 def is_single_byte(name: str) -> bool:
-    """Tell whether every byte stands for one character, or for none, in the encoding that Python calls `name`."""
+    """Tell whether every byte stands for one character, or for none, in the encoding that Python calls `name`.
+
+    Only Python's own codecs that are a table of 256 characters are taken: trying bytes out cannot tell, since an
+    encoding may keep its other meanings behind an escape sequence.
+    """
+    if name == "ascii":
+        return True
     try:
-        return len(_BYTES.decode(name, "replace")) == len(_BYTES) and all(
-            len(bytes([byte]).decode(name, "replace")) == 1 for byte in (0x20, 0x80, 0xFF)
-        )
-    except (LookupError, UnicodeError, AttributeError):
+        module = importlib.import_module(f"encodings.{encodings.normalize_encoding(name)}")
+    except ImportError:
         return False
+    return len(getattr(module, "decoding_table", "")) == len(_BYTES)
 
 
-def is_ascii_based(name: str) -> bool:
-    """Tell whether the bytes below 128 are ASCII in an encoding of single-byte units."""
-    return name in {"utf-8", "binary"} or (name not in UNIT_BYTES and _BYTES[:128].decode(name, "replace").isascii())
+def characters(name: str) -> str:
+    """Return the 256 characters of a single-byte encoding; U+FFFD where a byte stands for none."""
+    return _BYTES.decode(name, "replace")
+
+
+def is_framed_as_bytes(name: str) -> bool:
+    """Tell whether a mark in a file of this encoding is the bytes that it encodes to, wherever they stand.
+
+    So it is where bytes below 128 are ASCII, and no character has two bytes.
+    """
+    if name in {"utf-8", "binary"}:
+        return True
+    if name in UNIT_BYTES:
+        return False
+    known = characters(name).replace("\ufffd", "")
+    return known.startswith(_BYTES[:128].decode("ascii")) and len(set(known)) == len(known)
 
 
 def encode_text(kind: str, text: str | bytes, encoding: str) -> bytes:
@@ -63,8 +83,9 @@ def encode_text(kind: str, text: str | bytes, encoding: str) -> bytes:
     """
     if isinstance(text, bytes):
         return text
+    codec = {"binary": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}.get(encoding, encoding)
     try:
-        return text.encode("utf-8" if encoding == "binary" else encoding)
+        return text.encode(codec)
     except UnicodeEncodeError as error:
         msg = f"{kind}: {text!r} cannot be written in {encoding} ({error.reason}); choose another one"
         raise OptionsError(msg) from error

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.compression import COMPRESSIONS, codec_of
-from airflow_provider_blockread.options.encodings import encode_text, normal_encoding
+from airflow_provider_blockread.options.encodings import UNIT_BYTES, encode_text, normal_encoding
 from airflow_provider_blockread.options.values import Value
 
 
@@ -38,9 +38,11 @@ class FormatOption(Value):
 
 
 def _one_byte(kind: str, what: str, value: str | bytes, encoding: str) -> None:
-    """Refuse what is not one character or byte."""
-    if len(value) != 1 or (encoding in {"utf-8", "binary"} and len(encode_text(kind, value, encoding)) != 1):
-        msg = f"{kind}: {what} must be a single byte, not {value!r}"
+    """Refuse what is not one byte, or one code unit of a wide encoding."""
+    unit = UNIT_BYTES.get(encoding, 1)
+    if len(encode_text(kind, value, encoding)) != unit:
+        kind_of = "single byte" if unit == 1 else f"single code unit of {unit} bytes"
+        msg = f"{kind}: {what} must be a {kind_of}, not {value!r}"
         raise OptionsError(msg)
 
 
@@ -69,7 +71,7 @@ class Delimited(FormatOption):
     """Records ended by any byte string; matches are leftmost and do not overlap. Text is encoded as the file is."""
 
     kind: ClassVar[str] = "delimited"
-    delimiter: str | bytes = b"\n"
+    delimiter: str | bytes = "\n"
     encoding: str = "utf-8"
 
     def __post_init__(self) -> None:
@@ -207,6 +209,9 @@ class Fixed(FormatOption):
         super().__post_init__()
         if not isinstance(self.length, int) or isinstance(self.length, bool) or self.length < 1:
             msg = f"fixed: length must be a whole number of bytes above 0, not {self.length!r}"
+            raise OptionsError(msg)
+        if self.length % UNIT_BYTES.get(self.encoding, 1):
+            msg = f"fixed: length must be a multiple of the {UNIT_BYTES[self.encoding]} bytes of a {self.encoding} unit"
             raise OptionsError(msg)
         if self.short_last not in {"fail", "keep"}:
             msg = f"fixed: short_last must be 'fail' or 'keep', not {self.short_last!r}"

@@ -78,6 +78,8 @@ class Policies(Value):
     `on_rerun`: a published window is cleared: `rebuild`, `verify` (read and prove, write nothing) or `skip`.
     `on_empty`: nothing to read: `skip` what follows or let it `succeed`.
     `proof="digest"` adds a sum of record hashes that does not depend on how files were split.
+    `max_record_bytes` bounds a record; `max_decoded_bytes` and `max_expansion` (decoded bytes to a compressed one,
+    asked beyond the first 16 MiB) bound what a compressed file may hold.
     """
 
     kind: ClassVar[str] = "policies"
@@ -88,18 +90,21 @@ class Policies(Value):
     on_empty: str = "skip"
     proof: str = "sums"
     max_record_bytes: int = 64 * 2**20
+    max_decoded_bytes: int = 2**40
+    max_expansion: int = 1000
 
     def __post_init__(self) -> None:
-        """Refuse unknown words and a record size that admits nothing."""
+        """Refuse unknown words and bounds that admit nothing."""
         one_of(self.kind, "on_missing", self.on_missing, ("fail", "exclude"))
         one_of(self.kind, "on_changed", self.on_changed, ("fail", "exclude"))
         one_of(self.kind, "on_bad_record", self.on_bad_record, ("fail", "quarantine", "drop"))
         one_of(self.kind, "on_rerun", self.on_rerun, ("rebuild", "verify", "skip"))
         one_of(self.kind, "on_empty", self.on_empty, ("skip", "succeed"))
         one_of(self.kind, "proof", self.proof, ("sums", "digest"))
-        if self.max_record_bytes < 1:
-            msg = f"policies: max_record_bytes must be at least 1, not {self.max_record_bytes}"
-            raise OptionsError(msg)
+        for name in ("max_record_bytes", "max_decoded_bytes", "max_expansion"):
+            if getattr(self, name) < 1:
+                msg = f"policies: {name} must be at least 1, not {getattr(self, name)}"
+                raise OptionsError(msg)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
+from airflow_provider_blockread.records.format import Offsets
+from airflow_provider_blockread.records.text_values import not_utf8
 from airflow_provider_blockread.records.walking import Chunk
 
 
@@ -38,17 +41,22 @@ class Decoder(Protocol):
 
 
 def raw_values(chunk: Chunk) -> pa.BinaryArray:
-    """Return the contents of all records as one binary array.
+    """Return the contents of all records as one binary array."""
+    return raw_between(chunk.buffer, chunk.begins, chunk.ends)
+
+
+def raw_between(buffer: bytes | pa.Buffer, begins: Offsets, ends: Offsets) -> pa.BinaryArray:
+    """Return the bytes of each range `[begins, ends)`, which follow one another, as one binary array.
 
     Contents and the bytes between them alternate in the buffer, so they are an Arrow array as they stand: its offsets
     are `begins` and `ends` interleaved. Taking every other value drops what lies between.
     """
-    count = len(chunk.ends)
+    count = len(ends)
     if count == 0:
         return pa.array([], pa.binary())
     borders = np.empty(2 * count, np.int32)
-    borders[0::2], borders[1::2] = chunk.begins, chunk.ends
-    buffers = [None, pa.py_buffer(borders), pa.py_buffer(chunk.buffer)]
+    borders[0::2], borders[1::2] = begins, ends
+    buffers = [None, pa.py_buffer(borders), pa.py_buffer(buffer)]
     alternating = pa.Array.from_buffers(pa.binary(), 2 * count - 1, buffers)
     return alternating.take(pa.array(np.arange(0, 2 * count - 1, 2, dtype=np.int32)))
 
@@ -74,12 +82,10 @@ class RawDecoder:
         return Decoded(batch=pa.record_batch([values], schema=self.schema), bad=bad)
 
 
-def _not_utf8(values: pa.BinaryArray) -> list[BadRecord]:
-    bad = []
-    for index, value in enumerate(values):
+def _not_utf8(values: pa.BinaryArray) -> Iterator[BadRecord]:
+    for index in not_utf8(values).tolist():
         try:
-            value.as_py().decode()
+            values[index].as_py().decode()
         except UnicodeDecodeError as error:
             reason = f"not UTF-8: {error.reason} at byte {error.start} of the record"
-            bad.append(BadRecord(index=index, reason=reason))
-    return bad
+            yield BadRecord(index=index, reason=reason)

@@ -27,6 +27,7 @@ class DelimitedFormat(TextFormat):
 
     def __init__(self, option: Delimited) -> None:
         """Take the option as the DAG author wrote it."""
+        self.option = option
         self.encoding = option.encoding
         self.delimiter = option.delimiter_bytes
         self._overlaps = any(self.delimiter.startswith(self.delimiter[i:]) for i in range(1, len(self.delimiter)))
@@ -43,12 +44,16 @@ class DelimitedFormat(TextFormat):
 
     def walk(self, buffer: bytes, *, final: bool) -> Walk:
         """Return the records whose delimiter lies in `buffer`, and with `final` the last one without any."""
-        ends = self._matches(buffer)
-        return Walk(*with_last(ends, ends + len(self.delimiter), len(buffer), final=final))
+        return Walk(*with_last(*self.ends(buffer), len(buffer), final=final))
+
+    def ends(self, buffer: bytes) -> tuple[Offsets, Offsets]:
+        """Return where matches begin and end in a buffer that begins where no match lies across."""
+        matches = self._matches(buffer)
+        return matches, matches + len(self.delimiter)
 
     def _matches(self, buffer: bytes) -> Offsets:
         """Return the matches in a buffer that begins where no match lies across."""
-        spots = _occurrences(buffer, self.delimiter)
+        spots = occurrences(buffer, self.delimiter)
         return _leftmost(spots, len(self.delimiter)) if self._overlaps else spots
 
     def _find(self, source: ByteSource, start: int) -> int:
@@ -82,13 +87,13 @@ class DelimitedFormat(TextFormat):
         while low > source.data_offset:
             if found - low > MAX_LOOK_BACK:
                 msg = (
-                    f"{source.name}: no record start can be told within {MAX_LOOK_BACK} bytes before byte {found},"
-                    f" where the delimiter {self.delimiter!r} overlaps itself all the way; read this file as one block"
-                    " (a block_size above its size)"
+                    f"{source.name}: no record start can be told within {MAX_LOOK_BACK} bytes before byte"
+                    f" {found * source.unit_bytes}, where the delimiter {self.delimiter!r} overlaps itself all the way;"
+                    " read this file as one block (a block_size above its size)"
                 )
                 raise LookBackError(msg)
             bottom = max(low - want, source.data_offset)
-            spots = bottom + _occurrences(source.read(bottom, low + overlap), self.delimiter)
+            spots = bottom + occurrences(source.read(bottom, low + overlap), self.delimiter)
             spots = np.append(spots[spots < low], low)
             gaps = np.flatnonzero(np.diff(spots) > overlap)
             first = int(spots[gaps[-1] + 1]) if len(gaps) else int(spots[0])
@@ -98,7 +103,7 @@ class DelimitedFormat(TextFormat):
         return low
 
 
-def _occurrences(buffer: bytes, delimiter: bytes) -> Offsets:
+def occurrences(buffer: bytes, delimiter: bytes) -> Offsets:
     """Return where `delimiter` begins in `buffer`, overlapping occurrences included."""
     data = np.frombuffer(buffer, np.uint8)
     room = len(data) - len(delimiter) + 1

@@ -77,6 +77,10 @@ class RecordFormat(Protocol):
         """Return the state map of `[start, end)`."""
         ...
 
+    def explain(self, buffer: bytes, offset: int) -> str:
+        """Return why the record at the start of `buffer`, byte `offset` of the file, does not end; or nothing."""
+        ...
+
     def content(self, record: bytes) -> bytes:
         """Return a record as it comes out, unescaped and in UTF-8, from its bytes in the file."""
         ...
@@ -101,6 +105,11 @@ class BaseFormat:
         """Return this format: no file is special."""
         del source
         return cast("RecordFormat", self)
+
+    def explain(self, buffer: bytes, offset: int) -> str:
+        """Return nothing: no end was found, that is all."""
+        del buffer, offset
+        return ""
 
     def content(self, record: bytes) -> bytes:
         """Return the record as it is."""

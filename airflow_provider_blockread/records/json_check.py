@@ -9,7 +9,11 @@ import json
 import re
 from collections.abc import Callable
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from airflow_provider_blockread.records.format import Offsets
 
 Fits = Callable[[object], bool]
 
@@ -57,3 +61,30 @@ def _accepted(kind: pa.DataType) -> tuple[type, ...]:
     if pa.types.is_floating(kind):
         return (int, float)
     return (int, float, str) if pa.types.is_decimal(kind) else (str,)
+
+
+def unlikely_objects(schema: pa.Schema) -> Callable[[pa.BinaryArray], Offsets]:
+    """Return a function that finds records whose numbers may not fit the schema, where the parser did not say which.
+
+    It looks for fields by their names alone, so it may miss some and suspect good ones.
+    """
+    patterns = [
+        f'"{re.escape(field.name)}"\\s*:\\s*{_unfit(field.type)}'
+        for field in schema
+        if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+    ]
+
+    def unlikely(records: pa.BinaryArray) -> Offsets:
+        if not patterns:
+            return np.empty(0, np.int64)
+        return np.flatnonzero(np.asarray(pc.match_substring_regex(records, "|".join(patterns))))
+
+    return unlikely
+
+
+def _unfit(kind: pa.DataType) -> str:
+    """Return a pattern of numbers that may not be of the type: fractions and exponents, and those of many digits."""
+    if pa.types.is_floating(kind):
+        return r"-?[0-9.]+[eE]\+?[0-9]{2}"
+    most = str(2 ** (kind.bit_width - 1) - 1)
+    return rf"-?(?:[0-9]+[.eE]|[{most[0]}-9][0-9]{{{len(most) - 1}}}|[0-9]{{{len(most) + 1}}})"

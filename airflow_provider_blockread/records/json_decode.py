@@ -2,50 +2,35 @@
 
 Arrow's parser is fast but not exact: it takes a value that spans two lines for one row and two values on a line for
 two, it fails all of its input for one bad value, and a lone `null` kills the process. So a record that cannot be an
-object never reaches it, every batch must hold as many rows as it was given records, and where it does not the
-records are looked at one by one; those that still fail are halved until the one to blame stands alone.
+object never reaches it, and every batch must hold as many rows as it was given records. Where it does not, records
+are suspected by what the parser says and by patterns, each suspect is judged alone, and the rest is read again without
+the guilty ones; where that is not enough, every record is looked at.
 
-No value can span two records that way: both would have to begin with `{` and end with `}`, and between `}` and `{`
-JSON wants a comma, while a string admits no line end.
+No value can span two records: both would have to begin with `{` and end with `}`, and between `}` and `{` JSON wants
+a comma, while a string admits no line end, and ends inside a record that was framed as JSON.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import suppress
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.json
 
-from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.records.decode import BadRecord, Decoded
 from airflow_provider_blockread.records.format import Offsets
-from airflow_provider_blockread.records.json_check import object_check
-from airflow_provider_blockread.records.schema import parse_schema
+from airflow_provider_blockread.records.json_check import object_check, unlikely_objects
+from airflow_provider_blockread.records.json_objects import Objects, find_objects, no_objects
+from airflow_provider_blockread.records.json_parse import JsonParser, named_row
+from airflow_provider_blockread.records.text_values import not_utf8
 from airflow_provider_blockread.records.walking import Chunk
 
-_OPEN, _CLOSE, _CR = b"{}\r"
-_WHITE = b" \t\r"
-_EXCESS_DIGITS = r"(\.\d{6})\d+"
-_ZONE = r"[T ].*(Z|[+-]\d\d(:?\d\d)?)$"
+Reasons = dict[int, str]  # why a record, named by its index in the chunk, is bad
+Part = tuple[Offsets, pa.Table]  # indices of records, and their rows with times as text
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Objects:
-    """The records of a chunk that may be objects; what lies between two of them is white space."""
-
-    buffer: pa.Buffer
-    indices: Offsets  # among the chunk's records
-    begins: Offsets
-    ends: Offsets
-
-    def text(self, low: int, high: int) -> pa.Buffer:
-        begin = int(self.begins[low])
-        return self.buffer.slice(begin, int(self.ends[high - 1]) - begin)
+_PIECE_BYTES = 128 * 2**10  # of a chunk with bad records, most pieces of which have none
 
 
 class JsonDecoder:
@@ -56,170 +41,138 @@ class JsonDecoder:
     `NaN` and `Infinity` are taken for a float or double, as Spark does. `binary` is a string's UTF-8 bytes.
     """
 
-    def __init__(self, schema: str) -> None:
-        """Take a schema as text.
+    def __init__(self, schema: str, *, commas: bool = False) -> None:
+        """Take a schema as text; `commas` says that a comma may stand between two records.
 
         Raises:
             OptionsError: when the schema is malformed, or has a type that JSON cannot be read as.
         """
-        self.schema = parse_schema(schema)
+        self._parser = JsonParser(schema)
+        self.schema = self._parser.schema
         self._check = object_check(self.schema)
-        self._options = pyarrow.json.ParseOptions(
-            explicit_schema=pa.schema([pa.field(f.name, _read_as(f.type)) for f in self.schema]),
-            newlines_in_values=False,
-            unexpected_field_behavior="ignore",
-        )
-        try:
-            self._parse(pa.py_buffer(b"{}"), 1)
-        except pa.ArrowException as error:
-            msg = f"json_lines: schema {schema!r} cannot be read from JSON ({error}); choose other types"
-            raise OptionsError(msg) from error
+        self._unlikely = unlikely_objects(self.schema)
+        self._commas = commas
+        self._wary = False  # the chunk before had bad records: this one may, too
 
     def decode(self, chunk: Chunk) -> Decoded:
         """Return the objects as rows; what is not one object, or does not fit the schema, is bad."""
-        reasons = dict.fromkeys(_odd(chunk), "not a JSON object")
-        objects = _objects(chunk, reasons)
-        count = len(objects.indices)
-        batches: list[pa.RecordBatch] = []
-        if count:
-            try:
-                batches.append(self._parse(objects.text(0, count), count))
-            except pa.ArrowInvalid:
-                batches.extend(self._apart(chunk, objects.indices, reasons))
+        reasons: Reasons = dict.fromkeys(no_objects(chunk), "not a JSON object")
+        parts = list(self._parts(chunk, self._objects(chunk, reasons), reasons))
+        batch = pa.RecordBatch.from_arrays([pa.array([], kind) for kind in self.schema.types], schema=self.schema)
+        if parts:
+            indices = np.concatenate([indices for indices, _ in parts])
+            batch, untimely = self._parser.timed(pa.concat_tables([table for _, table in parts]))
+            reasons.update((int(indices[row]), why) for row, why in untimely.items())
         bad = tuple(BadRecord(index=index, reason=reasons[index]) for index in sorted(reasons))
-        return Decoded(batch=_joined(batches, self.schema), bad=bad)
+        return Decoded(batch=batch, bad=bad)
 
-    def _apart(self, chunk: Chunk, indices: Offsets, reasons: dict[int, str]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of those of the records `indices` that are good, and add to `reasons` why others are not."""
-        unread = []
-        for index in indices.tolist():
+    def _objects(self, chunk: Chunk, reasons: Reasons) -> Objects:
+        return find_objects(chunk, reasons, commas=self._commas)
+
+    def _parts(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> Iterator[Part]:
+        """Yield what the parser takes of `objects`, and enter in `reasons` why it does not take others."""
+        known = len(reasons)
+        if not self._wary:
             try:
-                reason = self._check(chunk.record(index))
+                if len(objects):
+                    yield self._part(objects)
+            except pa.ArrowInvalid:
+                self._wary = True
+        if self._wary:
+            for piece in objects.pieces(_PIECE_BYTES):
+                yield from self._around_bad(chunk, piece, reasons)
+            self._wary = len(reasons) > known
+
+    def _part(self, objects: Objects) -> Part:
+        return objects.indices, self._parser.read(objects.text(), len(objects))
+
+    def _around_bad(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> Iterator[Part]:
+        """Yield the objects before, between and behind those that the parser stops at."""
+        while len(objects):
+            try:
+                yield self._part(objects)
+            except pa.ArrowInvalid as error:
+                row = named_row(error)
+            else:
+                return
+            named = objects.indices[row : row + 1].tolist() if row is not None else []
+            if row is None or not self._judge(chunk, named, reasons):
+                yield from self._doubted(chunk, objects, reasons)
+                return
+            yield from self._around_bad(chunk, objects[:row], reasons)
+            objects = objects[row + 1 :]
+
+    def _doubted(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> Iterator[Part]:
+        """Yield those of `objects` that are good, where the parser does not say which are not."""
+        known, values = len(reasons), objects.values()
+        self._judge(chunk, objects.indices[not_utf8(values)].tolist(), reasons)
+        for index in objects.indices[self._unlikely(values)].tolist():
+            with suppress(ValueError, RecursionError):
+                why = self._check(chunk.record(index))
+                reasons |= {} if why is None else {index: why}
+        try:
+            if len(reasons) > known:
+                objects = self._left(chunk, objects, reasons)
+                if len(objects):
+                    yield self._part(objects)
+                return
+        except pa.ArrowInvalid:
+            pass
+        yield from self._one_by_one(chunk, objects, reasons)
+
+    def _left(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> Objects:
+        """Return those of `objects` that have no entry in `reasons`."""
+        low, high = int(objects.indices[0]), int(objects.indices[-1])
+        left = self._objects(chunk, reasons)
+        return left[int(np.searchsorted(left.indices, low)) : int(np.searchsorted(left.indices, high + 1))]
+
+    def _judge(self, chunk: Chunk, suspects: list[int], reasons: Reasons) -> bool:
+        """Judge records alone, enter in `reasons` why some are bad, and tell whether any is."""
+        bad = {index: why for index in suspects if (why := self._why_bad(chunk.record(index))) is not None}
+        reasons |= bad
+        return bool(bad)
+
+    def _why_bad(self, record: bytes) -> str | None:
+        """Return why a record is bad, judged alone, or None where it is good."""
+        try:
+            why = self._check(record)
+        except (ValueError, RecursionError):
+            why = None
+        if why is None:
+            try:
+                self._parser.parse(pa.py_buffer(record), 1)
+            except pa.ArrowInvalid as error:
+                why = _why(error)
+        return why
+
+    def _one_by_one(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> Iterator[Part]:
+        """Yield those of `objects` that are good, each of which is looked at."""
+        unread = []
+        for index in objects.indices.tolist():
+            try:
+                why = self._check(chunk.record(index))
             except (ValueError, RecursionError):
                 unread.append(index)
                 continue
-            if reason is not None:
-                reasons[index] = reason
-        objects = _objects(chunk, reasons)
-        places = np.searchsorted(objects.indices, unread)
-        borders = np.unique(np.concatenate([[0], places, places + 1, [len(objects.indices)]]))
+            if why is not None:
+                reasons[index] = why
+        objects = self._left(chunk, objects, reasons)
+        places: Offsets = np.searchsorted(objects.indices, unread)
+        borders = np.unique(np.concatenate([[0], places, places + 1, [len(objects)]]))
         for low, high in pairwise(borders.tolist()):
-            yield from self._rows(objects, low, high, reasons)
+            yield from self._halved(objects[low:high], reasons)
 
-    def _rows(self, objects: _Objects, low: int, high: int, reasons: dict[int, str]) -> Iterator[pa.RecordBatch]:
+    def _halved(self, objects: Objects, reasons: Reasons) -> Iterator[Part]:
         try:
-            yield self._parse(objects.text(low, high), high - low)
+            yield self._part(objects)
         except pa.ArrowInvalid as error:
-            if high - low == 1:
-                reasons[int(objects.indices[low])] = str(error).removesuffix(" in row 0")
+            if len(objects) == 1:
+                reasons[int(objects.indices[0])] = _why(error)
                 return
-            middle = (low + high) // 2
-            yield from self._rows(objects, low, middle, reasons)
-            yield from self._rows(objects, middle, high, reasons)
-
-    def _parse(self, text: pa.Buffer, count: int) -> pa.RecordBatch:
-        """Return the `count` rows of `text`.
-
-        Raises:
-            ArrowInvalid: when it is not UTF-8, holds another number of values, or one that does not fit.
-        """
-        # The parser takes any bytes for a string, so the text is checked as one string beforehand.
-        pa.Array.from_buffers(pa.large_string(), 1, [None, _borders(text.size), text]).validate(full=True)
-        table = pyarrow.json.read_json(
-            pa.BufferReader(text),
-            read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=text.size + 1),
-            parse_options=self._options,
-        )
-        if table.num_rows != count:
-            msg = f"{table.num_rows} JSON values where {count} should be"
-            raise pa.ArrowInvalid(msg)
-        arrays = [
-            _convert(column.combine_chunks(), kind)
-            for column, kind in zip(table.columns, self.schema.types, strict=True)
-        ]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+            middle = len(objects) // 2
+            yield from self._halved(objects[:middle], reasons)
+            yield from self._halved(objects[middle:], reasons)
 
 
-def _odd(chunk: Chunk) -> list[int]:
-    """Return the records that do not begin with `{` and end with `}`; bytes tell in nearly all cases."""
-    if not len(chunk.ends):
-        return []
-    data = np.frombuffer(chunk.buffer, np.uint8)
-    last = np.maximum(chunk.ends - 1, 0)
-    last -= (data[last] == _CR) & (last > chunk.begins)
-    first = np.minimum(chunk.begins, last)
-    suspects = np.flatnonzero((data[first] != _OPEN) | (data[last] != _CLOSE))
-    odd = []
-    for index in suspects.tolist():
-        record = chunk.record(index).strip(_WHITE)
-        if not (record.startswith(b"{") and record.endswith(b"}")):
-            odd.append(index)
-    return odd
-
-
-def _objects(chunk: Chunk, left_out: Collection[int]) -> _Objects:
-    buffer: bytes | bytearray = chunk.buffer
-    indices = np.arange(len(chunk.ends), dtype=np.int64)
-    if left_out:
-        buffer = bytearray(buffer)
-        for index in left_out:
-            begin, end = int(chunk.begins[index]), int(chunk.ends[index])
-            buffer[begin:end] = b" " * (end - begin)
-        indices = np.delete(indices, list(left_out))
-    return _Objects(
-        buffer=pa.py_buffer(buffer), indices=indices, begins=chunk.begins[indices], ends=chunk.ends[indices]
-    )
-
-
-def _borders(size: int) -> pa.Buffer:
-    return pa.py_buffer(np.array([0, size], np.int64))
-
-
-def _joined(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
-    if len(batches) == 1:
-        return batches[0]
-    if not batches:
-        return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in schema.types], schema=schema)
-    return pa.Table.from_batches(batches, schema=schema).combine_chunks().to_batches()[0]
-
-
-def _read_as(kind: pa.DataType) -> pa.DataType:
-    """Return the type to parse as: the parser wants numbers for dates, and drops the zone of a local time."""
-    if pa.types.is_temporal(kind):
-        return pa.string()
-    if pa.types.is_list(kind):
-        return pa.list_(_read_as(kind.value_type))
-    if pa.types.is_struct(kind):
-        return pa.struct([pa.field(kind.field(i).name, _read_as(kind.field(i).type)) for i in range(kind.num_fields)])
-    return kind
-
-
-def _convert(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return parsed values as `kind`, at any depth."""
-    if values.type == kind:
-        return values
-    if pa.types.is_list(kind):
-        inner = [_convert(values.values, kind.value_type)]
-        return pa.Array.from_buffers(kind, len(values), values.buffers()[:2], offset=values.offset, children=inner)
-    if pa.types.is_struct(kind):
-        inner = [_convert(values.field(i), kind.field(i).type) for i in range(kind.num_fields)]
-        return pa.StructArray.from_arrays(inner, fields=list(kind), mask=values.is_null())
-    return pc.cast(values, kind) if pa.types.is_date(kind) else _times(values, kind)
-
-
-def _times(texts: pa.StringArray, kind: pa.DataType) -> pa.Array:
-    """Return times as `kind`, those without a zone taken for UTC where `kind` is an instant."""
-    local = pa.timestamp(kind.unit)
-    sample = next((text.as_py() for text in texts if text.is_valid), "")  # a guess: a cast that fails is slow
-    if re.search(_EXCESS_DIGITS, sample):
-        texts = pc.replace_substring_regex(texts, _EXCESS_DIGITS, r"\1")
-    try:
-        return pc.cast(pc.cast(texts, kind if re.search(_ZONE, sample) else local), kind)
-    except pa.ArrowInvalid:
-        texts = pc.replace_substring_regex(texts, _EXCESS_DIGITS, r"\1")
-    if kind.tz is None:
-        return pc.cast(texts, kind)
-    zoned, absent = pc.match_substring_regex(texts, _ZONE), pa.scalar(None, pa.string())
-    with_zone = pc.cast(pc.if_else(zoned, texts, absent), kind)
-    without = pc.cast(pc.if_else(zoned, absent, texts), local)
-    return pc.coalesce(with_zone, pc.cast(without, kind))
+def _why(error: pa.ArrowInvalid) -> str:
+    return str(error).removesuffix(" in row 0")

@@ -49,8 +49,11 @@ class LineFormat(TextFormat):
 
     def walk(self, buffer: bytes, *, final: bool) -> Walk:
         """Return the lines that end in `buffer`, and with `final` the last one without a terminator."""
-        ends, nexts = _universal_ends(buffer, final=final) if self.universal and b"\r" in buffer else _lf_ends(buffer)
-        return Walk(*with_last(ends, nexts, len(buffer), final=final))
+        return Walk(*with_last(*self.ends(buffer, final=final), len(buffer), final=final))
+
+    def ends(self, buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
+        """Return where newlines begin and end in `buffer`."""
+        return _universal_ends(buffer, final=final) if self.universal and b"\r" in buffer else _lf_ends(buffer)
 
 
 class JsonLinesFormat(TextFormat):

@@ -6,11 +6,14 @@ import sys
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options.compression import codec_of
+from airflow_provider_blockread.records.codecs import HEAD_BYTES, codec_of_head
 from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.source import ByteSource
 from airflow_provider_blockread.records.statemap import StateMap
 from airflow_provider_blockread.records.streaming import StreamSource
+from airflow_provider_blockread.records.text import TextFormat
 from airflow_provider_blockread.records.walking import CHUNK_BYTES, WalkLimits, first_start, walk_block
 
 
@@ -26,7 +29,19 @@ def open_source(file: BinaryIO, fmt: RecordFormat) -> tuple[ByteSource, RecordFo
 
 
 def bind(source: ByteSource, fmt: RecordFormat) -> RecordFormat:
-    """Return the format as it applies to one file, and set the source's data offset."""
+    """Return the format as it applies to one file, and set the source's data offset.
+
+    Raises:
+        SourceError: when a file of text begins as compressed data do, but its name has no codec's suffix.
+    """
+    if isinstance(fmt, TextFormat) and fmt.encoding != "binary" and fmt.compression == "auto" and not source.streamed:
+        codec = codec_of_head(source.read(0, HEAD_BYTES))
+        if codec is not None:
+            msg = (
+                f"{source.name} begins as {codec} data, but its name does not say so: set compression={codec!r},"
+                ' or rename it; compression="none" reads it as it is'
+            )
+            raise SourceError(msg, source.name)
     bound = fmt.for_file(source)
     source.data_offset = bound.data_offset(source)
     return bound
@@ -51,6 +66,7 @@ def read_records(
     Raises:
         RecordError: when the file ends inside a record, or a record is too long.
         FileChangedError: when the file is shorter than it was.
+        SourceError: when a compressed file is cut short, harmed, or followed by something else.
     """
     source, fmt = open_source(file, fmt)
     if source.streamed:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import (
@@ -22,17 +21,13 @@ from airflow_provider_blockread.options import (
     build,
 )
 from airflow_provider_blockread.records.csv import CsvFormat
+from airflow_provider_blockread.records.custom import make_custom
 from airflow_provider_blockread.records.delimited import DelimitedFormat
 from airflow_provider_blockread.records.escaped import EscapedFormat
 from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.json_array import JsonArrayFormat
 from airflow_provider_blockread.records.lines import JsonLinesFormat, LineFormat
 from airflow_provider_blockread.records.sized import FixedFormat, WholeFileFormat
-
-_MEMBERS = (
-    *("name", "needs_scan", "splittable", "initial_state", "unfinished"),
-    *("for_file", "data_offset", "cut", "walk", "scan", "content", "decoder"),
-)
 
 
 def record_format(name: str, **options: object) -> RecordFormat:
@@ -58,30 +53,6 @@ def make_format(option: FormatOption) -> RecordFormat:
     return made
 
 
-def load_object(path: str, what: str) -> Any:  # noqa: ANN401 - whatever the user named
-    """Return what the import path `"package.module:name"` names.
-
-    Raises:
-        OptionsError: when it cannot be imported; the message says what was looked for and why it failed.
-    """
-    module, _, name = path.partition(":")
-    try:
-        return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        msg = f"{what} {path!r} cannot be imported ({error}); it must be importable where the job runs: see py_files"
-        raise OptionsError(msg) from error
-
-
-def _custom(option: FormatOption) -> RecordFormat:
-    option = cast("CustomFormat", option)
-    made = load_object(option.path, "record format")(**option.options)
-    missing = [member for member in _MEMBERS if not hasattr(made, member)]
-    if missing:
-        msg = f"record format {option.path!r} lacks {', '.join(missing)}; derive it from records.BaseFormat"
-        raise OptionsError(msg)
-    return cast("RecordFormat", made)
-
-
 _MAKERS: dict[type[FormatOption], Callable[[Any], RecordFormat]] = {
     Lines: LineFormat,
     Delimited: DelimitedFormat,
@@ -91,5 +62,5 @@ _MAKERS: dict[type[FormatOption], Callable[[Any], RecordFormat]] = {
     JsonArray: JsonArrayFormat,
     Fixed: FixedFormat,
     WholeFile: WholeFileFormat,
-    CustomFormat: _custom,
+    CustomFormat: make_custom,
 }

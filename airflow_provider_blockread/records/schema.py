@@ -1,4 +1,4 @@
-"""Schemas as text, in the words of Spark's DDL, to Arrow."""
+"""Schemas as text, in the words of Spark's DDL or as Arrow prints them, to Arrow and back."""
 
 from __future__ import annotations
 
@@ -8,18 +8,13 @@ import pyarrow as pa
 
 from airflow_provider_blockread.errors import OptionsError
 
-_TYPES: dict[str, pa.DataType] = {
+_SPARK: dict[str, pa.DataType] = {
     "boolean": pa.bool_(),
     "byte": pa.int8(),
-    "tinyint": pa.int8(),
     "short": pa.int16(),
-    "smallint": pa.int16(),
     "int": pa.int32(),
-    "integer": pa.int32(),
     "long": pa.int64(),
-    "bigint": pa.int64(),
     "float": pa.float32(),
-    "real": pa.float32(),
     "double": pa.float64(),
     "string": pa.string(),
     "binary": pa.binary(),
@@ -27,58 +22,121 @@ _TYPES: dict[str, pa.DataType] = {
     "timestamp": pa.timestamp("us", tz="UTC"),
     "timestamp_ntz": pa.timestamp("us"),
 }
-_DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
+_SYNONYMS: dict[str, pa.DataType] = {
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "integer": pa.int32(),
+    "bigint": pa.int64(),
+    "real": pa.float32(),
+}
+_ARROW: dict[str, pa.DataType] = {
+    str(kind): kind
+    for kind in (
+        *(pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
+        *(pa.float16(), pa.large_string(), pa.large_binary(), pa.date32(), pa.date64()),
+        *(pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns")),
+    )
+}
+_TYPES = _SPARK | _SYNONYMS | _ARROW
+_WORDS = {kind: word for word, kind in (_ARROW | _SPARK).items()}
+_DECIMAL = re.compile(r"decimal(?:128)?\(\s*(\d+)\s*,\s*(\d+)\s*\)")
+_TIMESTAMP = re.compile(r"timestamp\[(s|ms|us|ns)(?:, tz=([^\]]+))?\]")
+_LIST = re.compile(r"(array|list)<(.+)>", re.DOTALL | re.IGNORECASE)
+_STRUCT = re.compile(r"struct<(.*)>", re.DOTALL | re.IGNORECASE)
+_OMITTED = " chars omitted)"
+_REQUIRED = re.compile(r"\s+not\s+null$", re.IGNORECASE)
 _MAX_DIGITS = 38  # of a 128-bit decimal
-_NAME = re.compile(r"\s*(?:`([^`]+)`|([^\s`:,]+))\s*[\s:]\s*")
+_NAME = re.compile(r"`(?P<quoted>(?:[^`]|``)+)`\s*:?|(?P<typed>[^`:,<]+?)\s*:|(?P<word>[^\s`:,<]+)\s")
+_PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_MORE = re.compile(  # what Arrow prints beside the columns: their children once more, metadata
+    r"^(?: +child \d+,.*| *-- field metadata --\n(?: +.+: '.*\n?)*|-- schema metadata --(?:.|\n)*)$\n?", re.MULTILINE
+)
 
 
 def parse_schema(text: str) -> pa.Schema:
-    """Return the Arrow schema of text such as `"id long, ts timestamp, tags array<string>"`.
+    """Return the Arrow schema of text such as `"id long, ts timestamp, tags array<string>"`, or as Arrow prints one.
 
     Known types are Spark's: boolean, byte, short, int, long, float, double, decimal(p,s), string, binary, date,
-    timestamp (an instant, kept in UTC), timestamp_ntz, array<..>, struct<name:type,..>.
+    timestamp (an instant, kept in UTC), timestamp_ntz, array<..>, struct<name:type,..>; and Arrow's: int64, uint8,
+    large_string, date32[day], timestamp[us, tz=UTC], time64[us], decimal128(p, s), list<item: ..> and so on. Columns
+    stand on lines of their own or behind commas; `not null` may follow a type.
 
     Raises:
         OptionsError: when a column has no type, a type is unknown, or a name stands twice.
     """
-    schema = pa.schema(_fields(text, text))
+    if _OMITTED in text:
+        msg = f"schema {text!r} is not whole; print it with schema.to_string(element_size_limit=1_000_000)"
+        raise OptionsError(msg)
+    schema = pa.schema(_fields(_MORE.sub("", text), text))
     if not schema.names or len(set(schema.names)) != len(schema.names):
         msg = f"schema {text!r} must name at least one column, and none twice"
         raise OptionsError(msg)
     return schema
 
 
+def schema_text(schema: pa.Schema) -> str:
+    """Return a schema as text in Spark's words, Arrow's where Spark has none; `parse_schema` reads it back."""
+    return ", ".join(_column(field, " ") for field in schema)
+
+
+def _column(field: pa.Field, separator: str) -> str:
+    name = field.name if _PLAIN_NAME.fullmatch(field.name) else f"`{field.name.replace('`', '``')}`"
+    return f"{name}{separator}{_word(field.type)}{'' if field.nullable else ' not null'}"
+
+
+def _word(kind: pa.DataType) -> str:
+    if pa.types.is_decimal128(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    if pa.types.is_struct(kind):
+        return f"struct<{', '.join(_column(kind.field(i), ': ') for i in range(kind.num_fields))}>"
+    if pa.types.is_list(kind):
+        usual = kind.value_field.equals(pa.field("item", kind.value_type))
+        return f"array<{_word(kind.value_type)}>" if usual else f"list<{_column(kind.value_field, ': ')}>"
+    return _WORDS.get(kind, str(kind))
+
+
 def _fields(text: str, whole: str) -> list[pa.Field]:
-    fields = []
-    for part in _split(text):
-        match = _NAME.match(part)
-        if match is None or not part[match.end() :].strip():
-            msg = f"schema {whole!r}: write each column as `name type`, not {part.strip()!r}"
-            raise OptionsError(msg)
-        fields.append(pa.field(match[1] or match[2], _type(part[match.end() :].strip(), whole)))
-    return fields
+    return [_field(part.strip(), whole) for part in _split(text)]
 
 
-def _type(text: str, whole: str) -> pa.DataType:
+def _field(part: str, whole: str) -> pa.Field:
+    match = _NAME.match(part)
+    kind = part[match.end() :].strip() if match else ""
+    if match is None or not kind:
+        msg = f"schema {whole!r}: write each column as `name type`, not {part!r}"
+        raise OptionsError(msg)
+    name = match["quoted"].replace("``", "`") if match["quoted"] else match["typed"] or match["word"]
+    required = _REQUIRED.search(kind)
+    return pa.field(name, _type(_REQUIRED.sub("", kind), name, whole), nullable=required is None)
+
+
+def _type(text: str, column: str, whole: str) -> pa.DataType:
     word = text.lower()  # of the type alone: the names of a struct's fields keep their case
     if word in _TYPES:
         return _TYPES[word]
-    if (match := _DECIMAL.fullmatch(word)) and 0 < int(match[1]) <= _MAX_DIGITS:
+    if (match := _DECIMAL.fullmatch(word)) and 0 < int(match[1]) <= _MAX_DIGITS and int(match[2]) <= int(match[1]):
         return pa.decimal128(int(match[1]), int(match[2]))
-    if word.startswith("array<") and text.endswith(">"):
-        return pa.list_(_type(text[6:-1].strip(), whole))
-    if word.startswith("struct<") and text.endswith(">"):
-        return pa.struct(_fields(text[7:-1], whole))
-    msg = f"schema {whole!r}: unknown type {text!r}; known are {', '.join(_TYPES)}, decimal(p,s), array<>, struct<>"
+    if match := _TIMESTAMP.fullmatch(text):
+        return pa.timestamp(match[1], tz=match[2])
+    if match := _STRUCT.fullmatch(text):
+        return pa.struct(_fields(match[1], whole))
+    if match := _LIST.fullmatch(text):
+        named = match[1].lower() == "list" and _NAME.match(match[2])
+        return pa.list_(_field(match[2].strip(), whole) if named else _type(match[2].strip(), column, whole))
+    msg = (
+        f"schema {whole!r}: column {column!r} has the unknown type {text!r}; known are {', '.join(_TYPES)},"
+        " timestamp[unit, tz=..], decimal(p,s), array<>, struct<>"
+    )
     raise OptionsError(msg)
 
 
 def _split(text: str) -> list[str]:
-    """Return the columns between commas that stand outside brackets."""
-    parts, depth, start = [], 0, 0
+    """Return the columns between commas and newlines that stand outside brackets and quoted names."""
+    parts, depth, start, quoted = [], 0, 0, False
     for i, char in enumerate(text):
-        depth += (char in "<(") - (char in ">)")
-        if char == "," and depth == 0:
+        quoted ^= char == "`"
+        depth += 0 if quoted else (char in "<([") - (char in ">)]")
+        if char in ",\n" and depth == 0 and not quoted:
             parts.append(text[start:i])
             start = i + 1
     return [part for part in [*parts, text[start:]] if part.strip()]

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from airflow_provider_blockread.options import Fixed, WholeFile
-from airflow_provider_blockread.records.format import BaseFormat, Walk
+from airflow_provider_blockread.records.encodings import EncodedFormat, file_encoding
+from airflow_provider_blockread.records.format import BaseFormat, RecordFormat, Walk
 from airflow_provider_blockread.records.lines import with_last
+from airflow_provider_blockread.records.narrowing import narrowing
 from airflow_provider_blockread.records.source import ByteSource
+from airflow_provider_blockread.records.transcoding import Transcoder
 
 
-class FixedFormat(BaseFormat):
+class _SizedFormat(BaseFormat):
+    """Records whose extent no text decides: a byte order mark tells the order of `utf-16`, and stays a character."""
+
+    def for_file(self, source: ByteSource) -> RecordFormat:
+        """Return the format with the file's encoding known.
+
+        Raises:
+            RecordError: when the byte order of `utf-16` or `utf-32` cannot be told.
+        """
+        if self.encoding in {"utf-8", "binary"}:
+            return cast("RecordFormat", self)
+        encoding, _ = file_encoding(source, self.encoding)
+        return EncodedFormat(cast("RecordFormat", self), narrowing("binary", []), Transcoder(encoding))
+
+
+class FixedFormat(_SizedFormat):
     """Records of `length` bytes; a cut rounds up to a multiple."""
 
     name = "fixed"
@@ -33,7 +53,7 @@ class FixedFormat(BaseFormat):
         return Walk(*with_last(ends, ends, len(buffer), final=final and self._keep_short))
 
 
-class WholeFileFormat(BaseFormat):
+class WholeFileFormat(_SizedFormat):
     """The file is the record."""
 
     name = "whole_file"

@@ -22,7 +22,9 @@ class ByteSource:
     knows the format); `max_record_bytes`, how far ahead a cut looks; `name` for messages.
     """
 
+    unit_bytes = 1  # bytes of the file that one byte here stands for
     streamed = False  # True: reads go forward only, and `size` is known once the end was seen
+    consumed = 0  # compressed bytes that were decoded
 
     def __init__(
         self, file: BinaryIO, *, size: int | None = None, name: str = "", max_record_bytes: int = MAX_RECORD_BYTES
@@ -54,6 +56,10 @@ class ByteSource:
             data = self._fetch(start, end)
         self._kept, self._kept_at = data, start
         return data
+
+    def text(self, start: int, end: int, encoding: str) -> str:
+        """Return the text of `[start, end)`; bytes that are none in this encoding become lone surrogates."""
+        return self.read(start, end).decode("utf-8" if encoding == "binary" else encoding, "surrogateescape")
 
     def windows(self, start: int, *, overlap: int = 0) -> Iterator[tuple[int, bytes]]:
         """Yield (offset, bytes) from `start` to the file's end, for a search that stops at its first hit.

@@ -72,10 +72,12 @@ def walk_block(
             yield chunk
             position, want = chunk.next_offset, limits.chunk_bytes
         elif final:
-            msg = f"{source.name} ends inside the {fmt.name} record that starts at byte {position}: {fmt.unfinished}"
+            where = f"that starts at byte {position}{fmt.explain(buffer, position)}"
+            msg = f"{source.name} ends inside the {fmt.name} record {where}: {fmt.unfinished}"
             raise RecordError(msg)
         elif want >= most:
-            raise too_long(source, f"that starts at byte {position}", limits.max_record_bytes)
+            where = f"that starts at byte {position}{fmt.explain(buffer, position)}"
+            raise too_long(source, where, limits.max_record_bytes)
         else:
             want = min(want * 2, most)
 

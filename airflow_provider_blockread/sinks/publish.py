@@ -8,14 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from airflow_provider_blockread.errors import FileMissingError, ProofError, SourceError
-from airflow_provider_blockread.options import ParquetSink
 from airflow_provider_blockread.sinks.names import output_name, window_prefix
 from airflow_provider_blockread.storage import Stores, uris
 
 
-def target_uri(sink: ParquetSink, staged_uri: str) -> str:
-    """Return where a staged file belongs: directly in the output directory."""
-    return uris.child(uris.canonical(sink.uri), output_name(staged_uri))
+def target_uri(folder: str, staged_uri: str) -> str:
+    """Return where a staged file belongs: directly in the folder that it is published into."""
+    return uris.child(uris.canonical(folder), output_name(staged_uri))
 
 
 def publish_file(stores: Stores, source: str, target: str, size: int) -> None:
@@ -49,18 +48,18 @@ def is_whole(stores: Stores, uri: str, size: int) -> bool:
         return False
 
 
-def sweep(stores: Stores, sink: ParquetSink, window_id: str, keep: Collection[str]) -> list[str]:
-    """Remove a window's files in the output that are not listed, and return their URIs in order.
+def sweep(stores: Stores, folder: str, window_id: str, keep: Collection[str]) -> list[str]:
+    """Remove a window's files in a folder of published files that are not listed, and return their URIs in order.
 
     Args:
-        stores: opens the output.
-        sink: names it.
+        stores: opens the folder.
+        folder: its URI; it need not exist.
         window_id: whose files; those of other windows are not looked at.
         keep: names or URIs of the published files.
     """
     kept = {uris.name_of(uri) for uri in keep}
     prefix = window_prefix(window_id)
-    found = [uri for start in (prefix, f".{prefix}") for uri, _ in stores.list_names(sink.uri, start)]
+    found = [uri for start in (prefix, f".{prefix}") for uri, _ in stores.list_names(folder, start)]
     stray = sorted(uri for uri in found if uris.name_of(uri) not in kept)
     for uri in stray:
         stores.remove(uri)

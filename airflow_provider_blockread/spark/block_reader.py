@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import dataclasses
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,6 +30,11 @@ class Rows:
 
 @dataclass(slots=True)
 class _Tally:
+    """What was read of a block so far; `position` is the record start behind it, `last_record` the one before."""
+
+    first_start: int
+    position: int
+    last_record: int
     records: int = 0
     record_bytes: int = 0
     terminator_bytes: int = 0
@@ -37,6 +44,29 @@ class _Tally:
     rows: int = 0
     rows_out: int = 0
     digest: int = 0
+
+    def receipt(self, block: Block, data_offset: int, states: tuple[int, int]) -> Receipt:
+        """Return the receipt of a block that was entered and left in these states."""
+        return Receipt(
+            block=block.number,
+            file=block.file,
+            start=block.start,
+            end=block.end,
+            data_offset=data_offset,
+            first_start=self.first_start,
+            next_start=self.position,
+            entry_state=states[0],
+            exit_state=states[1],
+            records=self.records,
+            record_bytes=self.record_bytes,
+            terminator_bytes=self.terminator_bytes,
+            skipped_records=self.skipped_records,
+            skipped_bytes=self.skipped_bytes,
+            bad_records=self.bad_records,
+            rows=self.rows,
+            rows_out=self.rows_out,
+            digest=self.digest % 2**64,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,34 +93,30 @@ class BlockReader:
 
     def read(self, file: OpenFile, block: Block, entry_state: int) -> Receipt:
         """Read the block to its end and return its receipt."""
-        tally, source = _Tally(), file.source
-        first = first_start(source, file.fmt, block.start, entry_state)
-        position, last_record = first, first
-        for chunk in walk_block(source, file.fmt, first, block.end, self.limits):
+        source = file.source
+        if source.streamed:
+            return self._read_stream(file, block)
+        tally = self._walk(file, block, first_start(source, file.fmt, block.start, entry_state), block.end)
+        exit_state = _exit_state(file, block, entry_state, tally.last_record)
+        return tally.receipt(block, source.data_offset, (entry_state, exit_state))
+
+    def _read_stream(self, file: OpenFile, block: Block) -> Receipt:
+        """Read all of a compressed file with its first block; others, planned when it passed for plain, are empty."""
+        source, states = file.source, (file.fmt.initial_state, file.fmt.initial_state)
+        if block.start > 0:
+            return _Tally(0, 0, 0).receipt(block, 0, states)
+        tally = self._walk(file, block, first_start(source, file.fmt, 0, states[0]), sys.maxsize)
+        receipt = tally.receipt(block, source.data_offset, states)
+        return dataclasses.replace(receipt, stream_size=source.size, consumed=source.consumed)
+
+    def _walk(self, file: OpenFile, block: Block, first: int, end: int) -> _Tally:
+        tally = _Tally(first, first, first)
+        for chunk in walk_block(file.source, file.fmt, first, end, self.limits):
             self._take(file.decoder, chunk, block, tally)
-            position = chunk.next_offset
+            tally.position = chunk.next_offset
             if len(chunk.starts):
-                last_record = chunk.offset + int(chunk.starts[-1])
-        return Receipt(
-            block=block.number,
-            file=block.file,
-            start=block.start,
-            end=block.end,
-            data_offset=source.data_offset,
-            first_start=first,
-            next_start=position,
-            entry_state=entry_state,
-            exit_state=_exit_state(file, block, entry_state, last_record),
-            records=tally.records,
-            record_bytes=tally.record_bytes,
-            terminator_bytes=tally.terminator_bytes,
-            skipped_records=tally.skipped_records,
-            skipped_bytes=tally.skipped_bytes,
-            bad_records=tally.bad_records,
-            rows=tally.rows,
-            rows_out=tally.rows_out,
-            digest=tally.digest % 2**64,
-        )
+                tally.last_record = chunk.offset + int(chunk.starts[-1])
+        return tally
 
     def _take(self, decoder: Decoder, chunk: Chunk, block: Block, tally: _Tally) -> None:
         tally.skipped_records += chunk.skipped_records
@@ -124,17 +150,3 @@ def _exit_state(file: OpenFile, block: Block, entry_state: int, last_record: int
         return fmt.scan(source, last_record, end)(fmt.initial_state)
     start = max(block.start, source.data_offset)
     return fmt.scan(source, min(start, end), end)(entry_state)
-
-
-def scan_states(fmt: RecordFormat, blocks: Iterator[tuple[Block, list[list[int]]]]) -> dict[int, int]:
-    """Return each block's entry state, from the state maps (as JSON) of all blocks of its files, in order."""
-    from airflow_provider_blockread.records.statemap import StateMap  # noqa: PLC0415
-
-    states: dict[int, int] = {}
-    file, state = None, fmt.initial_state
-    for block, data in blocks:
-        if block.file != file:
-            file, state = block.file, fmt.initial_state
-        states[block.number] = state
-        state = StateMap.from_json(data)(state)
-    return states

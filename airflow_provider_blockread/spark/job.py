@@ -20,7 +20,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,15 +28,15 @@ import pyarrow as pa
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import BlockReadError, FunctionError, SparkJobError
 from airflow_provider_blockread.exchange.failures import as_line, from_text, write_failure
-from airflow_provider_blockread.exchange.files import parse_json, read_required
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.model import GroupResult, JobSpec
 from airflow_provider_blockread.exchange.receipts import write_receipts
 from airflow_provider_blockread.exchange.results import RECEIPTS_NAME, RESULT_NAME, read_spec, write_result
+from airflow_provider_blockread.exchange.states import read_states, require_states, write_states
 from airflow_provider_blockread.records.registry import make_format
-from airflow_provider_blockread.spark.block_reader import scan_states
 from airflow_provider_blockread.spark.packing import pack
 from airflow_provider_blockread.spark.partition import TaskReport, read_blocks, scan_blocks
+from airflow_provider_blockread.spark.scanning import entry_states, files_to_scan
 from airflow_provider_blockread.storage.stores import Stores
 
 if TYPE_CHECKING:
@@ -49,6 +48,9 @@ Credentials = Mapping[str, Mapping[str, object]] | None
 _DIFFERENT = "function {} returned batches of different schemas, {} and {}; declare the schema, or return one always"
 # The line of Spark's long message that says why: Py4J's own first line only names a call.
 _REASON = re.compile(r"Job aborted.*|Job \d+ cancelled.*|.*Connection refused.*")
+
+# The last line of a traceback, which Spark puts into its message; names of classes in the JVM begin with a package.
+_RAISED = re.compile(r"^(?!org\.|java\.|py4j\.)(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit): .*", re.MULTILINE)
 
 
 def run(spec_uri: str, context: SparkContext, credentials: Credentials = None) -> None:
@@ -79,14 +81,9 @@ class _Application:
 
     def scan_window(self, stores: Stores) -> None:
         """Find the entry states of all blocks whose file spans groups."""
-        spanning: list[Block] = []
-        for _, members in groupby(self._blocks(stores, None), key=lambda block: block.file):
-            of_file = list(members)
-            if of_file[0].group != of_file[-1].group:
-                spanning.extend(of_file)
-        states = self._scan(spanning)
-        text = json.dumps({str(number): state for number, state in states.items()})
-        stores.write_bytes_atomic(str(self._spec.entry_states_uri), text.encode())
+        files = files_to_scan(self._blocks(stores, None), self._spec.options.record_format)
+        spanning = [of_file for of_file in files if of_file[0].group != of_file[-1].group]
+        write_states(stores, str(self._spec.entry_states_uri), self._scan(spanning))
 
     def read_group(self, stores: Stores) -> None:
         """Read the group's blocks and leave the result."""
@@ -107,21 +104,33 @@ class _Application:
         return (block for block in every if block.file not in excluded)
 
     def _entry_states(self, stores: Stores, blocks: list[Block]) -> dict[int, int]:
-        """Return the entry states of the blocks: scanned here, but for files that span groups."""
-        if not make_format(self._spec.options.record_format).needs_scan:
-            return {}
-        known: dict[int, int] = {}
-        uri = self._spec.entry_states_uri
-        if uri is not None:
-            found = parse_json(read_required(stores, uri, "state file"), uri, "state file")
-            known = {int(number): int(state) for number, state in found.items()}
-        return known | self._scan([block for block in blocks if block.number not in known])
+        """Return the entry states of blocks that need one.
 
-    def _scan(self, blocks: list[Block]) -> dict[int, int]:
-        fmt = make_format(self._spec.options.record_format)
+        Those of files that span groups come from the scan step; the others an earlier attempt has kept, or they are
+        scanned here, and kept.
+        """
+        spec = self._spec
+        if not make_format(spec.options.record_format).needs_scan:
+            return {}
+        known = require_states(stores, spec.entry_states_uri) if spec.entry_states_uri else {}
+        files = list(files_to_scan((b for b in blocks if b.number not in known), spec.options.record_format))
+        if not files:
+            return known
+        kept = (read_states(stores, spec.group_states_uri) if spec.group_states_uri else None) or {}
+        unknown = [of_file for of_file in files if any(block.number not in kept for block in of_file)]
+        if unknown:
+            kept |= self._scan(unknown)
+            if spec.group_states_uri:
+                write_states(stores, spec.group_states_uri, kept)
+        return known | kept
+
+    def _scan(self, files: list[list[Block]]) -> dict[int, int]:
+        blocks = [block for of_file in files for block in of_file[:-1]]  # what lies behind a file's last is no block
+        return entry_states(make_format(self._spec.options.record_format), files, self._state_maps(blocks))
+
+    def _state_maps(self, blocks: list[Block]) -> dict[int, list[list[int]]]:
         parts = pack(blocks, cores=self._context.defaultParallelism, max_readers=self._spec.max_readers)
-        maps = dict(self._run_tasks(_scanning(self._spec, self._credentials), parts))
-        return scan_states(fmt, ((block, maps[block.number]) for block in blocks))
+        return dict(self._run_tasks(_scanning(self._spec, self._credentials), parts))
 
     def _run_tasks(self, task: Callable[[Iterable[Any]], Iterator[Any]], work: list[Any]) -> list[Any]:
         return self._context.parallelize(work, len(work)).mapPartitions(task).collect() if work else []
@@ -187,6 +196,9 @@ def _as_own_error(error: Exception) -> BlockReadError:
     own = from_text(text)
     if own is not None:
         return own
+    raised = _RAISED.findall(text.partition("\n\tat ")[0])
+    if raised:  # by a task, in Python
+        return SparkJobError(f"the Spark job failed: {raised[-1]}; see Spark's log, then retry")
     reason = _REASON.search(text) or re.match(r".*", text.strip())
     said = reason[0].strip() if reason and reason[0].strip() else type(error).__name__
     return SparkJobError(f"the Spark job failed: {said}; see Spark's log, then retry")

@@ -3,41 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 
 import pyarrow as pa
 
-from airflow_provider_blockread.blocks import Block, FileVersion
-from airflow_provider_blockread.blocks.ids import same_version
-from airflow_provider_blockread.errors import FileChangedError, FileMissingError, FunctionError, RecordError
+from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.errors import FunctionError, RecordError
 from airflow_provider_blockread.exchange.layout import data_folder, quarantine_folder
 from airflow_provider_blockread.exchange.model import JobSpec, OutputFile, Receipt
 from airflow_provider_blockread.exchange.receipts import receipts_batch
-from airflow_provider_blockread.records.decode import BadRecord
+from airflow_provider_blockread.records.decode import BadRecord, Decoder
 from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.reading import bind
 from airflow_provider_blockread.records.registry import make_format
-from airflow_provider_blockread.records.source import ByteSource
 from airflow_provider_blockread.records.walking import Chunk
 from airflow_provider_blockread.sinks.names import StagedName
 from airflow_provider_blockread.sinks.parquet import ParquetWriter
 from airflow_provider_blockread.spark.block_reader import BlockReader, OpenFile, Rows
+from airflow_provider_blockread.spark.opening import open_version
+from airflow_provider_blockread.spark.quarantine import QUARANTINE_SCHEMA, Quarantine
 from airflow_provider_blockread.spark.user_function import UserFunction
 from airflow_provider_blockread.storage.stores import Stores
-
-_QUARANTINE = pa.schema(
-    [
-        ("feed", pa.string()),
-        ("path", pa.string()),
-        ("block", pa.int64()),
-        ("offset", pa.int64()),
-        ("length", pa.int64()),
-        ("reason", pa.string()),
-        ("bytes", pa.binary()),
-    ]
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,52 +37,13 @@ class TaskReport:
     schema: str  # of the output, as text; empty when nothing was written
 
 
-@contextmanager
-def open_version(stores: Stores, version: FileVersion, max_record_bytes: int) -> Iterator[ByteSource]:
-    """Open a planned file as exact reads; its version is checked at open and again at the end.
-
-    Raises:
-        FileMissingError: when the file is gone.
-        FileChangedError: when it is another version before or after the reads.
-    """
-    _check_version(stores, version)
-    with _named(version), stores.open_read(version.path) as file:
-        yield ByteSource(file, size=version.size, name=version.path, max_record_bytes=max_record_bytes)
-    _check_version(stores, version)
-
-
-@contextmanager
-def _named(version: FileVersion) -> Iterator[None]:
-    """Give what says that a file is gone or changed the path, by which a policy may exclude it."""
-    try:
-        yield
-    except (FileMissingError, FileChangedError) as error:
-        raise type(error)(str(error), version.path) from error
-
-
-def _check_version(stores: Stores, version: FileVersion) -> None:
-    with _named(version):
-        found = stores.stat(version.path)
-    if not same_version(found, version):
-        msg = (
-            f"{version.path} is no longer the version that was planned: planned {_describe(version)}, found"
-            f" {_describe(found)}; restore it, or exclude it with `blockread windows exclude`, then retry"
-        )
-        raise FileChangedError(msg, version.path)
-
-
-def _describe(version: FileVersion) -> str:
-    identity = f"etag {version.etag}" if version.etag else f"modified at {version.mtime_ns} ns"
-    return f"{version.size} bytes, {identity}"
-
-
 def scan_blocks(spec: JobSpec, stores: Stores, blocks: Iterable[Block]) -> list[tuple[int, list[list[int]]]]:
     """Return the state map (as JSON) of each block, by block number."""
     fmt = make_format(spec.options.record_format)
     maps = []
     for _, members in groupby(blocks, key=lambda block: block.file):
         of_file = list(members)
-        with open_version(stores, of_file[0].version, spec.options.policies.max_record_bytes) as source:
+        with open_version(stores, of_file[0].version, spec.options) as source:
             bound = bind(source, fmt)
             for block in of_file:
                 start = min(max(block.start, source.data_offset), block.end)
@@ -142,7 +90,8 @@ class _Task:
         self._function = UserFunction(options.transform, self._decoder.schema)
         self._schema: pa.Schema | None = None  # of what was written
         self._writer = self._make_writer(data_folder(spec.work_uri), attempt, self._function.schema)
-        self._quarantine = self._make_writer(quarantine_folder(spec.work_uri), attempt, _QUARANTINE)
+        kept = self._make_writer(quarantine_folder(spec.work_uri), attempt, QUARANTINE_SCHEMA)
+        self._quarantine = Quarantine(spec.feed, kept)
         self._reader = BlockReader(policies=options.policies, handle_bad=self._handle_bad, emit=self._emit)
 
     def _make_writer(self, folder: str, attempt: int, schema: pa.Schema | None) -> ParquetWriter:
@@ -159,12 +108,19 @@ class _Task:
 
     def read(self, blocks: Iterable[Block], states: Mapping[int, int]) -> Iterator[Receipt]:
         for version, members in groupby(blocks, key=lambda block: block.version):
-            with open_version(self._stores, version, self._spec.options.policies.max_record_bytes) as source:
+            with open_version(self._stores, version, self._spec.options) as source:
                 fmt = bind(source, self._fmt)
-                decoder = self._decoder if fmt is self._fmt else fmt.decoder()
-                file = OpenFile(source=source, fmt=fmt, decoder=decoder)
+                file = OpenFile(source=source, fmt=fmt, decoder=self._decoder_for(fmt, source.name))
                 for block in members:
                     yield self._reader.read(file, block, states.get(block.number, fmt.initial_state))
+
+    def _decoder_for(self, fmt: RecordFormat, path: str) -> Decoder:
+        """Return the decoder of one file, whose header may not fit the columns."""
+        try:
+            return self._decoder if fmt is self._fmt else fmt.decoder()
+        except RecordError as error:
+            msg = f"{path}: {error}"
+            raise RecordError(msg) from error
 
     def _emit(self, block: Block, rows: Rows) -> int:
         answer = self._function(block, rows)
@@ -190,10 +146,7 @@ class _Task:
             )
             raise RecordError(msg)
         if policy == "quarantine" and self._spec.mode == "write":
-            content = chunk.record(bad.index)
-            row = (self._spec.feed, block.version.path, block.number, offset, len(content), bad.reason, content)
-            columns = [pa.array([value], field.type) for value, field in zip(row, _QUARANTINE, strict=True)]
-            self._quarantine.write(pa.record_batch(columns, schema=_QUARANTINE))
+            self._quarantine.add(block, offset, bad.reason, chunk.record(bad.index))
 
     def report(self, receipts: list[Receipt]) -> TaskReport:
         sink = pa.BufferOutputStream()

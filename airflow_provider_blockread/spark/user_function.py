@@ -9,7 +9,7 @@ import pyarrow as pa
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import FunctionError
 from airflow_provider_blockread.options import Transform
-from airflow_provider_blockread.records.registry import load_object
+from airflow_provider_blockread.records.custom import load_object
 from airflow_provider_blockread.records.schema import parse_schema
 from airflow_provider_blockread.spark.block_reader import Rows
 

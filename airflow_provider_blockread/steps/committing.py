@@ -7,9 +7,9 @@ from functools import partial
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import ConflictError, ExchangeError, ProofError
-from airflow_provider_blockread.exchange.layout import window_folder
+from airflow_provider_blockread.exchange.layout import published_quarantine, window_folder
 from airflow_provider_blockread.exchange.manifest import read_manifest
-from airflow_provider_blockread.exchange.model import GroupResult, OutputFile
+from airflow_provider_blockread.exchange.model import GroupResult
 from airflow_provider_blockread.exchange.receipts import read_receipts
 from airflow_provider_blockread.exchange.results import read_result
 from airflow_provider_blockread.ledger.exclusions import excluded_files
@@ -115,6 +115,7 @@ class _Commitment:
             stat=lambda version: stores.stat(version.path),
             footer=lambda output: (stores.stat(output.uri).size, footer_rows(stores, output.uri)),
             initial_state=make_format(self._options.record_format).initial_state,
+            compressed=lambda path: self._options.record_format.codec(path) is not None,
             writes=writes,
             on_bad_record=policies.on_bad_record,
             keep=partial(record_file_sums, self._env.ledger, self._publication),
@@ -150,11 +151,11 @@ class _Commitment:
             raise ProofError(msg)
 
     def _publish(self, results: Sequence[GroupResult]) -> None:
-        """Move what the results name into the output, then take away what earlier generations put there."""
-        env, publication, sink = self._env, self._publication, self._options.sink
+        """Move what the results name into output and quarantine, then take away what earlier generations put there."""
+        env, publication = self._env, self._publication
         if publication.state != "publishing":
-            journal(env.ledger, publication, self._steps([o for result in results for o in result.outputs]))
-        env.stores.makedirs(sink.uri)
+            journal(env.ledger, publication, self._steps(results))
+        env.stores.makedirs(self._options.sink.uri)
         todo = journal_entries(env.ledger, publication.window, publication.generation, state="planned")
         for batch in batched(todo, _BATCH_STEPS):
             check_publication(env.ledger, publication)
@@ -166,14 +167,18 @@ class _Commitment:
             confirm_entries(env.ledger, publication, [entry.seq for entry in batch])
         check_publication(env.ledger, publication)
         kept = self._targets(publication.generation)
-        for stray in sweep(env.stores, sink, publication.window, kept):
-            env.log(f"removed {stray}, which no published generation of window {publication.window} names")
+        for folder in (self._options.sink.uri, self._quarantine):
+            for stray in sweep(env.stores, folder, publication.window, kept):
+                env.log(f"removed {stray}, which no published generation of window {publication.window} names")
         finish_publication(env.ledger, publication)
-        env.log(f"{publication} is published: {len(kept):,} files in {sink.uri}")
+        done = self.summary()
+        bad = f"; {done.bad_records:,} bad records in {self._quarantine}" if done.quarantine_uri else ""
+        env.log(f"{publication} is published: {done.outputs:,} files in {self._options.sink.uri}{bad}")
 
-    def _steps(self, outputs: Sequence[OutputFile]) -> list[JournalEntry]:
-        sink = self._options.sink
-        steps = [("add", o.uri, target_uri(sink, o.uri), o.size, o.rows) for o in outputs]
+    def _steps(self, results: Sequence[GroupResult]) -> list[JournalEntry]:
+        places = [(output, self._options.sink.uri) for result in results for output in result.outputs]
+        places += [(output, self._quarantine) for result in results for output in result.quarantined]
+        steps = [("add", o.uri, target_uri(folder, o.uri), o.size, o.rows) for o, folder in places]
         earlier = range(1, self._publication.generation)
         steps += [("remove", e.source, e.target, 0, 0) for number in earlier for e in self._added(number)]
         return [
@@ -181,8 +186,12 @@ class _Commitment:
             for seq, (action, source, target, size, rows) in enumerate(steps)
         ]
 
+    @property
+    def _quarantine(self) -> str:
+        return published_quarantine(self._options.sink.work_area, self._window.feed, self._window.id)
+
     def _added(self, generation: int) -> list[JournalEntry]:
-        """Return the steps by which a generation's journal added files to its output."""
+        """Return the steps by which a generation's journal added files to its output and its quarantine."""
         entries = journal_entries(self._env.ledger, self._window.id, generation)
         return [entry for entry in entries if entry.action == "add"]
 
@@ -193,6 +202,8 @@ class _Commitment:
         """Return what the ledger now holds of the generation."""
         env, window = self._env, self._window
         row = get_generation(env.ledger, window.id, self._generation.number)
+        targets = self._targets(row.number)
+        kept = {target for target in targets if target.startswith(f"{self._quarantine}/")}
         return Published(
             window=window.id,
             key=window.key,
@@ -207,8 +218,9 @@ class _Commitment:
             skipped_records=row.sums.skipped_records,
             rows=row.sums.rows,
             bytes=row.sums.bytes,
-            outputs=len(self._targets(row.number)),
+            outputs=len(targets - kept),
             excluded=len(self._excluded),
             read_seconds=round(self._read_seconds, 3),
             receipts_uri=f"{window_folder(self._options.sink.work_area, window.feed, window.id)}/g{row.number}",
+            quarantine_uri=self._quarantine if kept else "",
         )

@@ -141,6 +141,7 @@ class Published:
     excluded: int = 0
     read_seconds: float = 0.0  # of Spark's stages, summed over groups; 0 when this call found it done
     receipts_uri: str = ""
+    quarantine_uri: str = ""  # folder of the window's bad records; empty when none were quarantined
     proof: str = "proven"
     message: str = ""
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from airflow_provider_blockread.blocks.ids import slug
 from airflow_provider_blockread.errors import OptionsError, WrongLedgerError
-from airflow_provider_blockread.exchange.layout import attempt_folder, data_folder, window_folder
+from airflow_provider_blockread.exchange.layout import (
+    attempt_folder,
+    data_folder,
+    published_quarantine,
+    window_folder,
+)
 from airflow_provider_blockread.exchange.results import SPEC_NAME
 from airflow_provider_blockread.options import ParquetSink
 from airflow_provider_blockread.sinks.names import FILE_PREFIX, StagedName
@@ -29,6 +34,10 @@ def check_apart(request: PlanRequest, sink: ParquetSink, window: str) -> None:
         "output": (sink.uri, uris.child(sink.uri, uris.name_of(staged))),
         "work area": (sink.work_area, f"{attempt}/{SPEC_NAME}"),
         "staging": (sink.work_area, staged),
+        "quarantine": (
+            sink.work_area,
+            uris.child(published_quarantine(sink.work_area, request.feed, window), uris.name_of(staged)),
+        ),
     }
     for what, (place, example) in written.items():
         if takes(request.source, example):

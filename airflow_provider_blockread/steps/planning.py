@@ -22,10 +22,11 @@ from airflow_provider_blockread.options import GenerationOptions, parse_size
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.records.schema import parse_schema
 from airflow_provider_blockread.steps.describe import format_bytes
+from airflow_provider_blockread.steps.inferring import infers_columns
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
 from airflow_provider_blockread.steps.places import check_apart, check_ledger
 from airflow_provider_blockread.steps.replaying import open_ref, replay
-from airflow_provider_blockread.steps.restoring import ensure_manifest, manifest_identity
+from airflow_provider_blockread.steps.restoring import ensure_manifest, manifest_identity, part_of
 from airflow_provider_blockread.storage.listing import list_files
 
 _WHOLE = 2**62  # bytes; a block size that no file reaches
@@ -53,7 +54,7 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
     if window is not None and window.state == "open":
         ref = replay(env, request, options, window)
         if ref.status == "read":
-            ensure_manifest(env, window, group_limits(request), request.selection.order)
+            ensure_manifest(env, window, group_limits(request), request)
         return ref
     if window is not None and window.state == "abandoned":
         return _ref(env, request, status="skipped", message=f"window {window.id} was abandoned; its files are free")
@@ -72,7 +73,9 @@ def check_schemas(options: GenerationOptions) -> None:
     Raises:
         OptionsError: naming the schema.
     """
-    make_format(options.record_format).decoder()
+    fmt = make_format(options.record_format)
+    if not infers_columns(options.record_format):
+        fmt.decoder()
     if options.transform.schema is not None:
         parse_schema(options.transform.schema)
 
@@ -162,6 +165,7 @@ class Chosen:
             request.selection,
             interval_ns=request.interval_ns,
             block_size=self._block_size,
+            whole=lambda path: request.generation.record_format.codec(path) is not None,
         )
 
     def parts(self) -> Iterator[Part]:
@@ -170,7 +174,7 @@ class Chosen:
         for pending in self._select():
             if position < len(self.ids) and pending.file == self.ids[position]:
                 position += 1
-                yield Part(file=pending.file, version=pending.version, start=0, end=pending.version.size)
+                yield part_of(pending, self._request.generation.record_format)
         if position < len(self.ids):
             msg = f"feed {self._request.feed}: another planner took file {self.ids[position]} first; plan again"
             raise PlanConflictError(msg)

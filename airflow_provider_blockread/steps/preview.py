@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from airflow_provider_blockread.blocks import BlockGroup, GroupLimits
-from airflow_provider_blockread.blocks.group import iter_blocks
+from airflow_provider_blockread.blocks.group import Part, iter_blocks
 from airflow_provider_blockread.exchange.manifest import summarize
 from airflow_provider_blockread.ledger.model import Discovered, Window
 from airflow_provider_blockread.ledger.planning import find_window
+from airflow_provider_blockread.options import FormatOption
+from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.steps.planning import Chosen, check_schemas, discover, group_limits
 
@@ -25,6 +29,8 @@ class Preview:
     blocks: int
     bytes: int
     groups: tuple[BlockGroup, ...]
+    compressed: int  # files that are one block each, as nobody can enter them in the middle
+    scanned: int  # files whose blocks are scanned before they are read
     sample: tuple[tuple[str, int], ...]  # path and size of the first files, in the order they would be read
 
 
@@ -39,7 +45,9 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
     found = discover(env, request)
     limits = group_limits(request)
     chosen = Chosen(env, request, limits.block_size)
-    groups = summarize(iter_blocks(chosen.parts(), limits, total_bytes=chosen.bytes))
+    tally = Counter[str]()
+    parts = _tallied(chosen.parts(), request.generation.record_format, limits, tally)
+    groups = summarize(iter_blocks(parts, limits, total_bytes=chosen.bytes))
     first = tuple((part.version.path, part.version.size) for part, _ in zip(chosen.parts(), range(sample)))  # noqa: B905
     return Preview(
         feed=request.feed,
@@ -50,5 +58,18 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
         blocks=sum(group.blocks for group in groups),
         bytes=chosen.bytes,
         groups=groups,
+        compressed=tally["compressed"],
+        scanned=tally["scanned"],
         sample=first,
     )
+
+
+def _tallied(parts: Iterable[Part], option: FormatOption, limits: GroupLimits, tally: Counter[str]) -> Iterator[Part]:
+    """Yield the parts, and count those that are compressed and those that must be scanned."""
+    needs_scan = make_format(option).needs_scan
+    for part in parts:
+        if option.codec(part.version.path) is not None:
+            tally["compressed"] += 1
+        elif needs_scan and part.end - part.start > limits.block_size:
+            tally["scanned"] += 1
+        yield part

@@ -24,6 +24,7 @@ from airflow_provider_blockread.options import GenerationOptions, SparkJob
 from airflow_provider_blockread.steps.describe import describe_group
 from airflow_provider_blockread.steps.excluding import excluded_by_policy
 from airflow_provider_blockread.steps.heartbeat import beating
+from airflow_provider_blockread.steps.inferring import with_columns
 from airflow_provider_blockread.steps.model import Caller, Environment, ReadOutcome, Submitter, WindowRef
 from airflow_provider_blockread.steps.scanning import states_uri
 
@@ -147,10 +148,11 @@ class _Attempt:
             manifest_uri=window.manifest_uri,
             manifest_hash=window.manifest_hash,
             work_uri=attempt_folder(self._folder, generation.number, self.ref.group, claim.epoch),
-            options=self._options,
+            options=with_columns(self._env, window, self._options, excluded=claim.excluded),
             excluded=claim.excluded,
             max_readers=self._job.max_readers,
             entry_states_uri=states_uri(self._folder, window, self._options) if self._needs_scan else None,
+            group_states_uri=states_uri(self._folder, window, self._options, self.ref.group),
         )
 
     def _exclude(self, error: SourceError, owner: str) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from airflow_provider_blockread.blocks.ids import options_digest
-from airflow_provider_blockread.ledger.generations import FINISHED, latest_generation, start_generation
+from airflow_provider_blockread.ledger.generations import FINISHED, latest_generation, list_groups, start_generation
 from airflow_provider_blockread.ledger.journal import journal_entries
 from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Window
 from airflow_provider_blockread.options import GenerationOptions
-from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.sinks.publish import is_whole, remove_file
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
+from airflow_provider_blockread.steps.scanning import spans_groups
 
 
 def replay(env: Environment, request: PlanRequest, options: GenerationOptions, window: Window) -> WindowRef:
@@ -85,6 +85,6 @@ def open_ref(env: Environment, window: Window, generation: Generation, *, status
         files=window.files,
         blocks=window.blocks,
         bytes=window.bytes,
-        needs_scan=window.groups > 1 and make_format(options.record_format).needs_scan,
+        needs_scan=spans_groups(list_groups(env.ledger, window.id, generation.number), options),
         message=message,
     )

@@ -7,9 +7,10 @@ from airflow_provider_blockread.blocks.group import Part
 from airflow_provider_blockread.errors import ExchangeError
 from airflow_provider_blockread.exchange.files import MANIFEST, read_checked
 from airflow_provider_blockread.exchange.manifest import render_manifest
-from airflow_provider_blockread.ledger.model import Window
+from airflow_provider_blockread.ledger.model import PendingFile, Window
 from airflow_provider_blockread.ledger.selection import window_files
-from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.options import FormatOption
+from airflow_provider_blockread.steps.model import Environment, PlanRequest
 
 
 def manifest_identity(env: Environment, window: str, feed: str) -> dict[str, str]:
@@ -17,14 +18,21 @@ def manifest_identity(env: Environment, window: str, feed: str) -> dict[str, str
     return {"window": window, "feed": feed, "ledger": env.ledger.uuid}
 
 
-def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, order: str) -> None:
+def part_of(found: PendingFile, option: FormatOption) -> Part:
+    """Return what a window reads of a file: all of it, in one block where it is compressed."""
+    version = found.version
+    whole = option.codec(version.path) is not None
+    return Part(file=found.file, version=version, start=0, end=version.size, whole=whole)
+
+
+def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, request: PlanRequest) -> None:
     """Make sure that the window's manifest is the one that was planned; write it again where that can be proven.
 
     Args:
         env: ledger and stores.
         window: an open window.
         limits: how its files were cut and packed.
-        order: how its files were ordered, `oldest` or `newest`.
+        request: how its files were ordered, and which of them are compressed.
 
     Raises:
         ExchangeError: when the manifest is lost, and the ledger and these options make another one.
@@ -32,8 +40,8 @@ def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, order
     try:
         read_checked(env.stores, window.manifest_uri, window.manifest_hash, MANIFEST)
     except ExchangeError:
-        found = window_files(env.ledger, window.id, order=order)
-        parts = (Part(file=f.file, version=f.version, start=0, end=f.version.size) for f in found)
+        found = window_files(env.ledger, window.id, order=request.selection.order)
+        parts = (part_of(file, request.generation.record_format) for file in found)
         blocks = iter_blocks(parts, limits, total_bytes=window.bytes)
         data, summary = render_manifest(blocks, identity=manifest_identity(env, window.id, window.feed))
         if summary.hash != window.manifest_hash:

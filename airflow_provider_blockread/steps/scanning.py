@@ -5,24 +5,46 @@ A file that lies in one group is scanned by the group's own application, as a st
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 from airflow_provider_blockread.blocks.ids import digest, options_digest
 from airflow_provider_blockread.errors import BlockReadError, FileChangedError, FileMissingError
 from airflow_provider_blockread.exchange.failures import FAILURE_NAME, read_failure
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.model import JobSpec
 from airflow_provider_blockread.exchange.results import write_spec
+from airflow_provider_blockread.exchange.states import read_states
 from airflow_provider_blockread.ledger.exclusions import excluded_files
 from airflow_provider_blockread.ledger.generations import latest_generation
-from airflow_provider_blockread.ledger.model import Window
+from airflow_provider_blockread.ledger.model import Group, Window
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.excluding import excluded_by_policy
 from airflow_provider_blockread.steps.model import Environment, Submitter, WindowRef
 
 
-def states_uri(folder: str, window: Window, options: GenerationOptions) -> str:
-    """Return where the entry states of a window lie; they depend on its manifest and the record format alone."""
-    return f"{folder}/states-{digest(window.manifest_hash, options_digest(options.record_format.to_json()))[:12]}.json"
+def states_uri(folder: str, window: Window, options: GenerationOptions, group: int | None = None) -> str:
+    """Return where entry states of a window lie; they depend on its manifest and the record format alone.
+
+    Without `group`, those of files that span groups; with it, those of the other files of a group.
+    """
+    name = "" if group is None else f"-g{group}"
+    return f"{folder}/states-{format_key(window, options)}{name}.json"
+
+
+def format_key(window: Window, options: GenerationOptions) -> str:
+    """Return what stands for a manifest and a record format in the names of what follows from the two."""
+    return digest(window.manifest_hash, options_digest(options.record_format.to_json()))[:12]
+
+
+def spans_groups(groups: Sequence[Group], options: GenerationOptions) -> bool:
+    """Tell whether blocks of a file that must be scanned lie in different groups; groups are in order."""
+    if not make_format(options.record_format).needs_scan:
+        return False
+    borders = ((left.planned.last_path, right.planned.first_path) for left, right in pairwise(groups))
+    return any(last == first and options.record_format.codec(first) is None for last, first in borders)
 
 
 def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
@@ -40,7 +62,7 @@ def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
     options = GenerationOptions.from_json(latest_generation(env.ledger, ref.window).options)
     folder = window_folder(options.sink.work_area, ref.feed, ref.window)
     uri = states_uri(folder, window, options)
-    if env.stores.exists(uri):
+    if read_states(env.stores, uri) is not None:
         env.log(f"window {ref.window}: scanned already")
         return False
     while True:

@@ -14,8 +14,12 @@ from airflow.sdk import DAG, BaseOperator
 
 from airflow_provider_blockread.operators.split_files import SplitFilesOperator
 from airflow_provider_blockread.options import (
+    Csv,
     CustomFormat,
     FileSource,
+    FormatOption,
+    JsonArray,
+    Lines,
     ParquetSink,
     Policies,
     Selection,
@@ -203,13 +207,28 @@ def test_an_empty_window_ends_the_run_well(
     }
 
 
-def test_a_custom_format_may_need_a_scan(dag_id: str, options: dict[str, Any]) -> None:
-    """Only a format that nobody knows beforehand gets a scan task, between plan and reads."""
+@pytest.mark.parametrize(
+    ("record_format", "scans"),
+    [
+        (CustomFormat(path="mine.formats:Pages"), True),
+        (Csv(), True),
+        (Csv(quote=None, comment="#"), True),
+        (JsonArray(), True),
+        (Csv(quote=None), False),
+        (Lines(), False),
+    ],
+)
+def test_formats_that_may_need_a_scan(
+    dag_id: str, options: dict[str, Any], record_format: FormatOption, *, scans: bool
+) -> None:
+    """Formats whose blocks may depend on what comes before get a scan task between plan and reads, the others none."""
     with DAG(dag_id) as dag:
-        BlockReadTaskGroup("logs", record_format=CustomFormat(path="mine.formats:Pages"), **options)
+        BlockReadTaskGroup("logs", record_format=record_format, **options)
 
-    assert dag.get_task("logs.scan").upstream_task_ids == {"logs.plan"}
-    assert dag.get_task("logs.read").upstream_task_ids == {"logs.plan", "logs.scan"}
+    assert dag.has_task("logs.scan") == scans
+    assert dag.get_task("logs.read").upstream_task_ids == ({"logs.plan", "logs.scan"} if scans else {"logs.plan"})
+    if scans:
+        assert dag.get_task("logs.scan").upstream_task_ids == {"logs.plan"}
 
 
 def test_a_plan_that_fails_fails_the_run(runs: Any, dag_id: str, options: dict[str, Any], landing: Path) -> None:

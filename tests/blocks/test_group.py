@@ -21,7 +21,8 @@ def part_lists(draw: st.DrawFn) -> list[Part]:
         draw(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 200)), max_size=12))
     ):
         version = FileVersion(path=f"file:///data/{number}", size=start + length + 5, mtime_ns=number)
-        parts.append(Part(file=100 + number, version=version, start=start, end=start + length))
+        whole = draw(st.booleans())
+        parts.append(Part(file=100 + number, version=version, start=start, end=start + length, whole=whole))
     return parts
 
 
@@ -44,7 +45,7 @@ def test_blocks_cover_every_part_in_order(parts: list[Part], limits: GroupLimits
     """The blocks of a part tile it, carry its file and range, and come in the order of the parts."""
     blocks = pack(parts, limits)
     by_file = [(file, list(run)) for file, run in groupby(blocks, key=lambda b: b.file)]
-    assert [file for file, _ in by_file] == [p.file for p in parts if p.start < p.end]
+    assert [file for file, _ in by_file] == [p.file for p in parts if p.whole or p.start < p.end]
     known = {p.file: p for p in parts}
     for file, run in by_file:
         part = known[file]
@@ -52,7 +53,8 @@ def test_blocks_cover_every_part_in_order(parts: list[Part], limits: GroupLimits
         assert (run[0].start, run[-1].end) == (part.start, part.end)
         assert all(left.end == right.start for left, right in pairwise(run))
         assert {(b.part_start, b.part_end, b.version) for b in run} == {(part.start, part.end, part.version)}
-        assert all(b.end - b.start <= limits.block_size for b in run) if limits.splittable else len(run) == 1
+        split = limits.splittable and not part.whole
+        assert all(b.end - b.start <= limits.block_size for b in run) if split else len(run) == 1
 
 
 @given(parts=part_lists(), limits=limits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 
 import pytest
@@ -33,6 +34,17 @@ def _records(place: Place, data: bytes, *options: str) -> list[dict[str, object]
         (["--format", "delimited", "--format-option", "delimiter=||"], b"a|||b||", ["a", "|b"]),
         (["--format", "delimited", "--format-option", r"delimiter=\x00"], b"a\x00b", ["a", "b"]),
         (["--format", "json_lines", "--schema", "id long"], b'{"id": 1}\n\n{"id": 2}', ['{"id": 1}', '{"id": 2}']),
+        (["--format", "escaped"], b"a\\\nb\nc", ["a\\\nb", "c"]),
+        (["--format", "csv"], b'a,"b\n""c"\r\n\nd', ['a,"b\n""c"', "", "d"]),
+        (["--format", "csv", "--format-option", r"delimiter=\t", "--schema", "a long"], b"1\t2\n", ["1\t2"]),
+        (["--format", "csv", "--format-option", "header=true"], b'"x\n",y\n1,2', ["1,2"]),
+        (["--format", "json_array"], b'[{"a": "]"},\n [2,\n3]]\n', ['{"a": "]"}', "[2,\n3]"]),
+        (["--format", "lines", "--format-option", "encoding=cp1252"], b"\x80\n\xe9", ["€", "é"]),
+        (
+            ["--format", "csv", "--format-option", "encoding=utf-16-le"],
+            'ä,"\n"\nö'.encode("utf-16-le"),
+            ['ä,"\n"', "ö"],
+        ),
         (["--format", "fixed", "--format-option", "length=2"], b"aabbcc", ["aa", "bb", "cc"]),
         (["--format", "whole_file"], b"a\nb\n", ["a\nb\n"]),
     ],
@@ -46,6 +58,28 @@ def test_records(place: Place, options: list[str], data: bytes, expected: list[s
     assert [line["record"] for line in lines] == expected
     assert all(set(line) == {"block", "start", "end", "offset", "record"} for line in lines)
     assert all(line["start"] <= line["offset"] < line["end"] for line in lines)  # type: ignore[operator]
+
+
+def test_records_of_a_compressed_file(place: Place) -> None:
+    """A file with a codec's suffix is decoded and is one block, whatever the block size; offsets are decoded ones."""
+    path = place.folder / "rows.csv.gz"
+    path.write_bytes(gzip.compress(b'a,"x\n') + gzip.compress(b'y"\nb,1\n'))
+    result = CliRunner().invoke(blockread, ["records", str(path), "--format", "csv", "--block-size", "3"])
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+
+    assert [(line["block"], line["offset"], line["record"]) for line in lines] == [(0, 0, 'a,"x\ny"'), (0, 8, "b,1")]
+    assert {(line["start"], line["end"]) for line in lines} == {(0, path.stat().st_size)}
+
+
+def test_plan_tells_what_is_compressed_and_what_is_scanned(place: Place) -> None:
+    """It says which files are one block, and which are scanned before they are read."""
+    place.put({"a.csv": b"1,2\n" * 10, "b.csv": b"1\n", "c.csv.gz": gzip.compress(b"1,2\n" * 100)})
+    arguments = ["plan", str(place.source), "--format", "csv", "--schema", "a long, b long", "--block-size", "16"]
+    shown, text = place.json(*arguments), place.call(*arguments).stdout
+
+    assert (shown["files"], shown["blocks"], shown["compressed"], shown["scanned"]) == (3, 5, 1, 1)
+    assert "1 files, one block each" in text
+    assert "1 files of more than one block are scanned before they are read" in text
 
 
 def test_records_that_are_no_text(place: Place) -> None:
@@ -158,8 +192,14 @@ def test_db_upgrade(place: Place) -> None:
         (["plan", "nowhere"], "does not exist; correct its path"),
         (["plan", ".", "--block-size", "many"], "'many' is not a size; write bytes as 4096"),
         (["plan", ".", "--format-option", "newline"], "--format-option 'newline' must read KEY=VALUE"),
-        (["plan", ".", "--format-option", "colour=red"], "lines has no option 'colour'; it has newline, encoding"),
-        (["plan", ".", "--schema", "id long"], "--schema belongs to json_lines"),
+        (
+            ["plan", ".", "--format-option", "colour=red"],
+            "lines has no option 'colour'; it has compression, newline, encoding",
+        ),
+        (
+            ["plan", ".", "--schema", "id long"],
+            "--schema belongs to csv, json_lines and json_array; lines publishes one column `value`",
+        ),
         (["plan", ".", "--format", "json_lines", "--schema", "id colour"], "colour"),
         (["run", ".", "--output", "out", "--conf", "nothing"], "--conf 'nothing' must read KEY=VALUE"),
         (["run", ".", "--output", "out", "--function", "nothing"], "function must read 'package.module:function'"),

@@ -45,6 +45,8 @@ policies = st.builds(
     on_rerun=st.sampled_from(["rebuild", "verify", "skip"]),
     proof=st.sampled_from(["sums", "digest"]),
     max_record_bytes=counts,
+    max_decoded_bytes=counts,
+    max_expansion=counts,
 )
 formats = st.one_of(
     st.builds(Lines, newline=st.sampled_from(["universal", "lf"]), encoding=encodings),
@@ -146,6 +148,7 @@ def test_json_that_is_no_option_is_refused(data: dict[str, Any], message: str) -
         (Transform, {"columns": ["_line"]}, "columns must be one of _file, _block, _offset"),
         (Policies, {"on_bad_record": "ignore"}, "on_bad_record must be one of fail, quarantine, drop"),
         (Policies, {"max_record_bytes": 0}, "max_record_bytes must be at least 1"),
+        (Policies, {"max_expansion": 0}, "max_expansion must be at least 1"),
     ],
 )
 def test_options_that_cannot_work_are_refused(kind: type[Value], options: dict[str, Any], message: str) -> None:

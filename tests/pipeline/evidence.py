@@ -25,8 +25,8 @@ from airflow_provider_blockread.options import (
 )
 from airflow_provider_blockread.records import make_format
 from airflow_provider_blockread.sinks import footer_rows
-from airflow_provider_blockread.spark.block_reader import scan_states
 from airflow_provider_blockread.spark.partition import scan_blocks
+from airflow_provider_blockread.spark.scanning import entry_states, files_to_scan
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.make import write_group
 
@@ -76,8 +76,9 @@ class Reading:
         self.fmt = make_format(self.record_format)
         self.states: dict[int, int] = {}
         if self.fmt.needs_scan:
-            maps = dict(scan_blocks(self.spec, STORES, self.blocks))
-            self.states = scan_states(self.fmt, ((block, maps[block.number]) for block in self.blocks))
+            files = list(files_to_scan(self.blocks, self.record_format))
+            maps = dict(scan_blocks(self.spec, STORES, [block for of_file in files for block in of_file[:-1]]))
+            self.states = entry_states(self.fmt, files, maps)
         middle = len(self.blocks) // 2
         parts_of_work = [part for part in (self.blocks[:middle], self.blocks[middle:]) if part]
         self.result: GroupResult = write_group(self.spec, STORES, parts_of_work, self.states)
@@ -94,6 +95,7 @@ class Reading:
             stat=lambda version: STORES.stat(version.path),
             footer=lambda output: (STORES.stat(output.uri).size, footer_rows(STORES, output.uri)),
             initial_state=self.fmt.initial_state,
+            compressed=lambda path: self.record_format.codec(path) is not None,
             writes=True,
             on_bad_record=self.policies.on_bad_record,
             transforms=self.transform.function is not None,

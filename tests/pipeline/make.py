@@ -29,9 +29,7 @@ from airflow_provider_blockread.options import (
     Splitting,
     Transform,
 )
-from airflow_provider_blockread.records import make_format
 from airflow_provider_blockread.spark import job
-from airflow_provider_blockread.spark.block_reader import scan_states
 from airflow_provider_blockread.spark.partition import read_blocks, scan_blocks
 from airflow_provider_blockread.steps import (
     Caller,
@@ -196,6 +194,7 @@ class ReadHere:
         """Take the stores that open files."""
         self.stores = stores or Stores()
         self.attempts = 0
+        self.scanned: list[int] = []  # numbers of blocks, as often as they were scanned
         self.cancelled = False
 
     def submit(self, spec_uri: str, *, name: str) -> None:
@@ -230,9 +229,9 @@ class _Here(job._Application):
         states = self._entry_states(stores, blocks)
         write_group(self._spec, stores, [blocks] if blocks else [], states)
 
-    def _scan(self, blocks: list[Block]) -> dict[int, int]:
-        maps = dict(scan_blocks(self._spec, self._here.stores, blocks))
-        return scan_states(make_format(self._spec.options.record_format), ((b, maps[b.number]) for b in blocks))
+    def _state_maps(self, blocks: list[Block]) -> dict[int, list[list[int]]]:
+        self._here.scanned.extend(block.number for block in blocks)
+        return dict(scan_blocks(self._spec, self._here.stores, blocks))
 
 
 def write_group(spec: JobSpec, stores: Stores, parts: list[list[Block]], states: dict[int, int]) -> GroupResult:

@@ -6,7 +6,7 @@ import pytest
 
 from airflow_provider_blockread.errors import ConflictError, SparkJobError
 from airflow_provider_blockread.hooks.spark import SparkSubmitter
-from airflow_provider_blockread.options import SparkJob, Transform
+from airflow_provider_blockread.options import CustomFormat, SparkJob, Transform
 from tests.pipeline.make import Pipe
 
 pytestmark = pytest.mark.spark
@@ -24,6 +24,16 @@ def test_python_worker_that_dies(pipe: Pipe) -> None:
     pipe.commit(ref)
 
     assert pipe.values() == ["a1", "b1"]
+
+
+def test_format_that_raises(pipe: Pipe) -> None:
+    """What a format of one's own raises in a task is told in the error, not only in Spark's log."""
+    pipe.put({"a.txt": b"a1\n?\n"})
+    pipe.record_format = CustomFormat(path="user_functions:Breaks")
+    with pytest.raises(SparkJobError, match=r"^the Spark job failed: KeyError: 'no idea what \? means'; see"):
+        pipe.run()
+
+    assert pipe.published() == []
 
 
 @pytest.mark.filterwarnings("ignore", "error:::airflow_provider_blockread")  # Airflow's dependencies warn

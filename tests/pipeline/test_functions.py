@@ -153,7 +153,7 @@ class TestBadRecords:
         pipe.record_format, pipe.block_size, pipe.policies = record_format, 6, Policies(on_bad_record="quarantine")
         done = pipe.run()
 
-        kept = ds.dataset([str(p) for p in pipe.work.rglob("quarantine/*.parquet")]).to_table().to_pylist()
+        kept = ds.dataset([str(p) for p in pipe.work.rglob("quarantine/**/*.parquet")]).to_table().to_pylist()
         assert (done.records, done.bad_records, len(pipe.rows())) == (3, 1, 2)
         assert [(row["path"], row["offset"], row["bytes"]) for row in kept] == [
             (pipe.uri("a.txt"), offset, data[offset : data.index(b"\n", offset)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +28,7 @@ from airflow_provider_blockread.records.decode import Decoder
 from airflow_provider_blockread.records.reading import bind
 from airflow_provider_blockread.records.walking import Chunk, WalkLimits
 from airflow_provider_blockread.spark.block_reader import BlockReader, OpenFile, Rows
-from airflow_provider_blockread.spark.partition import open_version
+from airflow_provider_blockread.spark.opening import open_version
 from tests.pipeline.evidence import QUOTED, STORES, Reading
 
 _LINES = [b"one\ntwo\r\nthree\n\nfive\n", b"\xef\xbb\xbfmarked\nsecond line\nlast"]
@@ -60,12 +61,15 @@ def test_truth_is_accepted(files: list[bytes], block_size: int, record_format: F
 _UNSEEN = ("digest", "skipped_records")  # a sum for comparison, and a count that only goes with its bytes
 
 
-@pytest.fixture(scope="module", params=["lines", "quoted"])
+@pytest.fixture(scope="module", params=["lines", "quoted", "gzip", "gzip in blocks"])
 def truth(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Reading:
     """A reading that is only looked at."""
     folder = tmp_path_factory.mktemp(request.param)
     if request.param == "lines":
         return Reading(folder, _LINES, 8)
+    if request.param.startswith("gzip"):
+        files = [gzip.compress(data) for data in _LINES]
+        return Reading(folder, files, 20 if "blocks" in request.param else 1000, Lines(compression="gzip"))
     return Reading(folder, [b'a\n"b\nb"\n"c\n\n\nc" "d\n"\ne\n', b"plain\nlines\n"], 5, QUOTED)
 
 
@@ -142,7 +146,7 @@ def _read_with(reading: Reading, cls: type[BlockReader], emit: Callable[[Block, 
     reader.limits = WalkLimits(chunk_bytes=6)
     receipts = []
     for block in reading.blocks:
-        with open_version(STORES, block.version, 2**26) as source:
+        with open_version(STORES, block.version, reading.spec.options) as source:
             fmt = bind(source, reading.fmt)
             file = OpenFile(source=source, fmt=fmt, decoder=fmt.decoder())
             receipts.append(reader.read(file, block, fmt.initial_state))
@@ -155,6 +159,20 @@ def test_chunk_left_out_inside_a_block(tmp_path: Path) -> None:
     message = reading.refused(_read_with(reading, _Forgetful, lambda _, rows: int(rows.batch.num_rows)))
 
     assert "24 bytes from byte 0 on, but 20 were read" in message
+
+
+def test_a_stream_that_was_not_taken_whole(tmp_path: Path) -> None:
+    """Compressed bytes that were not decoded, decoded ones that were not read, and reads by later blocks are told."""
+    data = gzip.compress(b"one\ntwo\n")
+    reading = Reading(tmp_path, [data], len(data) - 1, Lines(compression="gzip"))
+    assert prove(reading.evidence()).records == 2
+    assert [receipt.records for receipt in reading.receipts] == [2, 0]
+
+    assert f"27 of its {len(data)} compressed bytes were decoded" in reading.refused(reading.changed(0, consumed=27))
+    assert "its 9 decoded bytes were read up to byte 8" in reading.refused(reading.changed(0, stream_size=9))
+    assert "but this one read too" in reading.refused(reading.changed(1, stream_size=8))
+    plain = Reading(tmp_path, [b"one\n"], 100)
+    assert "it was decoded, but the file is not compressed" in plain.refused(plain.changed(0, consumed=4))
 
 
 def test_rows_lost_on_the_way_to_the_writer(tmp_path: Path) -> None:

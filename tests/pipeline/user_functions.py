@@ -9,6 +9,9 @@ from pathlib import Path
 import psutil
 import pyarrow as pa
 import pyarrow.compute as pc
+from quoted_lines import QuotedLines
+
+from airflow_provider_blockread.records import Walk
 
 
 def keep_even(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -101,3 +104,14 @@ def where_am_i(batch: pa.RecordBatch) -> pa.RecordBatch:
     import airflow_provider_blockread
 
     return batch.append_column("place", pa.array([airflow_provider_blockread.__file__] * batch.num_rows))
+
+
+class Breaks(QuotedLines):
+    """A format of one's own with a mistake that only some files show."""
+
+    def walk(self, buffer: bytes, *, final: bool) -> Walk:
+        """Raise on what it does not know."""
+        if b"?" in buffer:
+            msg = "no idea what ? means"
+            raise KeyError(msg)
+        return super().walk(buffer, final=final)

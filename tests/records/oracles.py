@@ -1,7 +1,6 @@
 """What the records of a file are, said once more: byte by byte, from the definitions, sharing no code with the package.
 
-Each oracle takes a whole file and returns (offset, record) pairs. `FORMATS` pairs every format with its oracle and with
-the fragments that test data is made of.
+Each oracle takes a whole file and where its data begin, and returns (offset, record) pairs.
 """
 
 from __future__ import annotations
@@ -9,12 +8,6 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-
-from hypothesis import strategies as st
-from quoted_lines import QuotedLines
-
-from airflow_provider_blockread.records import RecordFormat, record_format
 
 Records = list[tuple[int, bytes]]
 BOM = b"\xef\xbb\xbf"
@@ -67,66 +60,6 @@ def quoted_lines(data: bytes, start: int) -> Records:
             records.append((begin, data[begin:place]))
             begin = place + 1
     return [*records, (begin, data[begin:])] if begin < len(data) else records
-
-
-@dataclass(frozen=True, kw_only=True)
-class Case:
-    """A format, its oracle, and what its test data is made of."""
-
-    id: str
-    fmt: RecordFormat
-    oracle: Callable[[bytes, int], Records]
-    special: tuple[bytes, ...]
-    text: bool = True  # skips a byte order mark
-
-    def data_offset(self, data: bytes) -> int:
-        """Return where the first record may start."""
-        return 3 if self.text and data.startswith(BOM) else 0
-
-    def records(self, data: bytes) -> Records:
-        """Return the records of a file."""
-        return self.oracle(data, self.data_offset(data))
-
-    def files(self, *, pieces: int = 12) -> st.SearchStrategy[bytes]:
-        """Return files made mostly of bytes that mean something to the format."""
-        common = (b"a", b"b", b" ", b"\n", b"\r", b"\r\n", BOM, b"\xef", b'"', b"\xc3\xa9", b"\x00")
-        piece = st.sampled_from(self.special * 3 + common)
-        return st.lists(piece, max_size=pieces).map(b"".join)
-
-
-def _delimited(delimiter: bytes) -> Case:
-    return Case(
-        id=f"delimited {delimiter!r}",
-        fmt=record_format("delimited", delimiter=delimiter, encoding="binary"),
-        oracle=split_by(delimiter),
-        special=(delimiter, delimiter[:1], delimiter[1:], delimiter[:-1]),
-        text=False,
-    )
-
-
-FORMATS = [
-    Case(id="lines", fmt=record_format("lines"), oracle=universal_lines, special=(b"\n", b"\r", b"\r\n")),
-    Case(id="lines lf", fmt=record_format("lines", newline="lf"), oracle=split_by(b"\n"), special=(b"\n", b"\r")),
-    Case(
-        id="lines binary",
-        fmt=record_format("lines", encoding="binary"),
-        oracle=universal_lines,
-        special=(b"\n", b"\r", b"\xff"),
-        text=False,
-    ),
-    *map(_delimited, (b"\n", b"||", b"\n\n", b"abab", b"aabaa", b"ab", b"\r\n", b"aaa")),
-    Case(id="json_lines", fmt=record_format("json_lines"), oracle=json_lines, special=(b"\n", b" ", b"{}", b"\r\n")),
-    Case(id="fixed 1", fmt=record_format("fixed", length=1), oracle=fixed(1), special=(b"a",), text=False),
-    Case(
-        id="fixed 3",
-        fmt=record_format("fixed", length=3, short_last="keep"),
-        oracle=fixed(3),
-        special=(b"abc",),
-        text=False,
-    ),
-    Case(id="whole_file", fmt=record_format("whole_file"), oracle=whole_file, special=(b"\n",), text=False),
-    Case(id="quoted_lines", fmt=QuotedLines(), oracle=quoted_lines, special=(b'"', b"\n", b'"\n"')),
-]
 
 
 class ShortReads(io.BytesIO):

@@ -10,7 +10,7 @@ from quoted_lines import QuotedLines
 from airflow_provider_blockread.errors import OptionsError, RecordError
 from airflow_provider_blockread.options import CustomFormat, Lines
 from airflow_provider_blockread.records import BaseFormat, StateMap, make_format, read_records, record_format
-from airflow_provider_blockread.records.registry import load_object
+from airflow_provider_blockread.records.custom import load_object
 
 
 class Halves(BaseFormat):
@@ -25,7 +25,7 @@ def test_an_unknown_format_is_refused() -> None:
 
 def test_an_unknown_option_is_refused() -> None:
     """The message lists the format's options."""
-    with pytest.raises(OptionsError, match="lines has no option 'delimiter'; it has newline, encoding"):
+    with pytest.raises(OptionsError, match="lines has no option 'delimiter'; it has compression, newline, encoding"):
         record_format("lines", delimiter="x")
 
 

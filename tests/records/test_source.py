@@ -6,9 +6,10 @@ import io
 import tracemalloc
 
 import pytest
+from every_format import FORMATS
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import FORMATS, CountedReads, ShortReads
+from oracles import CountedReads, ShortReads
 
 from airflow_provider_blockread.errors import FileChangedError, RecordError
 from airflow_provider_blockread.records import ByteSource, RecordFormat, record_format

@@ -48,8 +48,8 @@ def stage(sink: ParquetSink, window: str = "ab12", generation: int = 1, files: i
 def publish(sink: ParquetSink, files: list[OutputFile]) -> list[str]:
     """Publish files and return where they are."""
     for file in files:
-        publish_file(Stores(), file.uri, target_uri(sink, file.uri), file.size)
-    return [target_uri(sink, file.uri) for file in files]
+        publish_file(Stores(), file.uri, target_uri(sink.uri, file.uri), file.size)
+    return [target_uri(sink.uri, file.uri) for file in files]
 
 
 def published(sink: ParquetSink) -> list[str]:
@@ -112,14 +112,14 @@ def test_a_truncated_file_never_reaches_the_output(sink: ParquetSink) -> None:
 def test_only_names_of_a_writer_are_published(sink: ParquetSink, name: str) -> None:
     """What no group's writer named is refused."""
     with pytest.raises(ExchangeError, match="will not be published"):
-        target_uri(sink, f"{sink.work_area}/stage/{name}")
+        target_uri(sink.uri, f"{sink.work_area}/stage/{name}")
 
 
 def test_the_output_is_flat_wherever_staging_lies(sink: ParquetSink) -> None:
     """The target depends on the staged file's name alone."""
     name = "part-wab12-g1-00000-e1-t0-0000.parquet"
 
-    assert target_uri(sink, f"s3://elsewhere/deep/{name}") == f"{Stores().canonical(sink.uri)}/{name}"
+    assert target_uri(sink.uri, f"s3://elsewhere/deep/{name}") == f"{Stores().canonical(sink.uri)}/{name}"
 
 
 def test_a_sweep_removes_unlisted_files_of_its_window_only(sink: ParquetSink) -> None:
@@ -129,14 +129,14 @@ def test_a_sweep_removes_unlisted_files_of_its_window_only(sink: ParquetSink) ->
     output = Stores().canonical(sink.uri)
     for foreign in ("part-00000.parquet", "_SUCCESS", ".part-wab12-g1-00000-e1-t0-0000.parquet.1f.tmp"):
         Stores().write_bytes_atomic(f"{output}/{foreign}", b"x")
-    removed = sweep(Stores(), sink, "ab12", new)
+    removed = sweep(Stores(), sink.uri, "ab12", new)
 
     leftover = f"{output}/.part-wab12-g1-00000-e1-t0-0000.parquet.1f.tmp"
     assert removed == sorted([leftover, *old])
     names = [uri.rpartition("/")[2] for uri in [*new, *other]]
     assert published(sink) == sorted([*names, "part-00000.parquet", "_SUCCESS"])
-    assert sweep(Stores(), sink, "ab12", names) == []
-    assert sweep(Stores(), ParquetSink(f"{sink.uri}-absent"), "ab12", []) == []
+    assert sweep(Stores(), sink.uri, "ab12", names) == []
+    assert sweep(Stores(), f"{sink.uri}-absent", "ab12", []) == []
 
 
 def test_removing_a_file_can_be_repeated(sink: ParquetSink) -> None:

@@ -1,0 +1,141 @@
+"""Csv records to the columns of a schema.
+
+Arrow's parser splits a whole chunk into fields as bytes; each column then becomes one of its type at once. A record
+with another number of fields leaves the table, a value that does not fit spoils its record alone. What a record is does
+not depend on its neighbours: fields are those of Python's `csv`, and each value is judged by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+
+from airflow_provider_blockread.errors import OptionsError, RecordError
+from airflow_provider_blockread.options import Csv
+from airflow_provider_blockread.records.csv_fields import dialect_of
+from airflow_provider_blockread.records.csv_split import RowSplitter, SplitRows
+from airflow_provider_blockread.records.decode import BadRecord, Decoded
+from airflow_provider_blockread.records.schema import parse_schema
+from airflow_provider_blockread.records.text_values import typed
+from airflow_provider_blockread.records.walking import Chunk
+
+_SHOWN = 40  # characters of a value in a message
+_SHOWN_NAMES = 200  # characters of a list of names
+
+
+def csv_decoder(option: Csv, header: tuple[str, ...] | None, file: str = "") -> CsvDecoder:
+    """Return the decoder of files with this header (None: without one); `file` is named in errors.
+
+    Raises:
+        OptionsError: when the option has no schema, or one that is malformed or cannot be read from csv.
+        RecordError: when the header does not go with the schema.
+    """
+    try:
+        return _decoder(option, header)
+    except RecordError as error:
+        msg = f"{file}: {error}" if file else str(error)
+        raise RecordError(msg) from error
+
+
+@lru_cache(maxsize=64)
+def _decoder(option: Csv, header: tuple[str, ...] | None) -> CsvDecoder:
+    if option.schema is None:
+        msg = 'csv: columns are not known yet; set schema="id long, msg string", or let a plan infer one from the files'
+        raise OptionsError(msg)
+    schema = parse_schema(option.schema)
+    for field in schema:
+        _check_type(field)
+    if header is None:
+        return CsvDecoder(option, schema, Places(width=len(schema), columns=tuple(range(len(schema)))))
+    names = column_names(header)
+    if option.columns == "equal":
+        if names != tuple(schema.names):
+            raise _unlike(names, schema)
+        return CsvDecoder(option, schema, Places(width=len(names), columns=tuple(range(len(names)))))
+    places = {name: place for place, name in enumerate(names)}
+    if not places.keys() & set(schema.names):
+        raise _unlike(names, schema)
+    return CsvDecoder(option, schema, Places(width=len(names), columns=tuple(places.get(n) for n in schema.names)))
+
+
+def column_names(header: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of a header's columns: blank ones are `_c0`, `_c1`.. by their place.
+
+    Raises:
+        RecordError: when a name stands twice.
+    """
+    names = tuple(name if name.strip() else f"_c{place}" for place, name in enumerate(header))
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        msg = f"the header has column {twice!r} twice; rename one, or set header=False and name the columns in a schema"
+        raise RecordError(msg)
+    return names
+
+
+def _unlike(names: tuple[str, ...], schema: pa.Schema) -> RecordError:
+    found, wanted = (", ".join(map(repr, some))[:_SHOWN_NAMES] for some in (names, schema.names))
+    return RecordError(
+        f"the header has columns {found} where the schema has {wanted}; correct the schema, set columns='by_name', or"
+        " exclude the file with `blockread windows exclude`"
+    )
+
+
+def _check_type(field: pa.Field) -> None:
+    try:
+        typed(pa.array([b"x"]), field.type, valid=True)
+    except pa.ArrowNotImplementedError as error:
+        msg = f"csv: column {field.name!r} cannot be of type {field.type}: no field of text is; choose another type"
+        raise OptionsError(msg) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """How many fields a record has, and which of them goes to each column; None: no field, all null."""
+
+    width: int
+    columns: tuple[int | None, ...]
+
+
+class CsvDecoder:
+    """One csv record a row, to the columns of a schema.
+
+    An unquoted field that is empty, or equals the option's `null`, is null; a quoted empty one is an empty string in a
+    column of text, and null in any other. Blanks around a value that is no text do not matter.
+    """
+
+    def __init__(self, option: Csv, schema: pa.Schema, places: Places) -> None:
+        """Take the schema, and where its columns are in a record."""
+        self.schema = schema
+        self._places = places
+        self._splitter = RowSplitter(dialect_of(option), places.width, option.null)
+
+    def decode(self, chunk: Chunk) -> Decoded:
+        """Return the records as rows; one of another width, or with a value that does not fit, is bad."""
+        if not len(chunk.ends):
+            return Decoded(batch=pa.RecordBatch.from_pylist([], schema=self.schema))
+        rows = self._splitter.split(chunk, [place for place in self._places.columns if place is not None])
+        reasons = dict(rows.bad)
+        columns = [self._column(rows, number, reasons) for number in range(len(self.schema))]
+        batch = pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        if reasons:
+            batch = batch.filter(pa.array(~np.isin(rows.indices, list(reasons))))
+        bad = tuple(BadRecord(index=index, reason=reasons[index]) for index in sorted(reasons))
+        return Decoded(batch=batch, bad=bad)
+
+    def _column(self, rows: SplitRows, number: int, reasons: dict[int, str]) -> pa.Array:
+        """Return a column's values, null where one does not fit; `reasons` learns why."""
+        field, place = self.schema.field(number), self._places.columns[number]
+        if place is None:
+            return pa.nulls(len(rows.indices), field.type)
+        values = rows.columns[place]
+        array, misfits = typed(values, field.type, valid=rows.valid)
+        for row in misfits.tolist():
+            shown = values[row].as_py()[:_SHOWN].decode("utf-8", "backslashreplace")
+            reasons.setdefault(int(rows.indices[row]), f"column {field.name!r} is not of type {field.type}: {shown!r}")
+        if not field.nullable and array.null_count:
+            for index in rows.indices[np.asarray(array.is_null())].tolist():
+                reasons.setdefault(index, f"column {field.name!r} is null, and must not be")
+        return array

@@ -1,0 +1,149 @@
+"""The fields of one csv row, as Python's `csv` reads them, and rows written so that any parser reads the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from airflow_provider_blockread.options import Csv
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field's text, and whether it began with a quote."""
+
+    text: str
+    quoted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The fields of a row; `open_at` is the place of a quote that is never closed."""
+
+    fields: list[Field]
+    open_at: int | None
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The marks of csv text, one character each; bytes become characters by `codec` and `surrogateescape`.
+
+    Where every mark is one byte, each byte is a character: then nothing else can be taken for a mark.
+    """
+
+    delimiter: str
+    quote: str | None
+    escape: str | None
+    codec: str = "latin-1"
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """The marks that are there, by name."""
+        marks = {"delimiter": self.delimiter, "quote": self.quote, "escape": self.escape}
+        return {name: mark for name, mark in marks.items() if mark is not None}
+
+    def decode(self, data: bytes) -> str:
+        """Return bytes as characters, one of them for each mark."""
+        return data.decode(self.codec, "surrogateescape")
+
+    def encode(self, text: str) -> bytes:
+        """Return characters as the bytes that they were."""
+        return text.encode(self.codec, "surrogateescape")
+
+    def split(self, row: str) -> Row:
+        """Return the fields of a row, which comes without the newline that ended it.
+
+        A closing quote only ends the quoting: what follows up to the delimiter belongs to the field, and an escape
+        right behind it is an ordinary character. An escape that ends the text stands for a newline.
+        """
+        fields: list[Field] = []
+        position, separator, open_at = 0, self.delimiter, None
+        while separator:
+            match = self._field.match(row, position)
+            if match is None:  # pragma: no cover - the pattern takes any text
+                msg = f"no field at {position} of {row[:80]!r}"
+                raise AssertionError(msg)
+            quoted = match["body"] is not None
+            if quoted and match["rest"] is None:
+                open_at = position
+            fields.append(Field(self._plain(match) if not quoted else self._unquoted(match), quoted))
+            separator, position = match["separator"], match.end()
+        return Row(fields, open_at)
+
+    def join(self, fields: Iterable[Field]) -> str:
+        """Return a row of these fields without any text that parsers disagree about."""
+        return self.delimiter.join(self._written(field) for field in fields)
+
+    def _written(self, field: Field) -> str:
+        text = field.text
+        if not field.quoted and not self._special.search(text):
+            return text
+        if self.quote is None:
+            return self._special.sub(lambda match: f"{self.escape}{match[0]}", text)
+        if self.escape is not None:
+            text = text.replace(self.escape, self.escape * 2)
+        return self.quote + text.replace(self.quote, self.quote * 2) + self.quote
+
+    def _plain(self, match: re.Match[str]) -> str:
+        return self._without_escapes(match["plain"])
+
+    def _unquoted(self, match: re.Match[str]) -> str:
+        body, rest = match["body"], match["rest"] or ""
+        if self.quote is not None and self.escape is None:
+            return body.replace(self.quote * 2, self.quote) + rest
+        literal = len(self.escape or "") if self.escape and rest.startswith(self.escape) else 0
+        return self._escaped.sub(_second, body) + rest[:literal] + self._without_escapes(rest[literal:])
+
+    def _without_escapes(self, text: str) -> str:
+        if self.escape is None or self.escape not in text:
+            return text
+        escape = re.escape(self.escape)
+        return re.sub(rf"{escape}(.?)", lambda match: match[1] or "\n", text, flags=re.DOTALL)
+
+    @cached_property
+    def _escaped(self) -> re.Pattern[str]:
+        """What stands for its second character inside quotes."""
+        quote, escape = re.escape(self.quote or ""), re.escape(self.escape or "")
+        return re.compile(rf"{quote}{quote}|{escape}.", re.DOTALL)
+
+    @cached_property
+    def _special(self) -> re.Pattern[str]:
+        return re.compile(f"[{re.escape(''.join(self.marks.values()))}\r\n]")
+
+    @cached_property
+    def _field(self) -> re.Pattern[str]:
+        delimiter, escape = re.escape(self.delimiter), re.escape(self.escape or "")
+        pair = rf"|{escape}." if escape else ""  # an escape and what it escapes
+        last = rf"|{escape}\Z" if escape else ""
+        text = rf"(?:[^{delimiter}{escape}]{pair}{last})*+"
+        plain, end = rf"(?P<plain>{text})", rf"(?P<separator>{delimiter}|\Z)"
+        if self.quote is None:
+            return re.compile(rf"(?:(?P<body>(?!))(?P<rest>)|{plain}){end}", re.DOTALL)
+        quote = re.escape(self.quote)
+        body = rf"(?P<body>(?:[^{quote}{escape}]|{quote}{quote}{pair})*+)"
+        literal = rf"(?:{escape})?" if escape else ""
+        rest = rf"(?:{quote}(?P<rest>{literal}{text})|{literal}\Z)"
+        return re.compile(rf"(?:{quote}{body}{rest}|{plain}){end}", re.DOTALL)
+
+
+def _second(match: re.Match[str]) -> str:
+    return match[0][1]
+
+
+def dialect_of(option: Csv) -> Dialect:
+    """Return the marks as they stand in text that was brought to UTF-8."""
+    marks = [_in_utf8(mark, option.encoding) for mark in (option.delimiter, option.quote, option.escape)]
+    codec = "latin-1" if all(mark is None or len(mark) == 1 for mark in marks) else "utf-8"
+    delimiter, quote, escape = (None if m is None else m.decode(codec, "surrogateescape") for m in marks)
+    return Dialect(delimiter or ",", quote, escape, codec)
+
+
+def _in_utf8(mark: str | bytes | None, encoding: str) -> bytes | None:
+    if mark is None or (isinstance(mark, bytes) and encoding in {"utf-8", "binary"}):
+        return mark
+    if isinstance(mark, str):
+        return mark.encode()
+    wide = encoding.startswith("utf-")
+    return mark.decode("latin-1" if wide else encoding).encode()

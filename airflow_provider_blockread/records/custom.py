@@ -1,0 +1,86 @@
+"""Formats of one's own: found by import path, and checked before anything is planned with them."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, cast
+
+from airflow_provider_blockread.errors import BlockReadError, OptionsError
+from airflow_provider_blockread.options import CustomFormat
+from airflow_provider_blockread.records.format import RecordFormat, Walk
+
+_VALUES: dict[str, type] = {
+    "name": str,
+    "needs_scan": bool,
+    "splittable": bool,
+    "initial_state": int,
+    "unfinished": str,
+}
+_METHODS = ("for_file", "data_offset", "cut", "walk", "scan", "content", "decoder")
+_ADVICE = "derive it from records.BaseFormat and see docs/custom_formats.md"
+
+
+def load_object(path: str, what: str) -> Any:  # noqa: ANN401 - whatever the user named
+    """Return what the import path `"package.module:name"` names.
+
+    Raises:
+        OptionsError: when it cannot be imported; the message says what was looked for and why it failed.
+    """
+    module, _, name = path.partition(":")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError, SyntaxError) as error:
+        msg = f"{what} {path!r} cannot be imported ({error}); it must be importable where the job runs: see py_files"
+        raise OptionsError(msg) from error
+
+
+def make_custom(option: CustomFormat) -> RecordFormat:
+    """Return the user's format; an encoding that the option names takes the place of the class's own.
+
+    Raises:
+        OptionsError: when it cannot be imported or built, or does not keep to the protocol of record formats.
+    """
+    made = _build(option)
+    lacking = [member for member in (*_VALUES, *_METHODS) if not hasattr(made, member)]
+    if lacking:
+        raise _refused(option, f"lacks {', '.join(lacking)}")
+    for name, kind in _VALUES.items():
+        if not isinstance(getattr(made, name), kind):
+            raise _refused(option, f"has {name}={getattr(made, name)!r}, which must be of type {kind.__name__}")
+    for name in _METHODS:
+        if not callable(getattr(made, name)):
+            raise _refused(option, f"has a member {name} that is no method")
+    if option.encoding != CustomFormat.encoding:
+        made.encoding = option.encoding
+    _try(option, made)
+    return cast("RecordFormat", made)
+
+
+def _build(option: CustomFormat) -> Any:  # noqa: ANN401 - not known to be a format yet
+    cls = load_object(option.path, "record format")
+    if not isinstance(cls, type):
+        raise _refused(option, "is no class")
+    try:
+        return cls(**option.options)
+    except BlockReadError:
+        raise
+    except Exception as error:
+        raise _refused(option, f"does not take the options {dict(option.options)} ({error})") from error
+
+
+def _try(option: CustomFormat, made: Any) -> None:  # noqa: ANN401 - as above
+    """Walk a buffer without bytes, which holds no record, and ask for the columns."""
+    try:
+        walk = made.walk(b"", final=True)
+        schema = made.decoder().schema
+    except Exception as error:
+        what = f"raises {type(error).__name__} ({error}) when it walks no bytes or makes its decoder"
+        raise _refused(option, what) from error
+    if not isinstance(walk, Walk) or len(walk.ends) != 0 or len(walk.nexts) != 0:
+        raise _refused(option, f"walks no bytes to {walk!r} instead of a Walk without records")
+    if not schema.names:
+        raise _refused(option, "has a decoder without columns")
+
+
+def _refused(option: CustomFormat, what: str) -> OptionsError:
+    return OptionsError(f"record format {option.path!r} {what}; {_ADVICE}")

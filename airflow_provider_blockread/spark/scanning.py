@@ -1,0 +1,39 @@
+"""Which blocks must be scanned before they can be read apart, and what their state maps come to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+
+from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.options import FormatOption
+from airflow_provider_blockread.records.format import RecordFormat
+from airflow_provider_blockread.records.statemap import StateMap
+
+
+def by_file(blocks: Iterable[Block]) -> Iterator[list[Block]]:
+    """Yield the blocks file by file."""
+    for _, members in groupby(blocks, key=lambda block: block.file):
+        yield list(members)
+
+
+def files_to_scan(blocks: Iterable[Block], option: FormatOption) -> Iterator[list[Block]]:
+    """Yield, file by file, the blocks of files whose states must be found.
+
+    A file of one block is entered in the initial state, and a compressed one is read as a whole whatever its blocks.
+    """
+    return (of_file for of_file in by_file(blocks) if len(of_file) > 1 and not option.codec(of_file[0].version.path))
+
+
+def entry_states(
+    fmt: RecordFormat, files: Iterable[list[Block]], maps: Mapping[int, list[list[int]]]
+) -> dict[int, int]:
+    """Return each block's entry state, from the state maps (as JSON) of all blocks of each file but the last."""
+    states: dict[int, int] = {}
+    for of_file in files:
+        state = fmt.initial_state
+        for block in of_file:
+            states[block.number] = state
+            if block is not of_file[-1]:
+                state = StateMap.from_json(maps[block.number])(state)
+    return states

@@ -1,0 +1,88 @@
+"""Bad input in a terminal: one line that says what, where and what to do; exit code 1, and nothing published."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from tests.cli.place import Place
+
+_CSV = ["--format", "csv", "--schema", "a long, b string"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--format-option", "encoding=klingon"], "'klingon'"),
+        (["--format-option", "compression=rar"], "compression must be one of auto, none, gzip"),
+        (["--format", "csv", "--format-option", 'delimiter="'], "delimiter and quote must not be the same byte"),
+        (["--format", "csv", "--format-option", "delimiter=||"], "delimiter must be a single byte"),
+        (
+            ["--format", "csv", "--format-option", "quotes='"],
+            "csv has no option 'quotes'; it has compression, delimiter",
+        ),
+        (["--format", "csv", "--schema", "a colour"], "colour"),
+        (["--format", "csv", "--format-option", "columns=by_name"], "columns='by_name' needs header=True"),
+        (["--format", "json_array", "--format-option", "layout=tree"], "layout must be 'auto', 'array' or 'values'"),
+        (["--format", "custom", "--format-option", "path=nowhere:Format"], "'nowhere:Format' cannot be imported"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_options_are_refused_by_the_plan(place: Place, options: list[str], message: str) -> None:
+    """Options that cannot be meant are refused before anything is looked at, by plan and run alike."""
+    done = place.call("plan", str(place.folder), *options)
+
+    assert done.exit_code == 1
+    assert message in str(done.exception)
+
+
+@pytest.mark.spark
+def test_bad_files_publish_nothing(place: Place) -> None:
+    """Each is named with its file and place, and its options are tried again in the same window."""
+    packed = gzip.compress(b"1,x\n" * 1000)
+    files = {
+        "quote": (b'1,x\n2,"y\n3,z\n', _CSV, "the quote that opened at byte 6 of the file is not closed"),
+        "nul": ("1,x\n".encode("utf-16-le"), _CSV, "is the file UTF-16? set encoding"),
+        "short.gz": (packed[:-9], _CSV, "ends early"),
+        "wrong.gz": (b"1,x\n", _CSV, "does not begin as gzip data"),
+        "behind.gz": (packed + b"more", _CSV, "behind the end of the gzip stream"),
+        "header": (b"b,a\n1,x\n", [*_CSV, "--format-option", "header=true"], "the header has columns 'b', 'a' where"),
+        "value": (b"1,x\ntwo,y\n", _CSV, "record at byte 4 of file://"),
+    }
+    commands = []
+    for name, (data, options, _) in files.items():
+        place.put({f"{name}/{name}": data})
+        source, out = str(place.source / name), str(place.folder / f"out_{name}")
+        master = ["--master", "local[2]", "--conf", "spark.ui.enabled=false"]
+        commands.append(["run", source, "--output", out, *master, *options, "--json", *place.state])
+    done = dict(zip(files, place.many(*commands), strict=True))
+
+    for name, (_, _, message) in files.items():
+        assert (done[name].exit_code, done[name].stdout) == (1, ""), name
+        assert message in done[name].error, (name, done[name].error)
+        assert f"/{name}" in done[name].error, (name, done[name].error)
+        assert not list(place.folder.glob(f"out_{name}/*"))
+
+
+@pytest.mark.spark
+def test_bad_records_are_told_in_the_end(place: Place) -> None:
+    """A run says how many records were bad and where they are kept, and the window shows the inferred columns."""
+    place.put({"a.csv": b'id,msg\n1,"a\nb"\n2\n3,c\n'})
+    options = [
+        "--format",
+        "csv",
+        "--format-option",
+        "header=true",
+        "--on-bad-record",
+        "quarantine",
+        "--block-size",
+        "4",
+    ]
+    (run,) = place.many(place.run(*options, "--json", "--window", "monday"))
+    shown = place.json("windows", "show", "monday")
+
+    assert (run.json["records"], run.json["bad_records"], run.json["rows"]) == (3, 1, 2)
+    assert [uri.rpartition("/")[2] for uri in run.json["quarantine"]] == [run.json["window"]]
+    assert shown["inferred_schema"] == "id long, msg string"
+    assert "columns as in the first 1 files: id long, msg string" in run.stderr
