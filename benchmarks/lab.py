@@ -20,6 +20,7 @@ from airflow_provider_blockread.options import (
     FormatOption,
     GenerationOptions,
     ParquetSink,
+    Policies,
     SparkJob,
     Splitting,
 )
@@ -82,6 +83,7 @@ class Windows:
     record_format: FormatOption
     spark: SparkSession | None = None
     block_size: int = 64 * 2**20
+    policies: Policies = field(default_factory=Policies)
     seconds: dict[str, float] = field(default_factory=dict)
     published: Published | None = None
     env: Environment = field(init=False)
@@ -101,7 +103,9 @@ class Windows:
 
     def plan(self, key: str = "window") -> WindowRef:
         """Plan the next window."""
-        generation = GenerationOptions(sink=ParquetSink(str(self.output)), record_format=self.record_format)
+        generation = GenerationOptions(
+            sink=ParquetSink(str(self.output)), record_format=self.record_format, policies=self.policies
+        )
         request = PlanRequest(
             feed="benchmark",
             key=key,

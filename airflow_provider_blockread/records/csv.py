@@ -146,7 +146,9 @@ class CsvFormat(TextFormat):
     def explain(self, buffer: bytes, offset: int) -> str:
         """Return where a quote opened that is not closed, if there is one."""
         place = None if self._dialect.quote is None else _open_quote(buffer, self._dialect)
-        return "" if place is None else f" (the quote that opened at byte {offset + place} is not closed)"
+        if place is None:
+            return ""
+        return f" (the quote that opened at byte {offset + place * self.unit_bytes} is not closed)"
 
     def _row_ends(self, buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
         found, place = [np.empty(0, np.int64)], 0

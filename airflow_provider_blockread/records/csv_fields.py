@@ -90,7 +90,7 @@ class Dialect:
         return self._without_escapes(match["plain"])
 
     def _unquoted(self, match: re.Match[str]) -> str:
-        body, rest = match["body"], match["rest"] or ""
+        body, rest = match["body"], match["rest"] or ("\n" if match["cut"] else "")
         if self.quote is not None and self.escape is None:
             return body.replace(self.quote * 2, self.quote) + rest
         literal = len(self.escape or "") if self.escape and rest.startswith(self.escape) else 0
@@ -120,11 +120,11 @@ class Dialect:
         text = rf"(?:[^{delimiter}{escape}]{pair}{last})*+"
         plain, end = rf"(?P<plain>{text})", rf"(?P<separator>{delimiter}|\Z)"
         if self.quote is None:
-            return re.compile(rf"(?:(?P<body>(?!))(?P<rest>)|{plain}){end}", re.DOTALL)
+            return re.compile(rf"(?:(?P<body>(?!))(?P<rest>)(?P<cut>)|{plain}){end}", re.DOTALL)
         quote = re.escape(self.quote)
         body = rf"(?P<body>(?:[^{quote}{escape}]|{quote}{quote}{pair})*+)"
         literal = rf"(?:{escape})?" if escape else ""
-        rest = rf"(?:{quote}(?P<rest>{literal}{text})|{literal}\Z)"
+        rest = rf"(?:{quote}(?P<rest>{literal}{text})|(?P<cut>{literal})\Z)"
         return re.compile(rf"(?:{quote}{body}{rest}|{plain}){end}", re.DOTALL)
 
 

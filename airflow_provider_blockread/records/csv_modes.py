@@ -160,7 +160,6 @@ def _algebra(classes: tuple[int, ...]) -> _Algebra:
         modes += dict.fromkeys(n for c in classes if (n := same[_TABLE[mode][c]]) not in modes)
     numbers = {mode: number for number, mode in enumerate(modes)}
     numbers |= {mode: numbers[other] for mode, other in same.items() if other in numbers}
-    generators = {c: tuple(numbers[_TABLE[mode][c]] for mode in modes) for c in classes}
     generators = [tuple(numbers[_TABLE[mode][c]] for mode in modes) for c in classes]
     functions = [tuple(range(len(modes)))]
     known = {functions[0]: 0}

@@ -86,8 +86,9 @@ class QuotedRows:
         `offset` lies behind the data offset. Where it splits a run of quotes, the search begins behind the run.
         """
         inside, text = self._automaton.number(QUOTED), self._automaton.number(TEXT)
-        if self._quote is None or source.read(offset - 1, offset) != self._quote:
-            return offset, inside if state else 0 if self._runs.opens(source, offset) else text
+        before = source.read(offset - 1, offset + 1)[:1]
+        if before != self._quote:
+            return offset, inside if state else 0 if self._runs.opens(before[0]) else text
         for position, window in source.windows(offset):
             rest = window.lstrip(self._quote)
             if rest:

@@ -13,12 +13,13 @@ import numpy as np
 
 from airflow_provider_blockread.errors import LookBackError
 from airflow_provider_blockread.records.csv_modes import Marks
-from airflow_provider_blockread.records.format import MAX_LOOK_BACK
+from airflow_provider_blockread.records.format import MAX_LOOK_BACK, Mask
 from airflow_provider_blockread.records.source import ByteSource
 from airflow_provider_blockread.records.statemap import StateMap
 
+_LF, _CR = b"\n\r"
 _FIRST_WINDOW = 64 * 2**10  # most rows close a quote within it
-_LARGEST_WINDOW = 2**20
+_LARGEST_WINDOW = 2**18  # its arrays stay in the processor's cache
 
 
 class QuoteRuns:
@@ -27,8 +28,12 @@ class QuoteRuns:
     def __init__(self, marks: Marks) -> None:
         """Take the marks."""
         self._quote = marks.quote or b""
-        self._field_starts = np.zeros(256, np.bool_)
-        self._field_starts[[*marks.delimiter, *b"\r\n"]] = True
+        self._delimiter = ord(marks.delimiter)
+        self._field_starts = {self._delimiter, _LF, _CR}
+
+    def opens(self, byte: int) -> bool:
+        """Tell whether a field starts behind a byte outside quotes."""
+        return byte in self._field_starts
 
     def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
         """Return the map of `[start, end)`, read backwards from its end for no longer than it takes.
@@ -36,72 +41,42 @@ class QuoteRuns:
         Raises:
             LookBackError: when a run of quotes goes on for more than `MAX_LOOK_BACK` bytes behind `end`.
         """
-        if start >= end:
-            return StateMap.identity(2)
-        foreign = start > source.data_offset and self.is_quote(source, start - 1)
-        high, swaps, want = end, 0, _FIRST_WINDOW
+        high, want, swaps = end, _FIRST_WINDOW, 0
+        run = 0  # quotes from `high` on that belong to a run which begins before it
         while high > start:
-            if self.is_quote(source, high - 1):
-                low = self._run_start(source, start, high)
-                if low == start and foreign:
-                    break
-                odd = (high - low + (self._run_length(source, end) if high == end else 0)) & 1
-                opens = self.opens(source, low)
-                reset, odd = bool(odd) and not opens, odd if opens else 0
-                high = low
-            else:
-                low = max(start, high - want)
-                reset, odd, high = self._window(source, low, high, owned=low == start and not foreign)
-                high = start if low == start else high
-                want = _LARGEST_WINDOW
+            low = max(start, high - want)
+            window = source.read(low - 1, high) if low > source.data_offset else b"\n" + source.read(low, high)
+            body = window.rstrip(self._quote)
+            tail = len(window) - len(body)
+            if not body:
+                run, high = run + high - low, low
+                continue
+            if tail:
+                length = tail + run + (self._run_length(source, end) if high + run == end else 0)
+                if length & 1 and not self.opens(body[-1]):
+                    return StateMap((swaps, swaps))
+                swaps ^= length & 1
+            lead = len(body) - len(body.lstrip(self._quote))
+            reset, odd = self._effect(body, lead)
             swaps ^= odd
             if reset:
                 return StateMap((swaps, swaps))
+            run, high, want = max(lead - 1, 0), low, _LARGEST_WINDOW
         return StateMap((swaps, 1 - swaps))
 
-    def _window(self, source: ByteSource, low: int, high: int, *, owned: bool) -> tuple[bool, int, int]:
-        """Return what the runs in `[low, high)` do, of which none touches `high`: reset, parity of swaps, new `high`.
-
-        A run at `low` is left for later, as it may begin before, unless it is `owned`.
-        """
-        window = source.read(low, high)
-        if self._quote not in window:
-            return False, 0, low
-        data = np.frombuffer(window, np.uint8)
-        skipped = 0 if owned else len(window) - len(window.lstrip(self._quote))
-        quotes = np.flatnonzero(data[skipped:] == ord(self._quote)) + skipped
-        if not len(quotes):
-            return False, 0, low + skipped
-        borders = np.flatnonzero(np.diff(quotes) != 1)
-        firsts, lasts = np.append(0, borders + 1), np.append(borders, len(quotes) - 1)
-        odd = (lasts - firsts) & 1 == 0
-        starts = quotes[firsts][odd]
-        opens = self._field_starts[data[starts - 1]]
-        if len(starts) and starts[0] == 0:
-            opens[0] = self.opens(source, low)
-        resets = np.flatnonzero(~opens)
-        behind = int(resets[-1]) + 1 if len(resets) else 0
-        return bool(len(resets)), (len(starts) - behind) & 1, low + skipped
-
-    def is_quote(self, source: ByteSource, offset: int) -> bool:
-        """Tell whether the byte at `offset` is a quote."""
-        return source.read(offset, offset + 1) == self._quote
-
-    def opens(self, source: ByteSource, offset: int) -> bool:
-        """Tell whether a field starts at `offset`, if it is outside quotes."""
-        return offset <= source.data_offset or bool(self._field_starts[source.read(offset - 1, offset)[0]])
-
-    def _run_start(self, source: ByteSource, start: int, high: int) -> int:
-        """Return where the run of quotes that ends at `high` begins, at least `start`."""
-        low, want = high, _FIRST_WINDOW
-        while low > start:
-            window = source.read(max(start, low - want), low)
-            rest = len(window.rstrip(self._quote))
-            low -= len(window) - rest
-            if rest:
-                break
-            want = _LARGEST_WINDOW
-        return low
+    def _effect(self, body: bytes, lead: int) -> tuple[bool, int]:
+        """Return whether a run leads outside, and the parity of swaps behind it, among those behind `lead` bytes."""
+        if self._quote not in body:
+            return False, 0
+        data = np.frombuffer(body, np.uint8)
+        odd = _odd_runs(data[lead:] == ord(self._quote))[1 if lead == 0 else 0 :]
+        before = data[max(lead, 1) - 1 : -1]
+        fresh = (before == _LF) | (before == _CR) | (before == self._delimiter)
+        resets = odd & ~fresh
+        swaps = odd & fresh
+        if not resets.any():
+            return False, np.count_nonzero(swaps) & 1
+        return True, np.count_nonzero(swaps[len(resets) - int(resets[::-1].argmax()) :]) & 1
 
     def _run_length(self, source: ByteSource, start: int) -> int:
         """Return how many quotes stand in a row from `start` on."""
@@ -120,3 +95,19 @@ class QuoteRuns:
                 raise LookBackError(msg)
             want = _LARGEST_WINDOW
         return position - start
+
+
+def _odd_runs(quotes: Mask) -> Mask:
+    """Return where runs of odd length begin; arrays of bytes are all it takes where no run is longer than two."""
+    pairs = quotes[1:] & quotes[:-1]
+    if not (pairs[1:] & pairs[:-1]).any():
+        single = quotes.copy()
+        single[1:] &= ~pairs
+        single[:-1] &= ~pairs
+        return single
+    places = np.flatnonzero(quotes)
+    borders = np.flatnonzero(np.diff(places) != 1)
+    firsts, lasts = np.append(0, borders + 1), np.append(borders, len(places) - 1)
+    odd = np.zeros(len(quotes), np.bool_)
+    odd[places[firsts[(lasts - firsts) & 1 == 0]]] = True
+    return odd

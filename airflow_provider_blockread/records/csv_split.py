@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,10 @@ from airflow_provider_blockread.records.format import Offsets
 from airflow_provider_blockread.records.text_values import is_utf8
 from airflow_provider_blockread.records.walking import Chunk
 
+AsText = Callable[[Chunk, Dialect], CsvText]
+
 _NUL = "\0"
+_ASCII = bytes(range(128)) + b"x" * 128  # other bytes are part of a field's text, whatever they are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +49,7 @@ class RowSplitter:
         """Return the fields at `places` of all records of a chunk that holds some."""
         count, bad = len(chunk.ends), dict(self._broken(chunk))
         for as_text in (csv_text, rewritten):  # the latter is slow, and free of what parsers could disagree about
-            text = as_text(chunk, self._dialect)
-            table, lost = self._read(text, places)
+            text, table, lost = self._read_all(chunk, as_text, places)
             if table.num_rows + len(lost) == count:
                 break
         else:
@@ -65,8 +67,21 @@ class RowSplitter:
             valid=not text.replaced and is_utf8(text.text),
         )
 
+    def _read_all(self, chunk: Chunk, as_text: AsText, places: list[int]) -> tuple[CsvText, pa.Table, dict[int, int]]:
+        """Return the records as text, their fields, and the records of another width: how many fields each has."""
+        text = as_text(chunk, self._dialect)
+        if is_utf8(text.text):
+            return text, *self._read(text, places)
+        # The parser fails to hand over a row of another width that is not UTF-8: such rows are found beforehand.
+        _, lost = self._read(replace(text, text=text.text.translate(_ASCII)), places)
+        if lost:
+            text = as_text(_without(chunk, list(lost)), self._dialect)
+        return text, self._read(text, places)[0], lost
+
     def _read(self, text: CsvText, places: list[int]) -> tuple[pa.Table, dict[int, int]]:
-        """Return the fields, and the records of another width: how many fields each has."""
+        """Return the fields at `places`, and the rows of another width: how many fields each has."""
+        if not text.text:
+            return pa.table({str(place): pa.array([], pa.binary()) for place in places}), {}
         lost: dict[int, int] = {}
 
         def skip(row: pyarrow.csv.InvalidRow) -> str:
@@ -111,8 +126,15 @@ class RowSplitter:
         text = self._dialect.decode(chunk.record(last))
         opened = self._dialect.split(text).open_at
         if opened is not None:
-            place = chunk.offset + int(chunk.begins[last]) + len(self._dialect.encode(text[:opened]))
+            place = chunk.place(int(chunk.begins[last]) + len(self._dialect.encode(text[:opened])))
             yield last, f"the quote that opened at byte {place} of the file is not closed"
+
+
+def _without(chunk: Chunk, records: list[int]) -> Chunk:
+    starts, begins, ends, nexts = (
+        np.delete(places, records) for places in (chunk.starts, chunk.begins, chunk.ends, chunk.nexts)
+    )
+    return replace(chunk, starts=starts, begins=begins, ends=ends, nexts=nexts)
 
 
 def _with_nul(chunk: Chunk) -> Iterator[tuple[int, str]]:

@@ -44,8 +44,8 @@ class CsvText:
 
 
 def csv_text(chunk: Chunk, dialect: Dialect) -> CsvText:
-    """Return the records of a chunk that holds some, and nothing else, as text for Arrow's parser."""
-    disputed = _disputed(chunk, dialect) if dialect.escape is not None else ()
+    """Return the records of a chunk, and nothing else, as text for Arrow's parser."""
+    disputed = _disputed(chunk, dialect) if dialect.escape is not None and len(chunk.ends) else ()
     text = _joined(chunk, {index: _anew(chunk, index, dialect, dialect) for index in disputed})
     marks: dict[str, str] = {}
     replaced = []
@@ -79,18 +79,18 @@ def _whole(text: bytes) -> bytes:
 
 
 def _joined(chunk: Chunk, anew: Mapping[int, bytes]) -> bytes:
-    """Return the records, some of them replaced, without what was skipped between them."""
-    starts, nexts = chunk.starts, chunk.nexts
+    """Return the records, some of them replaced, without what was skipped between them, each one ended."""
+    starts, nexts, last = chunk.starts, chunk.nexts, len(chunk.starts)
     gaps = np.flatnonzero(starts[1:] != nexts[:-1]) + 1
-    if not len(gaps) and not anew:
-        return chunk.buffer[starts[0] : nexts[-1]]
     places = np.fromiter(anew, np.int64, len(anew))
-    borders = np.unique(np.concatenate([gaps, places, places + 1, [0, len(starts)]]))
+    borders = np.unique(np.concatenate([gaps, places, places + 1, [0, last]]))
     pieces = []
     for low, high in pairwise(borders.tolist()):
         piece = anew[low] + b"\n" if low in anew else chunk.buffer[starts[low] : nexts[high - 1]]
         # A carriage return must not meet a newline that ended a blank record.
-        pieces.append(piece[:-1] + b"\n" if piece.endswith(b"\r") and high < len(starts) else piece)
+        pieces.append(piece[:-1] + b"\n" if piece.endswith(b"\r") and high < last else piece)
+    if last and last - 1 not in anew and chunk.ends[-1] == nexts[-1]:
+        pieces.append(b"\n")  # the parser takes an empty field at the end of text for quoted if the one before was
     return b"".join(pieces)
 
 

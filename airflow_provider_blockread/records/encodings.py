@@ -95,6 +95,10 @@ class EncodedFormat(BaseFormat):
         """Return the state map of the units that begin in `[start, end)`."""
         return self.inner.scan(self._seen(source), -(-start // self._unit), -(-end // self._unit))
 
+    def explain(self, buffer: bytes, offset: int) -> str:
+        """Return why the record at the start of `buffer` does not end; or nothing."""
+        return self.inner.explain(self._narrowing.of(buffer), offset)
+
     def content(self, record: bytes) -> bytes:
         """Return a record as it comes out, in UTF-8.
 

@@ -118,9 +118,9 @@ class JsonArrayFormat(TextFormat):
         for low in range(start, end, _WINDOW):
             data = np.frombuffer(source.read(low, min(low + _WINDOW, end)), np.uint8)
             visible, opened, closed = lexer.outside(data), openings(data), closings(data)
-            every += np.count_nonzero(opened) - np.count_nonzero(closed)
-            outside += np.count_nonzero(opened & visible) - np.count_nonzero(closed & visible)
-        return StateMap((1, 0) if lexer.inside else (0, 1), (int(outside), int(every - outside)))
+            every += int(np.count_nonzero(opened)) - int(np.count_nonzero(closed))
+            outside += int(np.count_nonzero(opened & visible)) - int(np.count_nonzero(closed & visible))
+        return StateMap((1, 0) if lexer.inside else (0, 1), (outside, every - outside))
 
     def cut(self, source: ByteSource, offset: int, state: int) -> int:
         """Return the first start of an element at or after `offset`, where `state` is known."""

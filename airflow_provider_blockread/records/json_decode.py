@@ -79,7 +79,8 @@ class JsonDecoder:
             except pa.ArrowInvalid:
                 self._wary = True
         if self._wary:
-            for piece in objects.pieces(_PIECE_BYTES):
+            self._screen(chunk, objects, reasons)
+            for piece in self._objects(chunk, reasons).pieces(_PIECE_BYTES):
                 yield from self._around_bad(chunk, piece, reasons)
             self._wary = len(reasons) > known
 
@@ -97,28 +98,19 @@ class JsonDecoder:
                 return
             named = objects.indices[row : row + 1].tolist() if row is not None else []
             if row is None or not self._judge(chunk, named, reasons):
-                yield from self._doubted(chunk, objects, reasons)
+                yield from self._one_by_one(chunk, objects, reasons)
                 return
             yield from self._around_bad(chunk, objects[:row], reasons)
             objects = objects[row + 1 :]
 
-    def _doubted(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> Iterator[Part]:
-        """Yield those of `objects` that are good, where the parser does not say which are not."""
-        known, values = len(reasons), objects.values()
+    def _screen(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> None:
+        """Enter in `reasons` why some of `objects` are bad: those that the parser refuses without telling which."""
+        values = objects.values()
         self._judge(chunk, objects.indices[not_utf8(values)].tolist(), reasons)
         for index in objects.indices[self._unlikely(values)].tolist():
             with suppress(ValueError, RecursionError):
                 why = self._check(chunk.record(index))
                 reasons |= {} if why is None else {index: why}
-        try:
-            if len(reasons) > known:
-                objects = self._left(chunk, objects, reasons)
-                if len(objects):
-                    yield self._part(objects)
-                return
-        except pa.ArrowInvalid:
-            pass
-        yield from self._one_by_one(chunk, objects, reasons)
 
     def _left(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> Objects:
         """Return those of `objects` that have no entry in `reasons`."""

@@ -84,6 +84,4 @@ def find_objects(chunk: Chunk, left_out: Collection[int], *, commas: bool) -> Ob
             begin, end = int(chunk.begins[index]), int(chunk.ends[index])
             buffer[begin:end] = b" " * (end - begin)
         indices = np.delete(indices, list(left_out))
-    return Objects(
-        buffer=pa.py_buffer(buffer), indices=indices, begins=chunk.begins[indices], ends=chunk.ends[indices]
-    )
+    return Objects(buffer=pa.py_buffer(buffer), indices=indices, begins=chunk.begins[indices], ends=chunk.ends[indices])

@@ -79,12 +79,14 @@ def _odd_so_far(marks: Mask, *, flip: bool) -> Mask:
 
 def openings(data: Bytes) -> Mask:
     """Return which bytes open an object or array."""
-    return (data | _CASE) == _OPEN
+    found: Mask = (data | _CASE) == _OPEN
+    return found
 
 
 def closings(data: Bytes) -> Mask:
     """Return which bytes close an object or array."""
-    return (data | _CASE) == _CLOSE
+    found: Mask = (data | _CASE) == _CLOSE
+    return found
 
 
 def white_starts(data: Bytes) -> Mask:
@@ -95,7 +97,8 @@ def white_starts(data: Bytes) -> Mask:
 
 
 def _white(data: Bytes) -> Mask:
-    return (data == ord(" ")) | (data - ord("\t") < 2) | (data == ord("\r"))  # noqa: PLR2004 - tab and LF, wrapping below
+    white: Mask = (data == ord(" ")) | (data - ord("\t") < 2) | (data == ord("\r"))  # noqa: PLR2004 - tab and LF
+    return white
 
 
 def next_visible(data: Bytes, places: Offsets) -> Offsets:

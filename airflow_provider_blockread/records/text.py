@@ -24,6 +24,7 @@ class TextFormat(BaseFormat):
     """
 
     start = 0  # the first byte of data in the file at hand
+    unit_bytes = 1  # bytes of the file that one byte stands for
 
     def for_file(self, source: ByteSource) -> RecordFormat:
         """Return the format with this file's encoding, byte order mark and head known.
@@ -78,4 +79,5 @@ class TextFormat(BaseFormat):
         made.option = replace(option, **marks)
         made.encoding = "utf-8"
         made.compression = self.compression
+        made.unit_bytes = by.unit
         return cast("Self", made)

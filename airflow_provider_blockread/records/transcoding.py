@@ -98,6 +98,7 @@ class Transcoder:
             begins=moved(chunk.begins[indices]),
             ends=moved(chunk.ends[indices]),
             nexts=moved(chunk.nexts[indices]),
+            moved_from=lambda place: chunk.offset + moved.back(place),
         )
         return Transcoded(chunk=transcoded, indices=indices, bad=tuple(bad))
 
@@ -140,14 +141,17 @@ class _Moves:
 
     def __init__(self, low: int, units: Units, encoding: str, *, ascii_only: bool) -> None:
         self._low, self._unit = low, UNIT_BYTES.get(encoding, 1)
-        self._longer: Offsets | None = None
-        if not ascii_only:
-            self._longer, extra = _longer(units, encoding)
-            self._extra = np.concatenate([[0], np.cumsum(extra, dtype=np.int64)])
+        self._longer, extra = _longer(units[:0] if ascii_only else units, encoding)
+        self._extra = np.concatenate([[0], np.cumsum(extra, dtype=np.int64)])
 
     def __call__(self, places: Offsets) -> Offsets:
         units = (places - self._low) // self._unit
-        return units if self._longer is None else units + self._extra[np.searchsorted(self._longer, units)]
+        return units + self._extra[np.searchsorted(self._longer, units)] if len(self._longer) else units
+
+    def back(self, place: int) -> int:
+        """Return the place in the chunk of the character that begins at `place` in its UTF-8."""
+        before = int(np.searchsorted(self._longer + self._extra[:-1], place))
+        return self._low + (place - int(self._extra[before])) * self._unit
 
 
 def _longer(units: Units, encoding: str) -> tuple[Offsets, npt.NDArray[np.uint8]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +28,11 @@ class Chunk:
     next_offset: int  # absolute: the record start behind this chunk
     skipped_records: int
     skipped_bytes: int
+    moved_from: Callable[[int], int] | None = None  # from places in a transcoded buffer to bytes of the file
+
+    def place(self, at: int) -> int:
+        """Return the byte of the file that a character at byte `at` of the buffer begins with."""
+        return self.offset + at if self.moved_from is None else self.moved_from(at)
 
     def record(self, index: int) -> bytes:
         """Return the content of one record."""
@@ -72,14 +77,18 @@ def walk_block(
             yield chunk
             position, want = chunk.next_offset, limits.chunk_bytes
         elif final:
-            where = f"that starts at byte {position}{fmt.explain(buffer, position)}"
+            where = _where(source, fmt, buffer, position)
             msg = f"{source.name} ends inside the {fmt.name} record {where}: {fmt.unfinished}"
             raise RecordError(msg)
         elif want >= most:
-            where = f"that starts at byte {position}{fmt.explain(buffer, position)}"
-            raise too_long(source, where, limits.max_record_bytes)
+            raise too_long(source, _where(source, fmt, buffer, position), limits.max_record_bytes)
         else:
             want = min(want * 2, most)
+
+
+def _where(source: ByteSource, fmt: RecordFormat, buffer: bytes, position: int) -> str:
+    start = position * source.unit_bytes
+    return f"that starts at byte {start}{fmt.explain(buffer, start)}"
 
 
 def _chunk(buffer: bytes, position: int, walk: Walk, end: int) -> Chunk:

@@ -43,7 +43,7 @@ def test_bad_files_publish_nothing(place: Place) -> None:
     packed = gzip.compress(b"1,x\n" * 1000)
     files = {
         "quote": (b'1,x\n2,"y\n3,z\n', _CSV, "the quote that opened at byte 6 of the file is not closed"),
-        "nul": ("1,x\n".encode("utf-16-le"), _CSV, "is the file UTF-16? set encoding"),
+        "nul": ("1,x\n".encode("utf-16-le"), _CSV, "if the file is UTF-16, set encoding"),
         "short.gz": (packed[:-9], _CSV, "ends early"),
         "wrong.gz": (b"1,x\n", _CSV, "does not begin as gzip data"),
         "behind.gz": (packed + b"more", _CSV, "behind the end of the gzip stream"),

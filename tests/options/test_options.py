@@ -115,7 +115,7 @@ def test_resolve_reaches_every_string() -> None:
     [
         ({"kind": "linse"}, "unknown kind of option 'linse'; known are .*lines"),
         ({}, "unknown kind of option None"),
-        ({"kind": "lines", "newlines": "lf"}, "lines has no option 'newlines'; it has newline, encoding"),
+        ({"kind": "lines", "newlines": "lf"}, "lines has no option 'newlines'; it has compression, newline, encoding"),
         ({"kind": "parquet"}, "parquet: .*uri"),
     ],
 )
@@ -129,7 +129,7 @@ def test_json_that_is_no_option_is_refused(data: dict[str, Any], message: str) -
     ("kind", "options", "message"),
     [
         (Lines, {"newline": "cr"}, "newline must be 'universal' or 'lf', not 'cr'"),
-        (Lines, {"encoding": "latin-1"}, "encoding must be one of utf-8, binary"),
+        (Lines, {"encoding": "shift_jis"}, "encoding 'shift_jis' is not read: use utf-8, binary"),
         (Delimited, {"delimiter": b""}, "at least one byte"),
         (Fixed, {"length": 0}, "length must be a whole number of bytes above 0"),
         (Fixed, {"length": True}, "length must be"),

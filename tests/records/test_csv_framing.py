@@ -12,9 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airflow_provider_blockread.records import RecordFormat, StateMap, read_records, record_format, scan_block
+from airflow_provider_blockread.errors import LookBackError, RecordError
+from airflow_provider_blockread.records import RecordFormat, StateMap, csv_runs, read_records, record_format, scan_block
+from airflow_provider_blockread.records.csv import CsvFormat
+from airflow_provider_blockread.records.csv_modes import Automaton, Marks
 from airflow_provider_blockread.records.reading import open_source
-from airflow_provider_blockread.records.walking import first_start
+from airflow_provider_blockread.records.walking import WalkLimits, first_start, walk_block
 
 START, FIELD, TEXT, QUOTED, QUOTE, ESCAPED, ESCAPED_QUOTED, COMMENT = range(8)
 
@@ -42,22 +45,21 @@ class Dialect:
 
     def step(self, state: int, char: str) -> int:
         """Return the state behind one character; CR and LF each end a row."""
-        newline = char in "\r\n"
-        if state == COMMENT or (state == START and char == self.comment):
-            return START if newline else COMMENT
-        if state == ESCAPED:
-            return TEXT
-        if state == QUOTED or state == ESCAPED_QUOTED:
-            if state == ESCAPED_QUOTED:
-                return QUOTED
-            return ESCAPED_QUOTED if char == self.escape else QUOTE if char == self.quote else QUOTED
-        if newline:
+        if state in {ESCAPED, ESCAPED_QUOTED}:
+            return TEXT if state == ESCAPED else QUOTED
+        if state == QUOTED:
+            return {self.escape: ESCAPED_QUOTED, self.quote: QUOTE}.get(char, QUOTED)
+        if char in "\r\n":
             return START
+        if state == COMMENT or (state == START and char == self.comment):
+            return COMMENT
+        return self.step_in_row(state, char)
+
+    def step_in_row(self, state: int, char: str) -> int:
+        """Return the state behind a character that is no newline, from outside quotes."""
         if char == self.delimiter:
             return FIELD
-        if state == QUOTE:
-            return QUOTED if char == self.quote else TEXT
-        if char == self.escape:
+        if char == self.escape and state != QUOTE:
             return ESCAPED
         return QUOTED if char == self.quote and state != TEXT else TEXT
 
@@ -84,7 +86,9 @@ class Dialect:
     def records(self, text: str) -> list[tuple[int, str]]:
         """Return the offset and text of each row that is no comment."""
         return [
-            (start, row) for start, row, _ in self.rows(text) if self.comment is None or not row.startswith(self.comment)
+            (start, row)
+            for start, row, _ in self.rows(text)
+            if self.comment is None or not row.startswith(self.comment)
         ]
 
     def parse(self, text: str) -> list[list[str]]:
@@ -135,7 +139,7 @@ def scan(dialect: Dialect, text: str, start: int, end: int) -> StateMap:
 
 
 @every_dialect
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(data=st.data())
 def test_the_oracle_is_python_csv(dialect: Dialect, data: st.DataObject) -> None:
     """The automaton's rows, each parsed alone, are the rows that Python reads from the whole text."""
@@ -152,7 +156,7 @@ def test_the_oracle_is_python_csv(dialect: Dialect, data: st.DataObject) -> None
 
 
 @every_dialect
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(data=st.data(), chunk=st.integers(1, 30))
 def test_rows_are_framed_as_by_the_automaton(dialect: Dialect, data: st.DataObject, chunk: int) -> None:
     """Whole and in every two blocks, with any buffer, the records and offsets are the oracle's."""
@@ -165,3 +169,135 @@ def test_rows_are_framed_as_by_the_automaton(dialect: Dialect, data: st.DataObje
         parts = read(dialect, text, 0, split, 0, chunk), read(dialect, text, split, len(text), state, chunk)
 
         assert parts[0] + parts[1] == expected, split
+
+
+@every_dialect
+@settings(max_examples=30)
+@given(data=st.data())
+def test_a_cut_is_the_first_row_start(dialect: Dialect, data: st.DataObject) -> None:
+    """From every offset, the cut is the first row start at or after it, comments included."""
+    text = data.draw(dialect.texts())
+    starts = [start for start, _, _ in dialect.rows(text)]
+    source, fmt = open_source(io.BytesIO(text.encode()), dialect.fmt)
+    for offset in range(1, len(text)):
+        state = scan(dialect, text, 0, offset)(0)
+
+        assert first_start(source, fmt, offset, state) == min([s for s in starts if s >= offset], default=len(text))
+
+
+@every_dialect
+@settings(max_examples=30)
+@given(data=st.data(), splits=st.lists(st.integers(0, 40), max_size=4))
+def test_maps_compose_at_any_splits(dialect: Dialect, data: st.DataObject, splits: list[int]) -> None:
+    """The map of a text is the composition of those of its parts, for every state."""
+    text = data.draw(dialect.texts(20))
+    borders = sorted({0, len(text), *(min(s, len(text)) for s in splits)})
+    whole = scan(dialect, text, 0, len(text))
+    composed = StateMap.identity(len(whole.targets))
+    for start, end in pairwise(borders):
+        composed = composed.then(scan(dialect, text, start, end))
+
+    assert composed == whole
+
+
+@pytest.mark.parametrize("dialect", [pytest.param(d, id=d.id) for d in DIALECTS if d.escape or d.comment])
+@settings(max_examples=50)
+@given(data=st.data())
+def test_the_automaton_does_what_its_table_says(dialect: Dialect, data: st.DataObject) -> None:
+    """From every mode, a text leads where going byte by byte leads, and the same newlines end rows."""
+    text = data.draw(dialect.texts(30))
+    marks = (dialect.quote, dialect.escape, dialect.comment)
+    quote, escape, comment = (None if mark is None else mark.encode() for mark in marks)
+    automaton = Automaton(Marks(delimiter=dialect.delimiter.encode(), quote=quote, escape=escape, comment=comment))
+    effect = automaton.effect(text.encode())
+    for mode in range(8):
+        if (number := automaton.number(mode)) < 0:
+            continue
+        states = list(dialect.states(text, mode))
+        ends = [at for at, char in enumerate(text) if char in "\r\n" and states[at + 1] == START]
+        found, behind = automaton.newlines(text.encode(), number)
+
+        assert (found.tolist(), behind) == (ends, automaton.number(states[-1]))
+        assert effect(number) == behind
+
+
+LONG = [
+    ('"', "odd run"),
+    ('""', "even run"),
+    ("\n", "newlines"),
+    ("\r\n", "CRLF"),
+    (",", "delimiters"),
+    ('"",', "empty fields"),
+    ('"\n', "quotes before newlines"),
+    ('a"', "stray quotes"),
+    ("\\", "escapes"),
+    ("#\n", "comments"),
+]
+
+
+@pytest.mark.parametrize("dialect", [Dialect(), Dialect(escape="\\", comment="#")], ids=["quotes", "all marks"])
+@pytest.mark.parametrize("piece", [pytest.param(piece, id=name) for piece, name in LONG])
+def test_long_runs_are_read_exactly(dialect: Dialect, piece: str) -> None:
+    """Runs longer than any window give the oracle's records, whole and in two blocks, with states by scans."""
+    text = "x,y\n" + piece * (2**18 // len(piece) + 9) + ',"z\n",\n1'
+    expected = dialect.records(text)
+
+    assert read(dialect, text, 0, len(text), 0, 2**20) == expected
+    for split in (3, 2**16 + 1, 2**18 + 5, len(text) - 2):
+        state = scan(dialect, text, 0, split)(0)
+        parts = read(dialect, text, 0, split, 0, 2**20), read(dialect, text, split, len(text), state, 2**20)
+
+        assert parts[0] + parts[1] == expected, split
+
+
+def test_a_run_of_quotes_beyond_the_look_back_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a run that begins in a block goes on for too long, the error says to read the file as one block."""
+    monkeypatch.setattr(csv_runs, "MAX_LOOK_BACK", 2**17)
+    text = "a," + '"' * 2**20
+    with pytest.raises(LookBackError, match="read this file as one block"):
+        scan(Dialect(), text, 0, 10)
+
+    assert scan(Dialect(), text, 2**10, 2**19) == StateMap.identity(2)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "header", "first"),
+    [
+        ("a,b\n1,2\n", {}, ("a", "b"), 4),
+        ("\ufeffa,b\r\n1,2\n", {}, ("a", "b"), 8),
+        ('\r\n"a\n""x""",b\n1,2\n', {}, ('a\n"x"', "b"), 14),
+        ("# made by hand\n\na;b\n1;2\n", {"comment": "#", "delimiter": ";"}, ("a", "b"), 20),
+        ("a\\,b,c\n1,2\n", {"escape": "\\"}, ("a,b", "c"), 7),
+        ("a,b", {}, ("a", "b"), 3),
+        ("", {}, None, 0),
+        ("\n\n", {}, None, 2),
+    ],
+)
+def test_a_header_is_the_first_row(
+    text: str, options: dict[str, str], header: tuple[str, ...] | None, first: int
+) -> None:
+    """The first row that is neither a comment nor blank names the columns; data begin behind it."""
+    source, fmt = open_source(io.BytesIO(text.encode()), record_format("csv", header=True, **options))
+
+    assert isinstance(fmt, CsvFormat)
+    assert (fmt.header, source.data_offset) == (header, first)
+
+
+def test_a_header_that_is_no_text_is_refused() -> None:
+    """The error names the file's place and what to set."""
+    with pytest.raises(RecordError, match=r"header at byte 0 cannot be read.*encoding"):
+        open_source(io.BytesIO(b"a\xff,b\n"), record_format("csv", header=True))
+
+
+@pytest.mark.parametrize(
+    ("row", "opened"),
+    [('a,"b', 4), ('"a""b","x', 9), ('"a"b,"c,d', 7), ('a"b,"c', 6), ('"a\\"b","c', 9), ('"a"\\,"c', 7)],
+)
+def test_an_endless_field_is_named_by_where_its_quote_opened(row: str, opened: int) -> None:
+    """A row that outgrows the limit inside quotes tells where they opened."""
+    fmt = record_format("csv", escape="\\" if "\\" in row else None)
+    source, fmt = open_source(io.BytesIO(f"1\n{row}".encode() + b"x,\n" * 100_000), fmt)
+    with pytest.raises(
+        RecordError, match=f"starts at byte 2 .the quote that opened at byte {opened} is not closed. is"
+    ):
+        list(walk_block(source, fmt, 0, source.size, WalkLimits(chunk_bytes=100, max_record_bytes=1000)))

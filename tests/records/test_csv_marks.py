@@ -81,3 +81,20 @@ def test_escapes_are_those_of_python() -> None:
     assert [tuple(row.values()) for row in rows[:2]] == [("a\\", "b,c"), ('"', "\\")]
     assert tuple(rows[2].values()) == ("\\" * 2**19, "n")
     assert tuple(rows[3].values()) == ('""', "\n")
+
+
+@pytest.mark.parametrize("text", [b"\xef", b"\xef\xbb", b"\xef,a\n", b"a,b\n\xff\n\xfe,c,\n1,2\n", b"\xff\n\xff"])
+def test_rows_of_another_width_need_not_be_utf8(text: bytes) -> None:
+    """Arrow's parser can neither hand over such a row, nor begin with a part of a byte order mark."""
+    rows, bad, records = decode(text, Csv(schema="a binary, b binary"))
+    good = [record.split(b",") for record in records if record.count(b",") == 1]
+
+    assert [list(row.values()) for row in rows] == good
+    assert all(reason.endswith("where 2 should be") for reason in bad.values())
+
+
+def test_an_empty_field_at_the_end_of_the_file_is_not_quoted() -> None:
+    """Nulls do not depend on a newline behind them."""
+    option = Csv(schema="a string, b string")
+
+    assert decode(b'"",', option)[0] == decode(b'"",\n', option)[0] == [{"a": "", "b": None}]

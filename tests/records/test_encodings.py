@@ -352,3 +352,37 @@ def test_marks_that_are_no_single_unit_are_refused(name: str, options: dict[str,
     """A mark is one byte, or one unit of a wide encoding, and a character of it."""
     with pytest.raises(OptionsError, match=r"single|multiple|cannot be written"):
         record_format(name, **options)
+
+
+@settings(max_examples=60)
+@given(before=st.text(st.sampled_from("aé😀あ,\n"), max_size=12))
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-be", "utf-32-le", "cp1252", "cp037"])
+def test_an_open_quote_is_named_by_its_byte_in_the_file(encoding: str, before: str) -> None:
+    """Places in messages count the file's own bytes, in the batch as well as where a search gives up."""
+    before = before.encode(encoding, "ignore").decode(encoding)
+    text = f"{before}\n1,é"
+    data = f'{text},"x{"é" * 300}'.encode(encoding)
+    opened = len(f"{text},".encode(encoding))
+    fmt = record_format("csv", encoding=encoding, schema="a string, b string, c string")
+    decoder = open_source(io.BytesIO(data), fmt)[1].decoder()
+    last = chunks_of(data, fmt)[-1]
+    source, bound = open_source(io.BytesIO(data + data), fmt)
+    start = last.offset + int(last.starts[-1])
+
+    assert decoder.decode(last).bad[-1].reason == f"the quote that opened at byte {opened} of the file is not closed"
+    with pytest.raises(RecordError, match=rf"starts at byte {start} \(the quote that opened at byte {opened} is not"):
+        list(walk_block(source, bound, start, len(data), WalkLimits(chunk_bytes=64, max_record_bytes=200)))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-32-be", "cp1252", "cp037"])
+def test_typed_columns_are_the_same_in_every_encoding(encoding: str) -> None:
+    """Header, quoted newlines and marks beyond ASCII come out typed; the bad record is the same one."""
+    text = "id§§name\r\n1§§éx\n§ü§é\r\n2§§y\r\nz§§w\r\n".replace("§§", "§")
+    data = text.encode(encoding)
+    options = {"delimiter": "§", "quote": "é", "header": True, "schema": "id long, name string"}
+    fmt = record_format("csv", encoding=encoding, **options)
+    decoder = open_source(io.BytesIO(data), fmt)[1].decoder()
+    decoded = [decoder.decode(part) for part in chunks_of(data, fmt)]
+
+    assert decoded[0].batch.to_pylist() == [{"id": 1, "name": "x\n§ü§"}, {"id": 2, "name": "y"}]
+    assert [bad.index for bad in decoded[0].bad] == [2]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,11 +10,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracles import ShortReads
 
-from airflow_provider_blockread.errors import LookBackError, RecordError
-from airflow_provider_blockread.records import RecordFormat, StateMap, json_text, read_records, record_format, scan_block
-from airflow_provider_blockread.records.json_array import JsonArrayFormat
-from airflow_provider_blockread.records.reading import open_source
-from airflow_provider_blockread.records.walking import first_start
+from airflow_provider_blockread.errors import RecordError
+from airflow_provider_blockread.records import (
+    RecordFormat,
+    read_records,
+    record_format,
+    scan_block,
+)
 
 Records = list[tuple[int, bytes]]
 WHITE = b" \t\n\r"
@@ -102,7 +102,7 @@ def read(data: bytes, fmt: RecordFormat, splits: list[int], *, chunk: int = 2**2
     records, state = Records(), fmt.initial_state
     borders = [0, *splits, len(data)]
     try:
-        for start, end in zip(borders, borders[1:], strict=False):
+        for start, end in pairwise(borders):
             file = ShortReads(data, most)
             records += read_records(file, start, end, fmt, entry_state=state, chunk_bytes=chunk)
             state = scan_block(ShortReads(data, most), start, end, fmt)(state)
@@ -136,7 +136,25 @@ def documents(draw: st.DrawFn, layout: str) -> tuple[bytes, list[Any]]:
 
 junk = st.lists(
     st.sampled_from(
-        [b"[", b"]", b"{", b"}", b",", b'"', b"\\", b'\\"', b"\\\\", b" ", b"\n", b"1", b"a", b"[1", b"2]", b'"a"', b"{}"]
+        [
+            b"[",
+            b"]",
+            b"{",
+            b"}",
+            b",",
+            b'"',
+            b"\\",
+            b'\\"',
+            b"\\\\",
+            b" ",
+            b"\n",
+            b"1",
+            b"a",
+            b"[1",
+            b"2]",
+            b'"a"',
+            b"{}",
+        ]
     ),
     max_size=12,
 ).map(b"".join)
@@ -168,14 +186,19 @@ def test_every_split_gives_the_values_of_the_file(layout: str, draw: st.DataObje
 
 @every_layout
 @settings(max_examples=150)
-@given(data=junk, begin=st.sampled_from([b"", b"[", b" [ ", BOM + b"["]), end=st.sampled_from([b"", b"]", b" ] "]), chunk=sizes)
+@given(
+    data=junk,
+    begin=st.sampled_from([b"", b"[", b" [ ", BOM + b"["]),
+    end=st.sampled_from([b"", b"]", b" ] "]),
+    chunk=sizes,
+)
 @example(data=b"1,,2", begin=b"[", end=b"]", chunk=1)
 @example(data=b",", begin=b"[", end=b"]", chunk=1)
 @example(data=b"} { 1 }", begin=b"", end=b"", chunk=3)
 def test_malformed_text_is_read_the_same_at_every_split(
     fmt: RecordFormat, layout: str, data: bytes, begin: bytes, end: bytes, chunk: int
 ) -> None:
-    """Whatever the brackets, quotes and commas: the records are the scanner's, or the file is refused, at each split."""
+    """Whatever the brackets, quotes and commas: the records are the scanner's, or the file is refused, at any split."""
     data = begin + data + end
     expected = oracle(data, layout)
     for split in range(len(data)):
