@@ -18,8 +18,9 @@ from airflow_provider_blockread.records.source import ByteSource
 from airflow_provider_blockread.records.statemap import StateMap
 
 _LF, _CR = b"\n\r"
-_FIRST_WINDOW = 64 * 2**10  # most rows close a quote within it
-_LARGEST_WINDOW = 2**18  # its arrays stay in the processor's cache
+_FIRST_READ = 64 * 2**10  # most rows close a quote within it
+_LARGEST_READ = 4 * 2**20
+_WINDOW = 2**18  # what is looked at in one go: its arrays stay in the processor's cache
 
 
 class QuoteRuns:
@@ -41,10 +42,13 @@ class QuoteRuns:
         Raises:
             LookBackError: when a run of quotes goes on for more than `MAX_LOOK_BACK` bytes behind `end`.
         """
-        high, want, swaps = end, _FIRST_WINDOW, 0
+        high, near, want, swaps = end, end, _FIRST_READ, 0
         run = 0  # quotes from `high` on that belong to a run which begins before it
         while high > start:
-            low = max(start, high - want)
+            if high <= near:  # the source keeps what it read, so that windows of it cost nothing
+                near, want = max(start, high - want), min(want * 4, _LARGEST_READ)
+                source.read(near - 1, high)
+            low = max(near, high - _WINDOW)
             window = source.read(low - 1, high) if low > source.data_offset else b"\n" + source.read(low, high)
             body = window.rstrip(self._quote)
             tail = len(window) - len(body)
@@ -61,7 +65,7 @@ class QuoteRuns:
             swaps ^= odd
             if reset:
                 return StateMap((swaps, swaps))
-            run, high, want = max(lead - 1, 0), low, _LARGEST_WINDOW
+            run, high = max(lead - 1, 0), low
         return StateMap((swaps, 1 - swaps))
 
     def _effect(self, body: bytes, lead: int) -> tuple[bool, int]:
@@ -75,12 +79,13 @@ class QuoteRuns:
         resets = odd & ~fresh
         swaps = odd & fresh
         if not resets.any():
-            return False, np.count_nonzero(swaps) & 1
-        return True, np.count_nonzero(swaps[len(resets) - int(resets[::-1].argmax()) :]) & 1
+            return False, int(np.count_nonzero(swaps)) & 1
+        behind = len(resets) - int(resets[::-1].argmax())
+        return True, int(np.count_nonzero(swaps[behind:])) & 1
 
     def _run_length(self, source: ByteSource, start: int) -> int:
         """Return how many quotes stand in a row from `start` on."""
-        position, want = start, _FIRST_WINDOW
+        position, want = start, _FIRST_READ
         while position < source.size:
             window = source.read(position, position + want)
             found = len(window) - len(window.lstrip(self._quote))
@@ -93,7 +98,7 @@ class QuoteRuns:
                     " can be told there; read this file as one block (a block_size above its size)"
                 )
                 raise LookBackError(msg)
-            want = _LARGEST_WINDOW
+            want = _LARGEST_READ
         return position - start
 
 

@@ -16,10 +16,11 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
+import pyarrow.compute as pc
 
 from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.options import JsonArray
-from airflow_provider_blockread.records.decode import Decoder, RawDecoder
+from airflow_provider_blockread.records.decode import BadRecord, Decoded, Decoder, RawDecoder
 from airflow_provider_blockread.records.format import Offsets, Walk
 from airflow_provider_blockread.records.json_decode import JsonDecoder
 from airflow_provider_blockread.records.json_text import (
@@ -40,6 +41,7 @@ from airflow_provider_blockread.records.lines import with_last
 from airflow_provider_blockread.records.source import ByteSource
 from airflow_provider_blockread.records.statemap import StateMap
 from airflow_provider_blockread.records.text import TextFormat
+from airflow_provider_blockread.records.walking import Chunk
 
 _WINDOW = 2**20  # looked at in one go, so that the passes over it stay in the processor's cache
 _MODES = 2
@@ -73,9 +75,9 @@ class JsonArrayFormat(TextFormat):
 
     def __init__(self, option: JsonArray) -> None:
         """Take the option as the DAG author wrote it."""
-        self._layout = option.layout
-        self._array = option.layout != "values"
-        self._file = "the file"
+        self.layout = option.layout
+        self.array = option.layout != "values"
+        self.file = "the file"
         self._schema = option.schema
 
     def with_head(self, source: ByteSource, start: int) -> Self:
@@ -84,32 +86,13 @@ class JsonArrayFormat(TextFormat):
         Raises:
             RecordError: when the layout is an array and the file holds something else.
         """
+        begin = first_visible(source, start)
+        first = source.read(begin, begin + 1)
         bound = copy.copy(self)
-        bound._file = source.name
-        bound.start = first_visible(source, start)
-        first = source.read(bound.start, bound.start + 1)
-        bound._array = self._layout == "array" or (self._layout == "auto" and first == b"[")
-        if bound._array and first:
-            bound.start = bound._first_element(source, first)
+        bound.file = source.name
+        bound.array = self.layout == "array" or (self.layout == "auto" and first == b"[")
+        bound.start = _first_element(source, begin, first) if bound.array and first else begin
         return bound
-
-    def _first_element(self, source: ByteSource, first: bytes) -> int:
-        if first != b"[":
-            msg = f"{source.name} does not begin with `[` but with {first!r}: name its format, {_VALUES}"
-            raise RecordError(msg)
-        begin = first_visible(source, self.start + 1)
-        if begin == source.size:
-            msg = f"{source.name} ends behind the `[` at byte {self.start * source.unit_bytes}: {self.unfinished}"
-            raise RecordError(msg)
-        if source.read(begin, begin + 1) != b"]":
-            return begin
-        if first_visible(source, begin + 1) < source.size:
-            raise self._followed()
-        return source.size
-
-    def _followed(self) -> RecordError:
-        msg = f"{self._file}: text follows the `]` that closes the array; take it out, {_VALUES}"
-        return RecordError(msg)
 
     def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
         """Return the map of the range: whether it flips strings, and its depth outside and inside of them."""
@@ -125,7 +108,7 @@ class JsonArrayFormat(TextFormat):
     def cut(self, source: ByteSource, offset: int, state: int) -> int:
         """Return the first start of an element at or after `offset`, where `state` is known."""
         depth, mode = divmod(state, _MODES)
-        if self._array and depth < 0:
+        if self.array and depth < 0:
             return source.size
         if state == 0 and self._is_between(source, offset):
             return first_visible(source, offset)
@@ -140,7 +123,7 @@ class JsonArrayFormat(TextFormat):
 
     def _is_between(self, source: ByteSource, offset: int) -> bool:
         """Tell whether an offset at depth 0 outside strings has an element's border before it, or white space."""
-        if self._array:
+        if self.array:
             comma = offset - run_before(source, offset, WHITE)
             return source.read(comma - 1, comma) == b","
         return source.read(offset - 1, offset) in {b"}", b"]", b" ", b"\t", b"\n", b"\r"}
@@ -157,20 +140,20 @@ class JsonArrayFormat(TextFormat):
             pieces.append(self._borders(lexer, data[low : low + _WINDOW]).moved(low))
             low += _WINDOW
         ends, behind = (np.concatenate(parts) for parts in ([p.ends for p in pieces], [p.behind for p in pieces]))
-        if self._array:
+        if self.array:
             return self._elements(data, _Borders(ends, behind, pieces[-1].closed), final=final)
         return _values(data, ends, final=final)
 
     def _borders(self, lexer: Lexer, data: Bytes) -> _Borders:
         """Return the borders of the next piece of text, which `lexer` steps over."""
         opened, closed = openings(data), closings(data)
-        between = data == COMMA if self._array else white_starts(data)
+        between = data == COMMA if self.array else white_starts(data)
         marks = np.flatnonzero((opened | closed | between) & lexer.outside(data))
         closed = closed[marks]
         depths = lexer.depth + np.cumsum(opened[marks].view(np.int8) - closed.view(np.int8), dtype=np.int64)
         lexer.depth = int(depths[-1]) if len(depths) else lexer.depth
         top = depths == 0
-        if not self._array:
+        if not self.array:
             top &= closed | between[marks]
             ends = marks[top] + closed[top]
             return _Borders(ends, ends, -1)
@@ -185,7 +168,7 @@ class JsonArrayFormat(TextFormat):
         ends, nexts = found.ends[nexts < len(data)], nexts[nexts < len(data)]
         if found.closed >= 0:
             if next_visible(data, np.array([found.closed + 1]))[0] < len(data):
-                raise self._followed()
+                raise _followed(self.file)
             if final:
                 ends, nexts = np.append(ends, found.closed), np.append(nexts, len(data))
         return Walk(last_visible(data, ends, np.append(0, nexts)[:-1]), nexts)
@@ -197,7 +180,45 @@ class JsonArrayFormat(TextFormat):
     @cached_property
     def _decoder(self) -> Decoder:
         """The decoder that this format and those bound to files share."""
-        return RawDecoder(self.encoding) if self._schema is None else JsonDecoder(self._schema, commas=True)
+        return ElementDecoder() if self._schema is None else JsonDecoder(self._schema, commas=True)
+
+
+class ElementDecoder:
+    """The text of each element in one column `value`; an element that is not there is bad."""
+
+    def __init__(self) -> None:
+        self._texts = RawDecoder("utf-8")
+        self.schema = self._texts.schema
+
+    def decode(self, chunk: Chunk) -> Decoded:
+        """Return the texts; a record that is not UTF-8, or is empty, is bad."""
+        decoded = self._texts.decode(chunk)
+        absent = np.flatnonzero(chunk.begins == chunk.ends)
+        if not len(absent):
+            return decoded
+        bad = (*decoded.bad, *(BadRecord(index=i, reason="no element between two commas") for i in absent.tolist()))
+        batch = decoded.batch.filter(pc.not_equal(decoded.batch["value"], ""))
+        return Decoded(batch=batch, bad=tuple(sorted(bad, key=lambda record: record.index)))
+
+
+def _first_element(source: ByteSource, begin: int, first: bytes) -> int:
+    """Return where the first element of the array that begins at `begin` starts; the file's size where it has none."""
+    if first != b"[":
+        msg = f"{source.name} does not begin with `[` but with {first!r}: name its format, {_VALUES}"
+        raise RecordError(msg)
+    element = first_visible(source, begin + 1)
+    if element == source.size:
+        msg = f"{source.name} ends behind the `[` at byte {begin * source.unit_bytes}: {JsonArrayFormat.unfinished}"
+        raise RecordError(msg)
+    if source.read(element, element + 1) != b"]":
+        return element
+    if first_visible(source, element + 1) < source.size:
+        raise _followed(source.name)
+    return source.size
+
+
+def _followed(file: str) -> RecordError:
+    return RecordError(f"{file}: text follows the `]` that closes the array; take it out, {_VALUES}")
 
 
 def _values(data: Bytes, ends: Offsets, *, final: bool) -> Walk:

@@ -9,6 +9,7 @@ from airflow_provider_blockread.options import JsonLines, Lines
 from airflow_provider_blockread.records.decode import Decoder, RawDecoder
 from airflow_provider_blockread.records.format import Mask, Offsets, Walk
 from airflow_provider_blockread.records.json_decode import JsonDecoder
+from airflow_provider_blockread.records.json_text import next_visible
 from airflow_provider_blockread.records.source import ByteSource
 from airflow_provider_blockread.records.text import TextFormat
 
@@ -125,11 +126,9 @@ def _blank(buffer: bytes, ends: Offsets, nexts: Offsets) -> Mask | None:
         return None
     starts = np.empty_like(nexts)
     starts[0], starts[1:] = 0, nexts[:-1]
-    first = np.frombuffer(buffer, np.uint8)[np.minimum(starts, len(buffer) - 1)]
+    data = np.frombuffer(buffer, np.uint8)
+    first = data[np.minimum(starts, len(data) - 1)]
     blank = starts == ends
     suspects = np.flatnonzero(~blank & ((first == _SPACE) | (first == _TAB) | (first == _CR)))
-    single = ends[suspects] - starts[suspects] == 1
-    blank[suspects[single]] = True
-    for i in suspects[~single]:
-        blank[i] = not buffer[starts[i] : ends[i]].strip(b" \t\r")
+    blank[suspects] = next_visible(data, starts[suspects]) >= ends[suspects]
     return blank if blank.any() else None

@@ -33,7 +33,8 @@ Each file is made by the program together with its records, and every row of an 
 number alone. Readers are called as their documentation says for such a file ([below](#calls)), with options of their
 own and no code around them. Splits are {block} bytes: Spark's `maxPartitionBytes`, Dask's `blocksize`, pyarrow's
 `block_size`, DuckDB's `buffer_size`, and the blocks of blockread, whose answers are published windows: scanned, read
-on `local[2]`, proven. *One task*, *one thread* and pandas read a file in one piece, which is no use for a large one.
+on `local[2]`, proven. *One task*, *one thread* and pandas read a file in one piece, which is no use for a large one:
+`multiLine`, which Spark needs for newlines in quotes and for arrays, does so, and *Spark, split* leaves it out.
 
 * **exact**: all records, and nothing else, in any order. **refused**: an error, where the file is damaged.
 * A number in bold stands for records that are lost, made up or torn apart, *without an error*.

@@ -56,7 +56,8 @@ def problem(trial: Trial) -> str | None:
 
 def _compare(trial: Trial) -> str | None:
     fmt, data = make_format(trial.option), trial.data
-    whole, blocks = [(0, len(data))], list(iter_ranges(len(data), trial.block_size))
+    whole = [(0, len(data))]
+    blocks = list(iter_ranges(len(data), trial.block_size)) or whole
     at_once = _outcome(lambda: read_blocks(fmt, data, whole))
     try:
         expected = records_of(trial.option, data)

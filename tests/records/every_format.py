@@ -61,6 +61,11 @@ class Case:
         return make_format(self.option)
 
     @property
+    def step(self) -> int:
+        """How far apart splits and sizes are tried: everywhere, but where a file is a stream that no split touches."""
+        return 11 if self.option.compression in COMPRESS else 1
+
+    @property
     def scanned(self) -> bool:
         """Whether what a byte means depends on all that came before."""
         option = self.option

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -10,13 +12,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracles import ShortReads
 
-from airflow_provider_blockread.errors import RecordError
-from airflow_provider_blockread.records import (
-    RecordFormat,
-    read_records,
-    record_format,
-    scan_block,
-)
+from airflow_provider_blockread.errors import LookBackError, RecordError
+from airflow_provider_blockread.records import RecordFormat, json_text, read_records, record_format, scan_block
+from airflow_provider_blockread.records.reading import open_source
+from airflow_provider_blockread.records.walking import first_start
 
 Records = list[tuple[int, bytes]]
 WHITE = b" \t\n\r"
@@ -170,7 +169,7 @@ every_layout = pytest.mark.parametrize(
 
 
 @pytest.mark.parametrize("layout", ["array", "values"])
-@settings(max_examples=60)
+@settings(max_examples=15)
 @given(draw=st.data(), chunk=sizes, most=sizes)
 def test_every_split_gives_the_values_of_the_file(layout: str, draw: st.DataObject, chunk: int, most: int) -> None:
     """Two blocks that meet anywhere read the elements that Python's parser reads, at the scanner's offsets."""
@@ -185,7 +184,7 @@ def test_every_split_gives_the_values_of_the_file(layout: str, draw: st.DataObje
 
 
 @every_layout
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(
     data=junk,
     begin=st.sampled_from([b"", b"[", b" [ ", BOM + b"["]),
@@ -206,8 +205,73 @@ def test_malformed_text_is_read_the_same_at_every_split(
 
 
 @every_layout
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(data=junk | documents("array").map(lambda pair: pair[0][:60]), size=st.integers(1, 9))
 def test_blocks_of_any_size_give_the_records(fmt: RecordFormat, layout: str, data: bytes, size: int) -> None:
     """Many small blocks, each cut by the states that the scans before it give, read what one block reads."""
     assert read(data, fmt, list(range(size, len(data), size)), chunk=size) == oracle(data, layout)
+
+
+@settings(max_examples=60)
+@given(data=junk, start=st.integers(0, 12), length=st.integers(0, 20))
+def test_a_scan_is_right_for_each_entry_state(data: bytes, start: int, length: int) -> None:
+    """The map of a range sends each mode to where a scanner ends, and adds the depth that it adds."""
+    data = b'1"' + data
+    start = min(start + 1, len(data))
+    end = min(start + length, len(data))
+    found = scan_block(io.BytesIO(data), start, end, VALUES)
+    for inside in (False, True):
+        scanner = Scanner(data, start)
+        scanner.inside = inside
+        scanner.slashes = len(data[:start]) - len(data[:start].rstrip(b"\\"))
+        while scanner.place < end:
+            scanner.step()
+
+        assert found(6 + inside) == 2 * (3 + scanner.depth) + scanner.inside
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"[1] 2", b"[1][2]", b"[1]]", b"[1", b"[1,", b'["a]', b"[", b" [ ", b"[]x", b"[1,2]\n[3]", b"[{]"[:2]],
+)
+def test_what_is_not_one_array_is_refused(data: bytes) -> None:
+    """An array that is not closed, or is not all that the file holds, fails with advice."""
+    with pytest.raises(RecordError, match="layout='values'"):
+        list(read_records(io.BytesIO(data), 0, len(data), ARRAY))
+
+
+def test_what_does_not_begin_as_an_array_is_refused() -> None:
+    """Objects one a line are no array."""
+    with pytest.raises(RecordError, match="does not begin with"):
+        list(read_records(io.BytesIO(b'{"a":1}\n{"a":2}'), 0, 15, ARRAY))
+
+
+@pytest.mark.parametrize("piece", [b"[", b"]", b"{", b'"', b"\\", b",", b" ", b'\\"', b"[]", b"1 ", b'"",'])
+@pytest.mark.parametrize("fmt", [ARRAY, VALUES])
+def test_long_runs_are_looked_at_a_few_times_at_most(fmt: RecordFormat, piece: bytes) -> None:
+    """A megabyte of any byte is scanned, cut into and walked: read, or refused, and the same in two blocks."""
+    data = b"[1," + piece * (2**20 // len(piece) + 9) + b"]"
+    split = len(data) // 2 + 1
+
+    assert read(data, fmt, [split]) == read(data, fmt, [])
+
+
+@pytest.mark.parametrize(("byte", "data"), [(b"\\", b'["'), (b" ", b"[1, ")])
+def test_a_look_back_that_is_too_long_is_refused(byte: bytes, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too many backslashes or blanks before a block say to read the file as one block."""
+    monkeypatch.setattr(json_text, "MAX_LOOK_BACK", 2**17)
+    data += byte * 2**19 + b'"]'
+    source, fmt = open_source(io.BytesIO(data), ARRAY)
+    with pytest.raises(LookBackError, match="read this file as one block"):
+        first_start(source, fmt, 2**19, 0)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_a_byte_order_mark_tells_the_encoding(encoding: str) -> None:
+    """An array in UTF-16 or UTF-32 is read in two blocks that meet anywhere."""
+    data = '[{"id": 1, "a": "é"},\n {"id": 2}]'.encode(encoding)
+    expected = [b'{"id": 1, "a": "\xc3\xa9"}', b'{"id": 2}']
+    for split in range(len(data)):
+        records = read(data, AUTO, [split])
+        assert records is not None
+        assert [text for _, text in records] == expected

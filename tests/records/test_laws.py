@@ -33,7 +33,7 @@ def test_every_two_way_split_reads_each_record_once(case: Case, draw: st.DataObj
     """Two blocks that meet anywhere give the records of the file, with their offsets, in order."""
     data = draw.draw(case.files(pieces=9))
     expected, fmt = case.records(data), case.fmt
-    for split in range(1, len(data)):
+    for split in range(1, len(data), case.step):
         ranges = [(0, split), (split, len(data))]
 
         assert outcome(lambda r=ranges: read_blocks(fmt, data, r, most=most, chunk=chunk)) == expected, split
@@ -46,7 +46,7 @@ def test_every_block_size_reads_each_record_once(case: Case, draw: st.DataObject
     """Blocks of any size from one byte up give the records of the file, with their offsets, in order."""
     data = draw.draw(case.files(pieces=7))
     expected, fmt = case.records(data), case.fmt
-    for block_size in _sizes(len(data)):
+    for block_size in _sizes(len(data), case.step):
         ranges = list(iter_ranges(len(data), block_size))
 
         assert outcome(lambda r=ranges: read_blocks(fmt, data, r, most=most, chunk=chunk)) == expected, block_size
@@ -59,14 +59,14 @@ def test_every_buffer_size_reads_the_same(case: Case, draw: st.DataObject) -> No
     """How much is read at once, and how short reads fall, changes nothing."""
     data = draw.draw(case.files())
     expected, fmt, whole = case.records(data), case.fmt, [(0, len(data))]
-    for size in _sizes(len(data)):
+    for size in _sizes(len(data), case.step):
         assert outcome(lambda s=size: read_blocks(fmt, data, whole, most=s)) == expected
         assert outcome(lambda s=size: read_blocks(fmt, data, whole, chunk=s)) == expected
 
 
-def _sizes(length: int) -> list[int]:
-    """Return all sizes up to a small length, some up to a larger one."""
-    return [size for size in range(1, length + 2) if size < 40 or size % 7 == 0 or size > length]
+def _sizes(length: int, step: int) -> list[int]:
+    """Return all sizes up to a small length, some up to a larger one; of them each `step`th."""
+    return [size for size in range(1, length + 2) if size < 40 or size % 7 == 0 or size > length][::-step]
 
 
 @every_format
