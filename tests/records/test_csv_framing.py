@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 
 import pytest
@@ -39,9 +39,7 @@ class Dialect:
     @property
     def fmt(self) -> RecordFormat:
         """The format under test."""
-        return record_format(
-            "csv", delimiter=self.delimiter, quote=self.quote, escape=self.escape, comment=self.comment
-        )
+        return record_format("csv", **asdict(self))
 
     def step(self, state: int, char: str) -> int:
         """Return the state behind one character; CR and LF each end a row."""
@@ -297,7 +295,6 @@ def test_an_endless_field_is_named_by_where_its_quote_opened(row: str, opened: i
     """A row that outgrows the limit inside quotes tells where they opened."""
     fmt = record_format("csv", escape="\\" if "\\" in row else None)
     source, fmt = open_source(io.BytesIO(f"1\n{row}".encode() + b"x,\n" * 100_000), fmt)
-    with pytest.raises(
-        RecordError, match=f"starts at byte 2 .the quote that opened at byte {opened} is not closed. is"
-    ):
+    message = f"starts at byte 2 .the quote that opened at byte {opened} is not closed. is"
+    with pytest.raises(RecordError, match=message):
         list(walk_block(source, fmt, 0, source.size, WalkLimits(chunk_bytes=100, max_record_bytes=1000)))
