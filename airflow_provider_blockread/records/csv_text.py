@@ -47,7 +47,7 @@ def csv_text(chunk: Chunk, dialect: Dialect) -> CsvText:
     """Return the records of a chunk, and nothing else, as text for Arrow's parser."""
     disputed = _disputed(chunk, dialect) if dialect.escape is not None and len(chunk.ends) else ()
     text = _joined(chunk, {index: _anew(chunk, index, dialect, dialect) for index in disputed})
-    marks: dict[str, str] = {}
+    marks = dialect.marks
     replaced = []
     for name, mark in dialect.marks.items():
         if mark.isascii() and mark != "\0":

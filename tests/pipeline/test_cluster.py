@@ -11,7 +11,6 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pytest
 
-from airflow_provider_blockread.exchange.results import read_result
 from airflow_provider_blockread.hooks.spark import SparkSubmitter
 from airflow_provider_blockread.options import CustomFormat, Policies, SparkJob, Transform
 from airflow_provider_blockread.spark.bundle import write_bundle
@@ -75,8 +74,7 @@ def test_tasks_and_executors_that_fail(pipe: Pipe) -> None:
     assert all((pipe.folder / mark).exists() for mark in ("failed", "killed"))
     assert pipe.values() == sorted([*_GOOD, "fail here", "kill here"])
     assert (done.records, done.bad_records, done.rows) == (20, 6, 14)
-    job = read_result(pipe.env.stores, str(pipe.attempt_files("result.json")[0]))[0]
-    kept = ds.dataset([file.uri.removeprefix("file://") for file in job.quarantined]).to_table()
+    kept = ds.dataset(done.quarantine_uri.removeprefix("file://"), format="parquet").to_table()
     assert sorted(kept["bytes"].to_pylist()) == [b"\xfd", b"\xfe", *[b"\xff bad"] * 4]
 
 
