@@ -1,38 +1,91 @@
-"""One run in a fresh Spark application: `python -m benchmarks.once spark|blockread SOURCE FOLDER` prints JSON.
+"""One run in a fresh Spark application: `python -m benchmarks.once SIDE WORK SOURCE FOLDER` prints JSON.
 
-Spark's own start is not timed; what it loads and compiles on its first job is, for both sides.
+`SIDE` is `spark` or `blockread`, `WORK` one of `WORKS`. Spark's own start is not timed; what it loads and compiles on
+its first job is, for both sides.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from airflow_provider_blockread.options import Lines
-from benchmarks.lab import Lab, Windows
-from benchmarks.measure import Times
+from airflow_provider_blockread.options import Csv, FormatOption, JsonLines, Lines
+from benchmarks.data import CSV_SCHEMA, JSON_SCHEMA
+from benchmarks.lab import Lab, Windows, require_same
+from benchmarks.measure import Row, Times, ratio_row
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_UTC = {"spark.sql.session.timeZone": "UTC"}
 
 
-def main(side: str, source: str, folder: str) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """The same files read by both: how Spark reads them, what this package is told, which columns are compared."""
+
+    theirs: Callable[[SparkSession, str], DataFrame]
+    ours: FormatOption
+    compared: str
+
+
+def _csv(*, multi_line: bool) -> Work:
+    return Work(
+        theirs=lambda spark, source: spark.read.schema(CSV_SCHEMA).csv(source, escape='"', multiLine=multi_line),
+        ours=Csv(schema=CSV_SCHEMA),
+        compared="id, user, epoch_us(ts), ms, msg",
+    )
+
+
+WORKS = {
+    "lines": Work(theirs=lambda spark, source: spark.read.text(source), ours=Lines(), compared="value"),
+    "csv": _csv(multi_line=False),
+    "quoted_csv": _csv(multi_line=True),
+    "json_lines": Work(
+        theirs=lambda spark, source: spark.read.schema(JSON_SCHEMA).json(source),
+        ours=JsonLines(schema=JSON_SCHEMA),
+        compared="id, epoch_us(ts), level, ms, msg",
+    ),
+}
+
+
+def main(side: str, name: str, source: str, folder: str) -> None:
     """Do one side's work and print what it took."""
-    place = Path(folder)
-    with Lab(scratch=place, size=0, files=0, rounds=1).spark(cores=2) as spark:
-        windows = Windows(place / "ours", Path(source), Lines(), spark)
+    place, work = Path(folder), WORKS[name]
+    with Lab(scratch=place, size=0, files=0, rounds=1).spark(cores=2, conf=_UTC) as spark:
+        windows = Windows(place / "ours", Path(source), work.ours, spark)
         windows.prepare()
         spark.range(1).count()
         times = Times()
         if side == "blockread":
             times.add(windows.run)
         else:
-            times.add(lambda: spark.read.text(source).write.mode("overwrite").parquet(str(place / "theirs")))
+            times.add(lambda: work.theirs(spark, source).write.mode("overwrite").parquet(str(place / "theirs")))
     print(json.dumps({"seconds": times.seconds, "cpu_seconds": times.cpu_seconds}))
 
 
-def measure(side: str, source: Path, folder: Path, times: Times) -> None:
-    """Run one side in a process of its own and add what it took."""
-    command = [sys.executable, "-m", "benchmarks.once", side, str(source), str(folder)]
+def compare(lab: Lab, name: str, source: Path, what: str, at_least: float) -> Row:
+    """Return the row of one source where each run is the first of its application."""
+    folder = lab.folder("once")
+    his, own = Times(), Times()
+    for _ in range(lab.rounds):
+        _measure("spark", name, source, folder, his)
+        _measure("blockread", name, source, folder, own)
+    require_same(folder / "theirs", folder / "ours" / "output", WORKS[name].compared)
+    shutil.rmtree(folder)
+    size = source.stat().st_size
+    row = f"{size / 1e9:.2f} GB {what}, fresh application"
+    return ratio_row(row, (his, own), (size / 1e6, "MB"), at_least=at_least)
+
+
+def _measure(side: str, name: str, source: Path, folder: Path, times: Times) -> None:
+    command = [sys.executable, "-m", "benchmarks.once", side, name, str(source), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - this program
     if done.returncode:
         msg = f"{side} failed with code {done.returncode}: {done.stderr[-2000:]}"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 from collections.abc import Iterable
-from typing import BinaryIO
+from types import SimpleNamespace
+from typing import BinaryIO, cast
 
 import click
 
 from airflow_provider_blockread.blocks import iter_ranges
 from airflow_provider_blockread.cli.shared import format_options, make_format_option, print_json
+from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.options import parse_size
 from airflow_provider_blockread.records import RecordFormat, make_format, read_records, scan_block
 from airflow_provider_blockread.storage.stores import Stores
@@ -24,17 +25,30 @@ def records(file: str, format_name: str, format_option: tuple[str, ...], schema:
     """Print the records of FILE as JSON lines, block by block: block, start, end, offset, record (or record_b64)."""
     option = make_format_option(format_name, format_option, schema)
     stores = Stores()
-    size = stores.stat(file).size
-    codec = option.codec(file)  # by the path as given: an opened file need not tell its name
-    fmt = make_format(dataclasses.replace(option, compression=codec or "none"))
-    whole = codec is not None or not fmt.splittable
+    size = _size(stores, file)
+    fmt = make_format(option)
+    whole = option.codec(file) is not None or not fmt.splittable
     ranges = list(iter_ranges(size, max(size, 1) if whole else parse_size(block_size)))
     with stores.open_read(file) as opened:
-        states = entry_states(opened, ranges, fmt)
+        named = _named(opened, stores.canonical(file))
+        states = entry_states(named, ranges, fmt)
         for number, ((start, end), state) in enumerate(zip(ranges, states, strict=True)):
             place = {"block": number, "start": start, "end": end}
-            for offset, record in read_records(opened, start, end, fmt, entry_state=state):
+            for offset, record in read_records(named, start, end, fmt, entry_state=state):
                 print_json(place | {"offset": offset} | _record(record))
+
+
+def _size(stores: Stores, file: str) -> int:
+    try:
+        return stores.stat(file).size
+    except FileMissingError as error:
+        msg = f"{stores.canonical(file)} does not exist; correct the path"
+        raise SourceError(msg) from error
+
+
+def _named(file: BinaryIO, name: str) -> BinaryIO:
+    """Return an open file under a name, which errors and its codec go by: not every store gives it one."""
+    return cast("BinaryIO", SimpleNamespace(name=name, seek=file.seek, read=file.read))
 
 
 def entry_states(file: BinaryIO, ranges: Iterable[tuple[int, int]], fmt: RecordFormat) -> list[int]:

@@ -75,9 +75,9 @@ class Delimited(FormatOption):
     encoding: str = "utf-8"
 
     def __post_init__(self) -> None:
-        """Refuse an empty delimiter."""
+        """Refuse an empty delimiter, and one that the encoding cannot write."""
         super().__post_init__()
-        if not self.delimiter:
+        if not self.delimiter_bytes:
             msg = "delimited: delimiter must hold at least one byte"
             raise OptionsError(msg)
 

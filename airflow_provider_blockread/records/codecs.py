@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.records.source import ByteSource
+from airflow_provider_blockread.records.zstd_frames import MAGIC, SKIPPABLE, end_of_frames
 
 #: Bytes of a file's head that tell its codec.
 HEAD_BYTES = 10
@@ -24,11 +25,11 @@ HEAD_BYTES = 10
 _CHUNK = 64 * 2**10  # compressed bytes fetched at once
 _XZ_MEMORY = 512 * 2**20  # bytes; `xz -9` needs 65 MiB, and a header may ask for 4 GiB
 _XZ_PADDING = 4  # zeros behind a stream come in multiples of it
-_MAGIC = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\x00", "zstd": b"\x28\xb5\x2f\xfd"}
-_ZSTD_SKIPPABLE = tuple(bytes((0x50 + number, 0x2A, 0x4D, 0x18)) for number in range(16))
+_MAGIC = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\x00", "zstd": MAGIC}
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 _GZIP_DEFLATE = b"\x1f\x8b\x08"
 _TRUNCATED = "Truncated"  # what Arrow says of a stream without its end
+_NO_FRAME = "Unknown frame descriptor"  # and of something else behind a frame
 
 
 class Stream(Protocol):
@@ -88,7 +89,7 @@ class _Input:
     def _check_head(self) -> None:
         raw, codec = self._raw, self._codec
         head = raw.read(0, HEAD_BYTES)
-        starts = (_MAGIC[codec], *(_ZSTD_SKIPPABLE if codec == "zstd" else ()))
+        starts = (_MAGIC[codec], *(SKIPPABLE if codec == "zstd" else ()))
         if head.startswith(starts):
             return
         if any(start.startswith(head) for start in starts):
@@ -114,6 +115,13 @@ class _Input:
         self._refuse(
             f"{what} ({error}); restore the file, or exclude it with `blockread windows exclude`",
             error,
+        )
+
+    def _followed_by_others(self, end: int, cause: Exception | None = None) -> NoReturn:
+        self._refuse(
+            f"holds bytes behind the end of its {self._codec} data at byte {end}; take them away, or exclude the file"
+            " with `blockread windows exclude`",
+            cause,
         )
 
     def _more(self, most: int = _CHUNK) -> bytes:
@@ -178,41 +186,57 @@ class _Members(_Input):
         if zeros % _XZ_PADDING:
             self._followed_by_others(end)
 
-    def _followed_by_others(self, end: int) -> NoReturn:
-        self._refuse(
-            f"holds bytes behind the end of its {self._codec} data at byte {end}; take them away, or exclude the file"
-            " with `blockread windows exclude`"
-        )
+
+class _ArrowFile:
+    """Compressed bytes as a file for Arrow.
+
+    It does not know who decodes them: a cycle through Arrow would keep a decoder, of up to 128 MiB, until Python looks
+    for cycles.
+    """
+
+    closed = False
+
+    def __init__(self, raw: ByteSource) -> None:
+        self._raw = raw
+        self.consumed = 0
+        self.failure: OSError | None = None  # the store's, not the data's
+
+    def read(self, most: int) -> bytes:
+        """Return the next bytes."""
+        try:
+            data = self._raw.read(self.consumed, self.consumed + most)
+        except OSError as error:
+            self.failure = error
+            raise
+        self.consumed += len(data)
+        return data
+
+    def close(self) -> None:
+        """Do nothing: who opened the file closes it."""
 
 
 class _Frames(_Input):
     """A file of zstd frames, decoded by Arrow."""
 
-    closed = False  # Arrow reads from this as from a file
-
     def __init__(self, raw: ByteSource) -> None:
         super().__init__(raw, "zstd")
-        self._failure: OSError | None = None  # the store's, not the data's
-        self._frames = pa.CompressedInputStream(pa.PythonFile(self, mode="r"), "zstd")
-
-    def read(self, most: int) -> bytes:
-        """Return the next compressed bytes, for Arrow."""
-        try:
-            return self._more(most)
-        except OSError as error:
-            self._failure = error
-            raise
+        self._file = _ArrowFile(raw)
+        self._frames = pa.CompressedInputStream(pa.PythonFile(self._file, mode="r"), "zstd")
 
     def decode(self, most: int) -> bytes:
         """Return the next decoded bytes."""
         try:
             data: bytes = self._frames.read(most)
         except OSError as error:
-            if self._failure is not None:
-                raise self._failure from None
+            self.consumed = self._file.consumed
+            if self._file.failure is not None:
+                raise self._file.failure from None
             if _TRUNCATED in str(error):
                 self._cut_short(error)
+            if _NO_FRAME in str(error):
+                self._followed_by_others(end_of_frames(self._raw), error)
             self._harmed(error)
+        self.consumed = self._file.consumed
         self._decoded += len(data)
         return data
 

@@ -19,8 +19,9 @@ from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.options.encodings import encode_text
 from airflow_provider_blockread.records.csv_modes import Marks
 from airflow_provider_blockread.records.csv_rows import MarkedRows, QuotedRows
-from airflow_provider_blockread.records.format import Offsets, Walk
+from airflow_provider_blockread.records.format import Mask, Offsets, Walk
 from airflow_provider_blockread.records.lines import with_last
+from airflow_provider_blockread.records.looking import Look
 from airflow_provider_blockread.records.source import ByteSource
 from airflow_provider_blockread.records.statemap import StateMap
 from airflow_provider_blockread.records.text import TextFormat
@@ -90,11 +91,20 @@ class CsvFormat(TextFormat):
             rows = np.flatnonzero(chunk.ends > chunk.begins)
             if len(rows):
                 begin, end, behind = (int(places[rows[0]]) for places in (chunk.begins, chunk.ends, chunk.nexts))
+                self._check_closed(source, chunk.offset + begin, chunk.offset + end)
                 bound.header = self._names(source, chunk.offset + begin, chunk.offset + end)
                 bound.start = chunk.offset + behind
                 return bound
         bound.start = source.size
         return bound
+
+    def _check_closed(self, source: ByteSource, start: int, end: int) -> None:
+        """Refuse a header that the file's end cuts short inside quotes."""
+        at = start * self.unit_bytes
+        why = self.explain(source.read(start, end), at) if end == source.size else ""
+        if why:
+            msg = f"{source.name}: the header at byte {at} takes up the file{why}; close it, or check the quote option"
+            raise RecordError(msg)
 
     def _names(self, source: ByteSource, start: int, end: int) -> tuple[str, ...]:
         text = source.text(start, end, self.encoding)
@@ -114,8 +124,8 @@ class CsvFormat(TextFormat):
             "".join(names).encode()
         except (csv.Error, UnicodeEncodeError) as error:
             msg = (
-                f"{source.name}: the header at byte {start} cannot be read ({error}); check the format's encoding,"
-                " quote and header options"
+                f"{source.name}: the header at byte {start * self.unit_bytes} cannot be read ({error}); check the"
+                " format's encoding, quote and header options"
             )
             raise RecordError(msg) from error
         return names
@@ -134,14 +144,9 @@ class CsvFormat(TextFormat):
                 return position + found + (2 if window[found : found + 2] == b"\r\n" else 1)
         return source.size
 
-    def walk(self, buffer: bytes, *, final: bool) -> Walk:
-        """Return the rows that end in `buffer`, comments marked as skipped; with `final`, also the last one."""
-        ends, nexts = with_last(*self._row_ends(buffer, final=final), len(buffer), final=final)
-        if self._dialect.comment is None or self._dialect.comment not in buffer:
-            return Walk(ends, nexts)
-        starts = np.append(0, nexts)[: len(nexts)]
-        skipped = np.frombuffer(buffer, np.uint8)[starts] == ord(self._dialect.comment)
-        return Walk(ends, nexts, skipped=skipped if skipped.any() else None)
+    def look(self) -> Look:
+        """Return what finds rows, comments marked as skipped, and at the file's end the last one."""
+        return _RowLook(self._rows, self._dialect.comment)
 
     def explain(self, buffer: bytes, offset: int) -> str:
         """Return where a quote opened that is not closed, if there is one."""
@@ -149,14 +154,6 @@ class CsvFormat(TextFormat):
         if place is None:
             return ""
         return f" (the quote that opened at byte {offset + place * self.unit_bytes} is not closed)"
-
-    def _row_ends(self, buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
-        found, place = [np.empty(0, np.int64)], 0
-        for low in range(0, len(buffer), _PIECE_BYTES):
-            marks, place = self._rows.newlines(buffer[low : low + _PIECE_BYTES], place)
-            found.append(marks + low if low else marks)
-        marks = np.concatenate(found)
-        return _crlf_joined(buffer, marks, final=final) if b"\r" in buffer else (marks, marks + 1)
 
     def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
         """Return the state map of `[start, end)`."""
@@ -167,6 +164,37 @@ class CsvFormat(TextFormat):
         from airflow_provider_blockread.records.csv_decode import csv_decoder  # noqa: PLC0415 - it needs this module
 
         return csv_decoder(self.option, self.header, self.file)
+
+
+class _RowLook:
+    """Finds the rows of a text that begins at a row's start."""
+
+    def __init__(self, rows: RowEnds, comment: bytes | None) -> None:
+        self._rows, self._comment = rows, comment
+        self._place = 0
+        self._in_comment: bool | None = None  # whether the first row is one
+
+    def __call__(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
+        if self._in_comment is None:
+            self._in_comment = self._comment is not None and piece.startswith(self._comment)
+        text = piece[:-1] if piece.endswith(b"\r") and not final else piece  # its LF may be the next byte of the file
+        ends, nexts = with_last(*self._row_ends(text), len(text), final=final)
+        return Walk(ends, nexts, skipped=self._skipped(text, nexts)), len(text)
+
+    def _row_ends(self, text: bytes) -> tuple[Offsets, Offsets]:
+        found = [np.empty(0, np.int64)]
+        for low in range(0, len(text), _PIECE_BYTES):
+            marks, self._place = self._rows.newlines(text[low : low + _PIECE_BYTES], self._place)
+            found.append(marks + low if low else marks)
+        marks = np.concatenate(found)
+        return _crlf_joined(text, marks) if b"\r" in text else (marks, marks + 1)
+
+    def _skipped(self, text: bytes, nexts: Offsets) -> Mask | None:
+        if self._comment is None or not len(nexts) or not (self._in_comment or self._comment in text):
+            return None
+        skipped: Mask = np.frombuffer(text, np.uint8)[np.append(0, nexts[:-1])] == ord(self._comment)
+        skipped[0] = self._in_comment
+        return skipped if skipped.any() else None
 
 
 def _header_limits(source: ByteSource) -> WalkLimits:
@@ -185,22 +213,17 @@ def _open_quote(record: bytes, marks: Marks) -> int | None:
     literal = rb"(?:%b)?+" % escape if escape else b""  # right behind a closing quote
     quoted = rb"%b(?:[^%b%b]++|%b%b%b)*+%b%b" % (quote, quote, escape, quote, quote, pair, quote, literal)
     parts = quoted, quote, delimiter, escape, pair, delimiter
-    field = re.compile(rb"(?:%b|(?!%b))(?:[^%b%b]++%b)*+%b" % parts, re.DOTALL)
-    place = 0
-    while match := field.match(record, place):
-        place = match.end()
+    fields = re.compile(rb"(?:(?:%b|(?!%b))(?:[^%b%b]++%b)*+%b)*+" % parts, re.DOTALL).match(record)
+    place = fields.end() if fields else 0
     is_open = record.startswith(marks.quote or b"", place) and not re.compile(quoted, re.DOTALL).match(record, place)
     return place if is_open else None
 
 
-def _crlf_joined(buffer: bytes, marks: Offsets, *, final: bool) -> tuple[Offsets, Offsets]:
+def _crlf_joined(text: bytes, marks: Offsets) -> tuple[Offsets, Offsets]:
     """Return where rows end and the next ones start, each CRLF taken as one; `marks` are bytes that end rows."""
-    data = np.frombuffer(buffer, np.uint8)
+    data = np.frombuffer(text, np.uint8)
     returns = data[marks] == _CR
     pairs = returns[:-1] & ~returns[1:] & (marks[1:] == marks[:-1] + 1)
     first = np.append(True, ~pairs)[: len(marks)]  # not an LF that only completes a CRLF
     ends = marks[first]
-    nexts = ends + 1 + np.append(pairs, False)[: len(marks)][first]
-    if len(ends) and not final and nexts[-1] == len(buffer) and buffer.endswith(b"\r"):
-        return ends[:-1], nexts[:-1]  # the LF of this CR may be the next byte of the file
-    return ends, nexts
+    return ends, ends + 1 + np.append(pairs, False)[: len(marks)][first]

@@ -72,6 +72,15 @@ class Dialect:
             separator, position = match["separator"], match.end()
         return Row(fields, open_at)
 
+    def open_quote(self, row: str) -> int | None:
+        """Return the place of the quote in a row that is never closed, if there is one; fast, however many fields."""
+        if self.quote is None:
+            return None
+        match = self._fields_before_last.match(row)
+        last = match.end() if match else 0
+        field = self._field.match(row, last)
+        return last if field and field["body"] is not None and field["rest"] is None else None
+
     def join(self, fields: Iterable[Field]) -> str:
         """Return a row of these fields without any text that parsers disagree about."""
         return self.delimiter.join(self._written(field) for field in fields)
@@ -111,6 +120,15 @@ class Dialect:
     @cached_property
     def _special(self) -> re.Pattern[str]:
         return re.compile(f"[{re.escape(''.join(self.marks.values()))}\r\n]")
+
+    @cached_property
+    def _fields_before_last(self) -> re.Pattern[str]:
+        delimiter, quote, escape = (re.escape(mark or "") for mark in (self.delimiter, self.quote, self.escape))
+        pair = rf"|{escape}." if escape else ""
+        literal = rf"(?:{escape})?+" if escape else ""
+        text = rf"(?:[^{delimiter}{escape}]++{pair})*+"
+        quoted = rf"{quote}(?:[^{quote}{escape}]++|{quote}{quote}{pair})*+{quote}{literal}"
+        return re.compile(rf"(?:(?:{quoted}|(?!{quote})){text}{delimiter})*+", re.DOTALL)
 
     @cached_property
     def _field(self) -> re.Pattern[str]:

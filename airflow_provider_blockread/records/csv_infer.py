@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -42,6 +43,11 @@ class Sample:
     header: tuple[str, ...] | None
     chunks: tuple[Chunk, ...]
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is neither a header nor a row that is not blank, so that nothing is said of columns."""
+        return self.header is None and all((chunk.begins == chunk.ends).all() for chunk in self.chunks)
+
 
 def sample_file(source: ByteSource, fmt: RecordFormat, size: int) -> Sample:
     """Return the records that start in the first `size` bytes of a file's data; `fmt` is bound to the file.
@@ -69,7 +75,7 @@ def infer_schema(option: Csv, samples: Iterable[Sample]) -> str:
     columns: dict[str, list[pa.DataType] | None] = {}  # types that are still possible; None: no value was seen yet
     first: tuple[str, ...] = ()
     for sample in samples:
-        if sample.header is None and not sample.chunks:
+        if sample.is_blank:
             continue
         names = first if first and sample.header is None else _names(option, sample)
         first = first or names
@@ -93,9 +99,9 @@ def _names(option: Csv, sample: Sample) -> tuple[str, ...]:
 
 def _width(chunks: tuple[Chunk, ...], dialect: Dialect) -> int:
     """Return how many fields most of the first rows have; of two numbers that are as frequent, the earlier one."""
-    rows = [chunk.record(index) for chunk in chunks[:1] for index in range(min(len(chunk.ends), _WIDTH_ROWS))]
-    widths = Counter(len(dialect.split(dialect.decode(row)).fields) for row in rows if row)
-    return widths.most_common(1)[0][0] if widths else len(rows[:1])
+    records = (chunk.record(int(index)) for chunk in chunks for index in np.flatnonzero(chunk.ends > chunk.begins))
+    rows = (dialect.split(dialect.decode(record)) for record in islice(records, _WIDTH_ROWS))
+    return Counter(len(row.fields) for row in rows).most_common(1)[0][0]
 
 
 def _values(option: Csv, chunk: Chunk, width: int) -> Iterator[pa.StringArray]:

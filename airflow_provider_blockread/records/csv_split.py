@@ -67,21 +67,37 @@ class RowSplitter:
             valid=not text.replaced and is_utf8(text.text),
         )
 
+    def split_typed(self, chunk: Chunk, types: Mapping[int, pa.DataType]) -> dict[int, pa.Array] | None:
+        """Return the fields by their place as these types; None where `split` must look for what is unusual.
+
+        Types are what Arrow's parser converts text to as a cast does: numbers, strings and binary.
+        """
+        text = csv_text(chunk, self._dialect)
+        if text.replaced or not is_utf8(text.text) or any(True for _ in self._broken(chunk)):
+            return None
+        try:
+            table, lost = self._read(text, types)
+        except pa.ArrowInvalid:
+            return None
+        if lost or table.num_rows != len(chunk.ends):
+            return None
+        return {place: _joined(table.column(str(place))) for place in types}
+
     def _read_all(self, chunk: Chunk, as_text: AsText, places: list[int]) -> tuple[CsvText, pa.Table, dict[int, int]]:
         """Return the records as text, their fields, and the records of another width: how many fields each has."""
-        text = as_text(chunk, self._dialect)
+        text, binary = as_text(chunk, self._dialect), dict.fromkeys(places, pa.binary())
         if is_utf8(text.text):
-            return text, *self._read(text, places)
+            return text, *self._read(text, binary)
         # The parser fails to hand over a row of another width that is not UTF-8: such rows are found beforehand.
-        _, lost = self._read(replace(text, text=text.text.translate(_ASCII)), places)
+        _, lost = self._read(replace(text, text=text.text.translate(_ASCII)), binary)
         if lost:
             text = as_text(_without(chunk, list(lost)), self._dialect)
-        return text, self._read(text, places)[0], lost
+        return text, self._read(text, binary)[0], lost
 
-    def _read(self, text: CsvText, places: list[int]) -> tuple[pa.Table, dict[int, int]]:
-        """Return the fields at `places`, and the rows of another width: how many fields each has."""
+    def _read(self, text: CsvText, types: Mapping[int, pa.DataType]) -> tuple[pa.Table, dict[int, int]]:
+        """Return the fields by their place, and the rows of another width: how many fields each has."""
         if not text.text:
-            return pa.table({str(place): pa.array([], pa.binary()) for place in places}), {}
+            return pa.table({str(place): pa.array([], kind) for place, kind in types.items()}), {}
         lost: dict[int, int] = {}
 
         def skip(row: pyarrow.csv.InvalidRow) -> str:
@@ -101,8 +117,9 @@ class RowSplitter:
                 invalid_row_handler=skip,
             ),
             convert_options=pyarrow.csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.binary()),
-                include_columns=[str(place) for place in places],
+                check_utf8=False,  # of all text, this is known
+                column_types={str(place): kind for place, kind in types.items()},
+                include_columns=[str(place) for place in types],
                 null_values=self._nulls,
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
@@ -124,7 +141,7 @@ class RowSplitter:
         if self._dialect.quote is None or chunk.ends[last] != chunk.nexts[last]:
             return  # only the end of the file leaves a quote open
         text = self._dialect.decode(chunk.record(last))
-        opened = self._dialect.split(text).open_at
+        opened = self._dialect.open_quote(text)
         if opened is not None:
             place = chunk.place(int(chunk.begins[last]) + len(self._dialect.encode(text[:opened])))
             yield last, f"the quote that opened at byte {place} of the file is not closed"

@@ -88,7 +88,7 @@ def _joined(chunk: Chunk, anew: Mapping[int, bytes]) -> bytes:
     for low, high in pairwise(borders.tolist()):
         piece = anew[low] + b"\n" if low in anew else chunk.buffer[starts[low] : nexts[high - 1]]
         # A carriage return must not meet a newline that ended a blank record.
-        pieces.append(piece[:-1] + b"\n" if piece.endswith(b"\r") and high < last else piece)
+        pieces.append(piece + b"\n" if piece.endswith(b"\r") and high < last else piece)
     if last and last - 1 not in anew and chunk.ends[-1] == nexts[-1]:
         pieces.append(b"\n")  # the parser takes an empty field at the end of text for quoted if the one before was
     return b"".join(pieces)

@@ -16,7 +16,7 @@ _VALUES: dict[str, type] = {
     "initial_state": int,
     "unfinished": str,
 }
-_METHODS = ("for_file", "data_offset", "cut", "walk", "scan", "content", "decoder")
+_METHODS = ("for_file", "data_offset", "cut", "walk", "scan", "explain", "content", "decoder")
 _ADVICE = "derive it from records.BaseFormat and see docs/custom_formats.md"
 
 
@@ -29,8 +29,9 @@ def load_object(path: str, what: str) -> Any:  # noqa: ANN401 - whatever the use
     module, _, name = path.partition(":")
     try:
         return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError, SyntaxError) as error:
-        msg = f"{what} {path!r} cannot be imported ({error}); it must be importable where the job runs: see py_files"
+    except Exception as error:  # a module may raise anything while it is imported
+        why = f"{type(error).__name__}: {error}"
+        msg = f"{what} {path!r} cannot be imported ({why}); it must be importable where the job runs: see py_files"
         raise OptionsError(msg) from error
 
 

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from airflow_provider_blockread.records.format import Offsets
 from airflow_provider_blockread.records.text_values import not_utf8
 from airflow_provider_blockread.records.walking import Chunk
+
+Places = npt.NDArray[np.int32]  # offsets in a chunk; half as wide, so that more of it stays in the processor's cache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +48,7 @@ def raw_values(chunk: Chunk) -> pa.BinaryArray:
     return raw_between(chunk.buffer, chunk.begins, chunk.ends)
 
 
-def raw_between(buffer: bytes | pa.Buffer, begins: Offsets, ends: Offsets) -> pa.BinaryArray:
+def raw_between(buffer: bytes | pa.Buffer, begins: Offsets | Places, ends: Offsets | Places) -> pa.BinaryArray:
     """Return the bytes of each range `[begins, ends)`, which follow one another, as one binary array.
 
     Contents and the bytes between them alternate in the buffer, so they are an Arrow array as they stand: its offsets

@@ -13,6 +13,7 @@ from airflow_provider_blockread.errors import LookBackError
 from airflow_provider_blockread.options import Delimited
 from airflow_provider_blockread.records.format import MAX_LOOK_BACK, Mask, Offsets, Walk
 from airflow_provider_blockread.records.lines import with_last
+from airflow_provider_blockread.records.looking import Look
 from airflow_provider_blockread.records.source import ByteSource
 from airflow_provider_blockread.records.text import TextFormat
 
@@ -42,12 +43,21 @@ class DelimitedFormat(TextFormat):
             match = self._match(source, target, match)
         return source.size if match < 0 else match + length
 
-    def walk(self, buffer: bytes, *, final: bool) -> Walk:
-        """Return the records whose delimiter lies in `buffer`, and with `final` the last one without any."""
-        return Walk(*with_last(*self.ends(buffer), len(buffer), final=final))
+    def look(self) -> Look:
+        """Return what finds records by their delimiter, and at the file's end the last one without any."""
+        return self._look_at
 
-    def ends(self, buffer: bytes) -> tuple[Offsets, Offsets]:
+    def _look_at(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
+        ends, nexts = with_last(*self.ends(piece, final=final), len(piece), final=final)
+        return Walk(ends, nexts), self.searched(piece)
+
+    def searched(self, piece: bytes) -> int:
+        """Return how many bytes without a match need no second look where more follow."""
+        return max(len(piece) - len(self.delimiter) + 1, 0)
+
+    def ends(self, buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
         """Return where matches begin and end in a buffer that begins where no match lies across."""
+        del final  # no match waits for what is behind it
         matches = self._matches(buffer)
         return matches, matches + len(self.delimiter)
 

@@ -6,12 +6,15 @@ scaled to the file's bytes, and what comes out is transcoded. An offset inside a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.options.encodings import UNIT_BYTES
 from airflow_provider_blockread.records.decode import Decoder
 from airflow_provider_blockread.records.format import BaseFormat, Offsets, RecordFormat, Walk
+from airflow_provider_blockread.records.looking import Look, look_through
 from airflow_provider_blockread.records.narrowing import Narrowing, NarrowSource
 from airflow_provider_blockread.records.source import ByteSource
 from airflow_provider_blockread.records.statemap import StateMap
@@ -59,9 +62,15 @@ def file_encoding(source: ByteSource, named: str) -> tuple[str, int]:
 class EncodedFormat(BaseFormat):
     """A format as it applies to a file of another encoding; `inner` frames the narrowed units and reads the UTF-8."""
 
-    def __init__(self, inner: RecordFormat, narrowing: Narrowing, transcoder: Transcoder) -> None:
-        """Take a format that is bound to the narrowed file."""
-        self.inner, self.transcoder = inner, transcoder
+    def __init__(
+        self,
+        inner: RecordFormat,
+        narrowing: Narrowing,
+        transcoder: Transcoder,
+        look: Callable[[], Look] | None = None,
+    ) -> None:
+        """Take a format that is bound to the narrowed file, and its `look`; without one units must be bytes already."""
+        self.inner, self.transcoder, self._look = inner, transcoder, look
         self.name, self.unfinished, self.compression = inner.name, inner.unfinished, inner.compression
         self.needs_scan, self.splittable, self.initial_state = inner.needs_scan, inner.splittable, inner.initial_state
         self._narrowing = narrowing
@@ -77,19 +86,24 @@ class EncodedFormat(BaseFormat):
         return min(start * self._unit, source.size)
 
     def walk(self, buffer: bytes, *, final: bool) -> Walk:
-        """Return the records of `buffer`; with `final`, half a unit at its end belongs to the last one."""
-        narrow = self._narrowing.of_all(buffer) if final else self._narrowing.of(buffer)
-        if not narrow:
-            return Walk(np.empty(0, np.int64), np.empty(0, np.int64))
-        walk = self.inner.walk(narrow, final=final)
-        if self._unit == 1:
-            return walk
+        """Return the first records of `buffer`; with `final`, half a unit at its end belongs to the last one."""
+        if self._look is None or self._narrowing.plain:
+            return self.inner.walk(buffer, final=final)
+        look, unit = self._look(), self._unit
 
-        def scaled(places: Offsets) -> Offsets:
-            return np.minimum(places * self._unit, len(buffer))
+        def look_at(piece: bytes, *, final: bool) -> tuple[Walk, int]:
+            narrow = self._narrowing.of_all(piece) if final else self._narrowing.of(piece)
+            if not narrow:
+                return Walk(np.empty(0, np.int64), np.empty(0, np.int64)), 0
 
-        begins = None if walk.begins is None else scaled(walk.begins)
-        return Walk(scaled(walk.ends), scaled(walk.nexts), begins, walk.skipped)
+            def scaled(places: Offsets) -> Offsets:
+                return np.minimum(places * unit, len(piece))
+
+            walk, seen = look(narrow, final=final)
+            begins = None if walk.begins is None else scaled(walk.begins)
+            return Walk(scaled(walk.ends), scaled(walk.nexts), begins, walk.skipped), seen * unit
+
+        return look_through(buffer, look_at, final=final)
 
     def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
         """Return the state map of the units that begin in `[start, end)`."""

@@ -16,11 +16,11 @@ from airflow_provider_blockread.records.decode import Decoder, RawDecoder
 from airflow_provider_blockread.records.delimited import DelimitedFormat
 from airflow_provider_blockread.records.format import MAX_LOOK_BACK, Mask, Offsets, Walk
 from airflow_provider_blockread.records.lines import LineFormat, with_last
-from airflow_provider_blockread.records.source import ByteSource, too_long
+from airflow_provider_blockread.records.looking import Look, first_end
+from airflow_provider_blockread.records.source import ByteSource
 from airflow_provider_blockread.records.text import TextFormat
 from airflow_provider_blockread.records.unescape import UnescapingDecoder, unescape
 
-_SEARCH_BYTES = 64 * 2**10
 _FIRST_LOOK = 2**10  # escape runs are short
 _MOST_BYTES = 2**20
 
@@ -50,12 +50,12 @@ class EscapedFormat(TextFormat):
         """
         found = (self._delimited or self._lines).cut(source, offset, state)
         if found < source.size and self._escapes_before(source, self._begin(source, found)) % 2:
-            return self._next_end(source, found)
+            return first_end(source, found, self.look())
         return found
 
-    def walk(self, buffer: bytes, *, final: bool) -> Walk:
-        """Return the records whose unescaped delimiter lies in `buffer`, and with `final` the last one without any."""
-        return Walk(*with_last(*self._ends(buffer, final=final), len(buffer), final=final))
+    def look(self) -> Look:
+        """Return what finds records by their unescaped delimiter, and at the file's end the last one without any."""
+        return _Unescaped(self._delimited or self._lines, self._escape)
 
     def content(self, record: bytes) -> bytes:
         """Return the record, without its escapes where the option says so."""
@@ -69,22 +69,6 @@ class EscapedFormat(TextFormat):
     def _mark(self) -> bytes:
         """Return the escape as it stands in records that are UTF-8 already."""
         return encode_text(self.option.kind, self.option.escape, "utf-8")
-
-    def _ends(self, buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
-        """Return where unescaped delimiters begin and end in a buffer that begins behind a delimiter."""
-        if self._delimited is None:
-            ends, nexts = self._lines.ends(buffer, final=final)
-        else:
-            ends, nexts = self._delimited.ends(buffer)
-        data, escape = np.frombuffer(buffer, np.uint8), self._escape[0]
-        behind = np.flatnonzero(data[ends - 1] == escape) if len(ends) else ends
-        if len(behind) and ends[behind[0]] == 0:
-            behind = behind[1:]  # what comes before the buffer is no escape, whatever its last byte is
-        if not len(behind):
-            return ends, nexts
-        kept: Mask = np.ones(len(ends), np.bool_)
-        kept[behind[_odd_runs(data, ends[behind] - 1, escape)]] = False
-        return ends[kept], nexts[kept]
 
     def _begin(self, source: ByteSource, end: int) -> int:
         """Return where the delimiter that ends at `end` begins."""
@@ -111,18 +95,35 @@ class EscapedFormat(TextFormat):
                 raise LookBackError(msg)
         return place - low
 
-    def _next_end(self, source: ByteSource, start: int) -> int:
-        """Return the end of the first unescaped delimiter behind `start`, where an escaped one ends."""
-        want = _SEARCH_BYTES
-        while True:
-            buffer = source.read(start, start + want)
-            final = start + len(buffer) >= source.size
-            nexts = self._ends(buffer, final=final)[1]
-            if len(nexts) or final:
-                return start + int(nexts[0]) if len(nexts) else source.size
-            if want > source.max_record_bytes:
-                raise too_long(source, f"around byte {start * source.unit_bytes}", source.max_record_bytes)
-            want *= 2
+
+class _Unescaped:
+    """Finds the delimiters that are not escaped, in a text that begins behind a delimiter."""
+
+    def __init__(self, delimiters: LineFormat | DelimitedFormat, escape: bytes) -> None:
+        self._delimiters, self._escape = delimiters, escape
+        self._odd = False  # the number of escapes that stand directly before the piece
+
+    def __call__(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
+        found, behind = self._delimiters.ends(piece, final=final)
+        seen = max(self._delimiters.searched(piece), int(behind[-1]) if len(behind) else 0)
+        ends, nexts = with_last(*self._unescaped(piece, found, behind), len(piece), final=final)
+        if not len(nexts):
+            run = seen - len(piece[:seen].rstrip(self._escape))
+            self._odd = (run + (self._odd if run == seen else 0)) % 2 == 1
+        return Walk(ends, nexts), seen
+
+    def _unescaped(self, piece: bytes, ends: Offsets, nexts: Offsets) -> tuple[Offsets, Offsets]:
+        data, escape = np.frombuffer(piece, np.uint8), self._escape[0]
+        behind = np.flatnonzero(data[ends - 1] == escape) if len(ends) else ends
+        if len(behind) and ends[behind[0]] == 0:
+            behind = behind[1:]  # it looked at the last byte of the piece
+        if not len(behind) and not self._odd:
+            return ends, nexts
+        kept: Mask = np.ones(len(ends), np.bool_)
+        kept[behind[_odd_runs(data, ends[behind] - 1, escape)]] = False
+        if self._odd:
+            kept ^= ends == len(piece) - len(piece.lstrip(self._escape))
+        return ends[kept], nexts[kept]
 
 
 def _odd_runs(data: npt.NDArray[np.uint8], lasts: Offsets, escape: int) -> Mask:

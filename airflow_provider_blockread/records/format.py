@@ -43,6 +43,18 @@ class Walk:
     begins: Offsets | None = None
     skipped: Mask | None = None
 
+    def __getitem__(self, places: slice) -> Walk:
+        begins = None if self.begins is None else self.begins[places]
+        skipped = None if self.skipped is None else self.skipped[places]
+        return Walk(self.ends[places], self.nexts[places], begins, skipped)
+
+    def moved(self, by: int) -> Walk:
+        """Return the same records, counted from `by` bytes earlier."""
+        if by == 0:
+            return self
+        begins = None if self.begins is None else self.begins + by
+        return Walk(self.ends + by, self.nexts + by, begins, self.skipped)
+
 
 class RecordFormat(Protocol):
     """How bytes become records. `needs_scan` formats cut only with the state at the offset known."""
@@ -70,7 +82,10 @@ class RecordFormat(Protocol):
         ...
 
     def walk(self, buffer: bytes, *, final: bool) -> Walk:
-        """Return the records that are complete in `buffer`; with `final`, the file ends where the buffer does."""
+        """Return the records that are complete in `buffer`; with `final`, the file ends where the buffer does.
+
+        Of a long buffer the first of them are enough.
+        """
         ...
 
     def scan(self, source: ByteSource, start: int, end: int) -> StateMap:

@@ -63,6 +63,16 @@ def _accepted(kind: pa.DataType) -> tuple[type, ...]:
     return (int, float, str) if pa.types.is_decimal(kind) else (str,)
 
 
+def null_rows(batch: pa.RecordBatch) -> dict[int, str]:
+    """Return the rows with a null in a column that the schema says must hold none, and why each is bad."""
+    required = [(f.name, c) for f, c in zip(batch.schema, batch.columns, strict=True) if not f.nullable]
+    return {
+        row: f"field {name!r} is null, and must not be"
+        for name, column in reversed(required)  # of several, the first is told
+        for row in (np.flatnonzero(np.asarray(column.is_null())).tolist() if column.null_count else [])
+    }
+
+
 def unlikely_objects(schema: pa.Schema) -> Callable[[pa.BinaryArray], Offsets]:
     """Return a function that finds records whose numbers may not fit the schema, where the parser did not say which.
 

@@ -21,14 +21,14 @@ import pyarrow as pa
 
 from airflow_provider_blockread.records.decode import BadRecord, Decoded
 from airflow_provider_blockread.records.format import Offsets
-from airflow_provider_blockread.records.json_check import object_check, unlikely_objects
+from airflow_provider_blockread.records.json_check import null_rows, object_check, unlikely_objects
+from airflow_provider_blockread.records.json_columns import ColumnReader, Part
 from airflow_provider_blockread.records.json_objects import Objects, find_objects, no_objects
 from airflow_provider_blockread.records.json_parse import JsonParser, named_row
 from airflow_provider_blockread.records.text_values import not_utf8
 from airflow_provider_blockread.records.walking import Chunk
 
 Reasons = dict[int, str]  # why a record, named by its index in the chunk, is bad
-Part = tuple[Offsets, pa.Table]  # indices of records, and their rows with times as text
 
 _PIECE_BYTES = 128 * 2**10  # of a chunk with bad records, most pieces of which have none
 
@@ -49,6 +49,7 @@ class JsonDecoder:
         """
         self._parser = JsonParser(schema)
         self.schema = self._parser.schema
+        self._columns = ColumnReader(self._parser.read_as)
         self._check = object_check(self.schema)
         self._unlikely = unlikely_objects(self.schema)
         self._commas = commas
@@ -56,13 +57,24 @@ class JsonDecoder:
 
     def decode(self, chunk: Chunk) -> Decoded:
         """Return the objects as rows; what is not one object, or does not fit the schema, is bad."""
-        reasons: Reasons = dict.fromkeys(no_objects(chunk), "not a JSON object")
-        parts = list(self._parts(chunk, self._objects(chunk, reasons), reasons))
+        parts, reasons = self._columns.read(chunk), Reasons()
+        others = _others(len(chunk.ends), parts)
+        if len(others):
+            few = chunk.only(others) if parts else chunk
+            misfits: Reasons = dict.fromkeys(no_objects(few), "not a JSON object")
+            parts += [
+                (others[places], table) for places, table in self._parts(few, self._objects(few, misfits), misfits)
+            ]
+            reasons = {int(others[place]): why for place, why in misfits.items()}
         batch = pa.RecordBatch.from_arrays([pa.array([], kind) for kind in self.schema.types], schema=self.schema)
         if parts:
-            indices = np.concatenate([indices for indices, _ in parts])
-            batch, untimely = self._parser.timed(pa.concat_tables([table for _, table in parts]))
-            reasons.update((int(indices[row]), why) for row, why in untimely.items())
+            indices, table = _in_order(parts)
+            batch, untimely = self._parser.timed(table)
+            reasons |= {int(indices[row]): why for row, why in untimely.items()}
+            if absent := null_rows(batch):
+                timely = np.delete(indices, list(untimely))
+                reasons |= {int(timely[row]): why for row, why in absent.items()}
+                batch = batch.filter(pa.array(~np.isin(np.arange(batch.num_rows), list(absent))))
         bad = tuple(BadRecord(index=index, reason=reasons[index]) for index in sorted(reasons))
         return Decoded(batch=batch, bad=bad)
 
@@ -164,6 +176,24 @@ class JsonDecoder:
             middle = len(objects) // 2
             yield from self._halved(objects[:middle], reasons)
             yield from self._halved(objects[middle:], reasons)
+
+
+def _others(count: int, parts: list[Part]) -> Offsets:
+    """Return the indices below `count` that are in none of the parts."""
+    absent = np.ones(count, np.bool_)
+    for indices, _ in parts:
+        absent[indices] = False
+    return np.flatnonzero(absent)
+
+
+def _in_order(parts: list[Part]) -> Part:
+    """Return all parts as one, in the order of the records."""
+    indices = np.concatenate([indices for indices, _ in parts])
+    table = pa.concat_tables([table for _, table in parts])
+    if np.all(indices[:-1] < indices[1:]):
+        return indices, table
+    order = np.argsort(indices)
+    return indices[order], table.combine_chunks().take(pa.array(order))
 
 
 def _why(error: pa.ArrowInvalid) -> str:

@@ -13,7 +13,7 @@ import pyarrow.json
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.records.format import Offsets
 from airflow_provider_blockread.records.schema import parse_schema
-from airflow_provider_blockread.records.text_values import plain
+from airflow_provider_blockread.records.text_values import plain, require_utf8
 from airflow_provider_blockread.records.times import quick_times, times
 
 ReadTimes = Callable[[pa.StringArray, pa.DataType], pa.Array]
@@ -34,8 +34,9 @@ class JsonParser:
             OptionsError: when the schema is malformed, or has a type that JSON cannot be read as.
         """
         self.schema = parse_schema(schema)
+        self.read_as = pa.schema([pa.field(f.name, _read_as(f.type)) for f in self.schema])  # times as text
         self._options = pyarrow.json.ParseOptions(
-            explicit_schema=pa.schema([pa.field(f.name, _read_as(f.type)) for f in self.schema]),
+            explicit_schema=self.read_as,
             newlines_in_values=False,
             unexpected_field_behavior="ignore",
         )
@@ -60,7 +61,7 @@ class JsonParser:
             ArrowInvalid: when it is not UTF-8, holds another number of values, or one that does not fit.
         """
         # The parser takes any bytes for a string, so the text is checked as one string beforehand.
-        pa.Array.from_buffers(pa.large_string(), 1, [None, _borders(text.size), text]).validate(full=True)
+        require_utf8(text)
         table = pyarrow.json.read_json(
             pa.BufferReader(text),
             read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=text.size + 1),
@@ -134,10 +135,6 @@ def _without(table: pa.Table, rows: Collection[int]) -> pa.Table:
 
 def _indices(places: Offsets) -> pa.Array:
     return pa.Array.from_buffers(pa.int64(), len(places), [None, pa.py_buffer(places)])
-
-
-def _borders(size: int) -> pa.Buffer:
-    return pa.py_buffer(np.array([0, size], np.int64))
 
 
 def _read_as(kind: pa.DataType) -> pa.DataType:

@@ -9,7 +9,8 @@ from airflow_provider_blockread.options import JsonLines, Lines
 from airflow_provider_blockread.records.decode import Decoder, RawDecoder
 from airflow_provider_blockread.records.format import Mask, Offsets, Walk
 from airflow_provider_blockread.records.json_decode import JsonDecoder
-from airflow_provider_blockread.records.json_text import next_visible
+from airflow_provider_blockread.records.json_text import WHITE, next_visible
+from airflow_provider_blockread.records.looking import Look
 from airflow_provider_blockread.records.source import ByteSource
 from airflow_provider_blockread.records.text import TextFormat
 
@@ -48,9 +49,17 @@ class LineFormat(TextFormat):
         carriage = data.find(b"\r", 0, newline if newline >= 0 else len(data))
         return carriage if carriage >= 0 else newline
 
-    def walk(self, buffer: bytes, *, final: bool) -> Walk:
-        """Return the lines that end in `buffer`, and with `final` the last one without a terminator."""
-        return Walk(*with_last(*self.ends(buffer, final=final), len(buffer), final=final))
+    def look(self) -> Look:
+        """Return what finds lines, and at the file's end the last one without a terminator."""
+        return self._look_at
+
+    def _look_at(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
+        ends, nexts = with_last(*self.ends(piece, final=final), len(piece), final=final)
+        return Walk(ends, nexts), self.searched(piece)
+
+    def searched(self, piece: bytes) -> int:
+        """Return how many bytes need no second look where more follow: a CR at the end may be half of a CRLF."""
+        return len(piece) - (self.universal and piece.endswith(b"\r"))
 
     def ends(self, buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
         """Return where newlines begin and end in `buffer`."""
@@ -71,14 +80,33 @@ class JsonLinesFormat(TextFormat):
         """Return the first line start at or after `offset`."""
         return self._lines.cut(source, offset, state)
 
-    def walk(self, buffer: bytes, *, final: bool) -> Walk:
-        """Return the lines that end in `buffer`, blank ones marked as skipped."""
-        walk = self._lines.walk(buffer, final=final)
-        return Walk(walk.ends, walk.nexts, skipped=_blank(buffer, walk.ends, walk.nexts))
+    def look(self) -> Look:
+        """Return what finds lines, blank ones marked as skipped."""
+        return _MarkBlank(self._lines.look())
 
     def decoder(self) -> Decoder:
         """Return a decoder to the schema's columns, or to text where there is no schema."""
         return RawDecoder(self.encoding) if self._schema is None else JsonDecoder(self._schema)
+
+
+class _MarkBlank:
+    """Finds lines as another look does, and marks those of white space alone."""
+
+    def __init__(self, look: Look) -> None:
+        self._look = look
+        self._blank = True  # what the first line holds before the piece
+
+    def __call__(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
+        walk, seen = self._look(piece, final=final)
+        if len(walk.ends):
+            return Walk(walk.ends, walk.nexts, skipped=self._skipped(piece, walk)), seen
+        self._blank = self._blank and not piece.strip(WHITE)
+        return walk, seen
+
+    def _skipped(self, piece: bytes, walk: Walk) -> Mask | None:
+        blank = _blank(piece, walk.ends, walk.nexts)
+        blank[0] &= self._blank
+        return blank if blank.any() else None
 
 
 def with_last(ends: Offsets, nexts: Offsets, size: int, *, final: bool) -> tuple[Offsets, Offsets]:
@@ -120,15 +148,13 @@ def _mixed_ends(data: npt.NDArray[np.uint8], *, final: bool) -> tuple[Offsets, O
     return ends, ends + lengths
 
 
-def _blank(buffer: bytes, ends: Offsets, nexts: Offsets) -> Mask | None:
+def _blank(buffer: bytes, ends: Offsets, nexts: Offsets) -> Mask:
     """Return which lines hold nothing but JSON's white space; a look at first bytes rules most lines out."""
-    if not len(ends):
-        return None
     starts = np.empty_like(nexts)
     starts[0], starts[1:] = 0, nexts[:-1]
     data = np.frombuffer(buffer, np.uint8)
     first = data[np.minimum(starts, len(data) - 1)]
-    blank = starts == ends
+    blank: Mask = starts == ends
     suspects = np.flatnonzero(~blank & ((first == _SPACE) | (first == _TAB) | (first == _CR)))
     blank[suspects] = next_visible(data, starts[suspects]) >= ends[suspects]
-    return blank if blank.any() else None
+    return blank

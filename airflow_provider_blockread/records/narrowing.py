@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +19,7 @@ Units = npt.NDArray[np.unsignedinteger]
 _ASCII = 128
 _OTHER = 0x80  # stands for every unit that means nothing to the format
 _MOST_SPECIALS = 0x7F
+_PIECE_BYTES = 2**20  # narrowed at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +40,16 @@ class Narrowing:
             return data
         if self.unit == 1:
             return data.translate(_table(self.encoding, self.specials))
-        rest = len(data) % self.unit
-        units = units_of(data[: len(data) - rest] if rest else data, self.encoding)
+        whole = len(data) - len(data) % self.unit
+        if whole <= _PIECE_BYTES:
+            return self._of_units(data[:whole])
+        narrow = io.BytesIO()
+        for low in range(0, whole, _PIECE_BYTES):
+            narrow.write(self._of_units(data[low : min(low + _PIECE_BYTES, whole)]))
+        return narrow.getvalue()
+
+    def _of_units(self, data: bytes) -> bytes:
+        units = units_of(data, self.encoding)
         narrow = np.minimum(units, _OTHER).astype(np.uint8)
         for code, special in enumerate(self.specials, _OTHER + 1):
             narrow[units == special] = code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -12,6 +13,7 @@ MAX_RECORD_BYTES = 64 * 2**20
 
 _FIRST_WINDOW = 64 * 2**10  # most records end within it
 _LARGEST_WINDOW = 2**20
+_MOST_FETCHED = 8 * 2**20  # at once, to be put behind what is there
 
 
 class ByteSource:
@@ -50,12 +52,22 @@ class ByteSource:
         kept_end = self._kept_at + len(self._kept)
         if self._kept_at <= start and end <= kept_end:
             return self._kept[start - self._kept_at : end - self._kept_at]
-        if self._kept_at <= start < kept_end:
-            data = self._kept[start - self._kept_at :] + self._fetch(kept_end, end)
-        else:
-            data = self._fetch(start, end)
+        known = self._kept_at <= start < kept_end
+        data = self._read_on(start, end) if known else self._fetch(start, end)
         self._kept, self._kept_at = data, start
         return data
+
+    def _read_on(self, start: int, end: int) -> bytes:
+        """Return the kept bytes from `start` on and what follows them, in little more memory than they take."""
+        kept_end = self._kept_at + len(self._kept)
+        if kept_end - start < _LARGEST_WINDOW:
+            return self._kept[start - self._kept_at :] + self._fetch(kept_end, end)
+        data = io.BytesIO(self._kept[start - self._kept_at :])
+        self._kept = b""  # from here on one copy grows
+        data.seek(0, io.SEEK_END)
+        for low in range(kept_end, end, _MOST_FETCHED):
+            data.write(self._fetch(low, min(low + _MOST_FETCHED, end)))
+        return data.getvalue()
 
     def text(self, start: int, end: int, encoding: str) -> str:
         """Return the text of `[start, end)`; bytes that are none in this encoding become lone surrogates."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from typing import BinaryIO, NoReturn
 
@@ -55,6 +56,7 @@ class StreamSource(ByteSource):
         self._stream = open_stream(ByteSource(file, size=self.size, name=self.name), codec)
         self._limits = limits
         self._decoded = 0
+        self._ahead = b""  # decoded bytes behind those that are kept
         self._ended = False
         self.size = _UNKNOWN
         self.read(0, 0)
@@ -85,12 +87,24 @@ class StreamSource(ByteSource):
             )
             raise SourceError(msg, self.name)
         keep_from = start if self._head_done else max(start - self.max_record_bytes, self._kept_at)
-        parts = [self._kept[keep_from - self._kept_at :]]
-        while self._decoded <= end and not self._ended:
-            begins, data = self._decoded, self._decode(min(end + 1 - self._decoded, _STEP))
-            parts.append(data[max(keep_from - begins, 0) :])
-        self._kept, self._kept_at = b"".join(parts), min(keep_from, self._decoded)
+        self._keep(keep_from, end)
         return self._kept[start - self._kept_at : max(end, start) - self._kept_at]
+
+    def _keep(self, start: int, end: int) -> None:
+        """Keep the decoded bytes `[start, end)`, in little more memory than they take."""
+        kept = io.BytesIO(self._kept[start - self._kept_at :])
+        self._kept = b""  # from here on one copy grows
+        kept.seek(0, io.SEEK_END)
+        begins, data = self._decoded - len(self._ahead), self._ahead
+        while True:
+            data = data[max(start - begins, 0) :]
+            room = max(end - max(begins, start), 0)
+            kept.write(data[:room])
+            self._ahead = data[room:]
+            if self._decoded > end or self._ended:
+                break
+            begins, data = self._decoded, self._decode(min(end + 1 - self._decoded, _STEP))
+        self._kept, self._kept_at = kept.getvalue(), min(start, self._decoded)
 
     def _decode(self, most: int) -> bytes:
         data = self._stream.decode(most)

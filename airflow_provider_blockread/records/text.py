@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any, Self, cast
 
 from airflow_provider_blockread.records.encodings import EncodedFormat, file_encoding
-from airflow_provider_blockread.records.format import BaseFormat, RecordFormat
+from airflow_provider_blockread.records.format import BaseFormat, RecordFormat, Walk
+from airflow_provider_blockread.records.looking import Look, look_through
 from airflow_provider_blockread.records.narrowing import Narrowing, NarrowSource, mark_text, narrowing
 from airflow_provider_blockread.records.source import ByteSource
 from airflow_provider_blockread.records.transcoding import Transcoder
@@ -42,7 +43,15 @@ class TextFormat(BaseFormat):
         if encoding == "utf-8":
             return cast("RecordFormat", framed.with_head(source, start))
         inner = framed.with_head(NarrowSource(source, by), start // by.unit)
-        return EncodedFormat(cast("RecordFormat", inner), by, Transcoder(encoding))
+        return EncodedFormat(cast("RecordFormat", inner), by, Transcoder(encoding), inner.look)
+
+    def look(self) -> Look:
+        """Return what finds the records of a text piece by piece; a format of its own has this or `walk`."""
+        return lambda piece, *, final: (self.walk(piece, final=final), 0)
+
+    def walk(self, buffer: bytes, *, final: bool) -> Walk:
+        """Return the first records of a buffer that begins with one; with `final`, the file's end ends the last one."""
+        return look_through(buffer, self.look(), final=final)
 
     def with_head(self, source: ByteSource, start: int) -> Self:
         """Return the format for a file whose text begins at `start`; formats with a header read it here."""

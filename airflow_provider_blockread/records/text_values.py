@@ -104,12 +104,21 @@ def is_utf8(text: bytes) -> bool:
     """Tell whether bytes are UTF-8."""
     if text.isascii():
         return True
-    borders = pa.py_buffer(np.array([0, len(text)], np.int64))
     try:
-        pa.Array.from_buffers(pa.large_string(), 1, [None, borders, pa.py_buffer(text)]).validate(full=True)
+        require_utf8(pa.py_buffer(text))
     except pa.ArrowInvalid:
         return False
     return True
+
+
+def require_utf8(text: pa.Buffer) -> None:
+    """Check that bytes are UTF-8.
+
+    Raises:
+        ArrowInvalid: when they are not.
+    """
+    borders = pa.py_buffer(np.array([0, text.size], np.int64))
+    pa.Array.from_buffers(pa.large_string(), 1, [None, borders, text]).validate(full=True)
 
 
 def not_utf8(values: pa.BinaryArray) -> Offsets:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from airflow_provider_blockread.records.format import Offsets, RecordFormat, Wal
 from airflow_provider_blockread.records.source import MAX_RECORD_BYTES, ByteSource, too_long
 
 CHUNK_BYTES = 2**20  # small enough that a chunk's passes stay in the processor's cache
+_MOST_RECORDS = 2**17  # of a chunk: what is kept of each counts where they hold next to nothing
 _TERMINATOR_ROOM = 64 * 2**10  # a record of the largest size is read together with what ends it
 
 
@@ -37,6 +38,14 @@ class Chunk:
     def record(self, index: int) -> bytes:
         """Return the content of one record."""
         return self.buffer[self.begins[index] : self.ends[index]]
+
+    def only(self, indices: Offsets) -> Chunk:
+        """Return some of the records, lines of a buffer of their own: their places in the file are not known there."""
+        begins, ends = self.begins[indices], self.ends[indices]
+        nexts = np.cumsum(ends - begins + 1)
+        buffer = b"\n".join([self.record(index) for index in indices.tolist()]) + b"\n"
+        starts = nexts - (ends - begins) - 1
+        return replace(self, buffer=buffer, starts=starts, begins=starts, ends=nexts - 1, nexts=nexts)
 
 
 def first_start(source: ByteSource, fmt: RecordFormat, offset: int, state: int) -> int:
@@ -65,25 +74,48 @@ def walk_block(
         RecordError: when a record is longer than `max_record_bytes`, or the file ends inside one that must not be
             cut short; the message names the offset.
     """
-    position, want = first, limits.chunk_bytes
-    most = limits.max_record_bytes + max(limits.chunk_bytes, _TERMINATOR_ROOM)
+    position = first
     while position < min(end, source.size):
+        for buffer, walk in _parts(*_read_records(source, fmt, position, limits)):
+            if position >= end:
+                return
+            chunk = _chunk(buffer, walk, position, end)
+            _check_lengths(chunk, source, limits.max_record_bytes)
+            position = chunk.next_offset
+            yield chunk
+
+
+def _read_records(source: ByteSource, fmt: RecordFormat, position: int, limits: WalkLimits) -> tuple[bytes, Walk]:
+    """Return the bytes from a record start on, as many as it takes for a record to end in them, and the records."""
+    want, most = limits.chunk_bytes, limits.max_record_bytes + max(limits.chunk_bytes, _TERMINATOR_ROOM)
+    while True:
         buffer = source.read(position, position + want)
         final = position + len(buffer) >= source.size
-        walk = fmt.walk(buffer, final=final)
+        try:
+            walk = fmt.walk(buffer, final=final)
+        except RecordError as error:
+            msg = f"{source.name}: the {fmt.name} record {_where(source, fmt, buffer, position)}: {error}"
+            raise RecordError(msg) from error
         if len(walk.nexts):
-            chunk = _chunk(buffer, position, walk, end)
-            _check_lengths(chunk, source, limits.max_record_bytes)
-            yield chunk
-            position, want = chunk.next_offset, limits.chunk_bytes
-        elif final:
+            return buffer, walk
+        if final:
             where = _where(source, fmt, buffer, position)
             msg = f"{source.name} ends inside the {fmt.name} record {where}: {fmt.unfinished}"
             raise RecordError(msg)
-        elif want >= most:
+        if want >= most:
             raise too_long(source, _where(source, fmt, buffer, position), limits.max_record_bytes)
-        else:
-            want = min(want * 2, most)
+        del buffer  # its bytes need not be there twice while more of them are read
+        want = want * 2 if want * 4 <= most else most
+
+
+def _parts(buffer: bytes, walk: Walk) -> Iterator[tuple[bytes, Walk]]:
+    """Yield the records in parts of a bounded number, each with its bytes."""
+    begin = 0
+    for low in range(0, len(walk.nexts), _MOST_RECORDS):
+        some = walk[low : low + _MOST_RECORDS]
+        end = int(some.nexts[-1])
+        yield (buffer[begin:end], some.moved(-begin)) if len(some.nexts) < len(walk.nexts) else (buffer, walk)
+        begin = end
 
 
 def _where(source: ByteSource, fmt: RecordFormat, buffer: bytes, position: int) -> str:
@@ -91,7 +123,7 @@ def _where(source: ByteSource, fmt: RecordFormat, buffer: bytes, position: int) 
     return f"that starts at byte {start}{fmt.explain(buffer, start)}"
 
 
-def _chunk(buffer: bytes, position: int, walk: Walk, end: int) -> Chunk:
+def _chunk(buffer: bytes, walk: Walk, position: int, end: int) -> Chunk:
     nexts = walk.nexts
     starts = np.empty_like(nexts)
     starts[0], starts[1:] = 0, nexts[:-1]
@@ -113,5 +145,5 @@ def _check_lengths(chunk: Chunk, source: ByteSource, limit: int) -> None:
         return
     long = np.flatnonzero(chunk.ends - chunk.begins > limit)
     if len(long):
-        start = chunk.offset + int(chunk.starts[long[0]])
+        start = (chunk.offset + int(chunk.starts[long[0]])) * source.unit_bytes
         raise too_long(source, f"that starts at byte {start}", limit)

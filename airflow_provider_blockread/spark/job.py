@@ -37,6 +37,7 @@ from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.packing import pack
 from airflow_provider_blockread.spark.partition import TaskReport, read_blocks, scan_blocks
 from airflow_provider_blockread.spark.scanning import entry_states, files_to_scan
+from airflow_provider_blockread.spark.worker import leave_pandas_out
 from airflow_provider_blockread.storage.stores import Stores
 
 if TYPE_CHECKING:
@@ -150,6 +151,7 @@ def _reading(spec: JobSpec, credentials: Credentials) -> Callable[[Iterable[Any]
     def read(parts: Iterable[tuple[list[Block], dict[int, int]]]) -> Iterator[TaskReport]:
         from pyspark import TaskContext  # noqa: PLC0415 - only a task has one
 
+        leave_pandas_out(spec.options)
         task = TaskContext.get()
         attempt = task.taskAttemptId() if task else 0
         for part, states in parts:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 
 import pyarrow as pa
 
 from airflow_provider_blockread.blocks import Block
-from airflow_provider_blockread.errors import FunctionError, RecordError
+from airflow_provider_blockread.errors import FunctionError, RecordError, SourceError
 from airflow_provider_blockread.exchange.layout import data_folder, quarantine_folder
 from airflow_provider_blockread.exchange.model import JobSpec, OutputFile, Receipt
 from airflow_provider_blockread.exchange.receipts import receipts_batch
-from airflow_provider_blockread.records.decode import BadRecord, Decoder
+from airflow_provider_blockread.records.decode import BadRecord
 from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.reading import bind
 from airflow_provider_blockread.records.registry import make_format
@@ -24,6 +25,7 @@ from airflow_provider_blockread.spark.block_reader import BlockReader, OpenFile,
 from airflow_provider_blockread.spark.opening import open_version
 from airflow_provider_blockread.spark.quarantine import QUARANTINE_SCHEMA, Quarantine
 from airflow_provider_blockread.spark.user_function import UserFunction
+from airflow_provider_blockread.spark.worker import keep_freed_memory
 from airflow_provider_blockread.storage.stores import Stores
 
 
@@ -43,7 +45,7 @@ def scan_blocks(spec: JobSpec, stores: Stores, blocks: Iterable[Block]) -> list[
     maps = []
     for _, members in groupby(blocks, key=lambda block: block.file):
         of_file = list(members)
-        with open_version(stores, of_file[0].version, spec.options) as source:
+        with _named(spec), open_version(stores, of_file[0].version, spec.options) as source:
             bound = bind(source, fmt)
             for block in of_file:
                 start = min(max(block.start, source.data_offset), block.end)
@@ -63,22 +65,27 @@ def read_blocks(
         attempt: the id of the Spark task attempt.
         states: entry states by block number, for formats that need them.
     """
-    _keep_freed_memory()
+    keep_freed_memory()
     task = _Task(spec, stores, attempt)
     try:
-        receipts = list(task.read(blocks, states))
+        with _named(spec):
+            receipts = list(task.read(blocks, states))
         return task.report(receipts)
     except BaseException:
         task.abort()
         raise
 
 
-def _keep_freed_memory() -> None:
-    """Free one block of 16 MiB: glibc then gives chunk after chunk the same pages, instead of fresh ones each time.
-
-    Touching fresh pages took a fifth of a read's time. Elsewhere this costs and changes nothing.
-    """
-    bytes(16 * 2**20)
+@contextmanager
+def _named(spec: JobSpec) -> Iterator[None]:
+    """Give errors about files, records and the user's function the feed and window; they name the rest themselves."""
+    try:
+        yield
+    except (SourceError, RecordError, FunctionError) as error:
+        msg = f"feed {spec.feed} window {spec.window}: {error}"
+        if isinstance(error, SourceError):
+            raise type(error)(msg, error.path) from error
+        raise type(error)(msg) from error
 
 
 class _Task:
@@ -110,17 +117,10 @@ class _Task:
         for version, members in groupby(blocks, key=lambda block: block.version):
             with open_version(self._stores, version, self._spec.options) as source:
                 fmt = bind(source, self._fmt)
-                file = OpenFile(source=source, fmt=fmt, decoder=self._decoder_for(fmt, source.name))
+                decoder = self._decoder if fmt is self._fmt else fmt.decoder()
+                file = OpenFile(source=source, fmt=fmt, decoder=decoder)
                 for block in members:
                     yield self._reader.read(file, block, states.get(block.number, fmt.initial_state))
-
-    def _decoder_for(self, fmt: RecordFormat, path: str) -> Decoder:
-        """Return the decoder of one file, whose header may not fit the columns."""
-        try:
-            return self._decoder if fmt is self._fmt else fmt.decoder()
-        except RecordError as error:
-            msg = f"{path}: {error}"
-            raise RecordError(msg) from error
 
     def _emit(self, block: Block, rows: Rows) -> int:
         answer = self._function(block, rows)

@@ -1,7 +1,7 @@
 """Columns of csv without a schema: inferred from a sample once, kept with the window, fixed for its generations.
 
-JSON: `schema` is the schema's text, `files` the paths of the sample. It follows from the manifest and the format, which
-are in the file's name.
+JSON: `schema` is the schema's text, `files` the paths of those that decided. It follows from the manifest and the
+format, which are in the file's name.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.scanning import format_key
 from airflow_provider_blockread.storage.stores import Stores
 
-_FILES = 8  # of the window's first ones that hold anything
+_FILES = 8  # the window's first ones that hold a row or header
+_TRIED = 100  # files at most that are opened to find those
 _BYTES = 2**20  # of each
-_OF_NOTHING = "_c0 string"  # where all files are empty: there is no row that it could be wrong about
 
 
 def infers_columns(option: FormatOption) -> bool:
@@ -53,11 +53,16 @@ def with_columns(
         return options
     schema = inferred_schema(env.stores, window, options)
     if schema is None:
-        sample = list(islice(_sampled(env, window, set(excluded)), _FILES))
-        schema = _infer(env, sample, options, option)
-        kept = {"schema": schema, "files": [version.path for version in sample]}
+        files = islice(_with_bytes(env, window, set(excluded)), _TRIED)
+        try:
+            schema, paths = _infer(env, files, options, option)
+        except RecordError as error:
+            msg = f"feed {window.feed} window {window.id}: {error}"
+            raise RecordError(msg) from error
+        kept = {"schema": schema, "files": paths}
         env.stores.write_bytes_atomic(_schema_uri(window, options), json.dumps(kept, indent=1).encode())
-        env.log(f"window {window.id}: columns as in the first {len(sample)} files: {schema}")
+        source = f"as in the first {len(paths)} files" if paths else "of files without a row or header"
+        env.log(f"window {window.id}: columns {source}: {schema}")
     return dataclasses.replace(options, record_format=dataclasses.replace(option, schema=schema))
 
 
@@ -76,28 +81,38 @@ def _schema_uri(window: Window, options: GenerationOptions) -> str:
     return f"{folder}/schema-{format_key(window, options)}.json"
 
 
-def _sampled(env: Environment, window: Window, excluded: set[int]) -> Iterator[FileVersion]:
-    """Yield the window's files that hold anything, in the manifest's order."""
+def _with_bytes(env: Environment, window: Window, excluded: set[int]) -> Iterator[FileVersion]:
+    """Yield the window's files that are not empty, in the manifest's order."""
     for block in read_manifest(env.stores, window.manifest_uri, window.manifest_hash):
         if block.start == 0 and block.version.size and block.file not in excluded:
             yield block.version
 
 
-def _infer(env: Environment, sample: list[FileVersion], options: GenerationOptions, option: Csv) -> str:
-    """Return the schema of the sampled files; where they are no csv of one kind, the file at hand is named."""
-    at = ""
+def _infer(
+    env: Environment, files: Iterable[FileVersion], options: GenerationOptions, option: Csv
+) -> tuple[str, list[str]]:
+    """Return the schema of the first files that hold a row or header, and their paths.
+
+    Where they are no csv of one kind, the error names the file at hand.
+    """
+    paths: list[str] = []
 
     def samples() -> Iterator[Sample]:
-        nonlocal at
         fmt = make_format(option)
-        for version in sample:
-            at = version.path
+        for version in files:
+            paths.append(version.path)
             with open_version(env.stores, version, options) as source:
                 taken = sample_file(source, bind(source, fmt), _BYTES)
+            if taken.is_blank:
+                paths.pop()
+                continue
             yield taken
+            if len(paths) == _FILES:
+                return
 
     try:
-        return infer_schema(option, samples()) if sample else _OF_NOTHING
+        return infer_schema(option, samples()), paths
     except RecordError as error:
-        msg = f"the columns of csv cannot be inferred, {at}: {error}"
+        where = "" if paths[-1] in str(error) else f", {paths[-1]}"
+        msg = f"the columns of csv cannot be inferred{where}: {error}"
         raise RecordError(msg) from error

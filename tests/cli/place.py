@@ -77,12 +77,13 @@ class Place:
         """Call a command as people do."""
         width = {} if columns is None else {"COLUMNS": str(columns)}
         command = [sys.executable, "-c", "from airflow_provider_blockread.cli import main; main()", *arguments]
+        others = {name: value for name, value in os.environ.items() if name != "COLUMNS"}  # test runners set it
         return subprocess.run(
             [*command, *self.state],
             capture_output=True,
             text=True,
             cwd=self.folder,
-            env=os.environ | width,
+            env=others | width,
             timeout=240,
             check=False,
         )

@@ -14,7 +14,7 @@ _CSV = ["--format", "csv", "--schema", "a long, b string"]
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--format-option", "encoding=klingon"], "'klingon'"),
+        (["--format-option", "encoding=klingon"], "unknown encoding 'klingon'; use utf-8, binary, utf-16"),
         (["--format-option", "compression=rar"], "compression must be one of auto, none, gzip"),
         (["--format", "csv", "--format-option", 'delimiter="'], "delimiter and quote must not be the same byte"),
         (["--format", "csv", "--format-option", "delimiter=||"], "delimiter must be a single byte"),

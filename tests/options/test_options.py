@@ -131,6 +131,7 @@ def test_json_that_is_no_option_is_refused(data: dict[str, Any], message: str) -
         (Lines, {"newline": "cr"}, "newline must be 'universal' or 'lf', not 'cr'"),
         (Lines, {"encoding": "shift_jis"}, "encoding 'shift_jis' is not read: use utf-8, binary"),
         (Delimited, {"delimiter": b""}, "at least one byte"),
+        (Delimited, {"delimiter": "\u2020\u0160", "encoding": "cp1251"}, "cannot be written in cp1251"),
         (Fixed, {"length": 0}, "length must be a whole number of bytes above 0"),
         (Fixed, {"length": True}, "length must be"),
         (Fixed, {"length": 1, "short_last": "pad"}, "short_last must be"),

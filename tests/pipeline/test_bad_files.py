@@ -37,8 +37,9 @@ _ALL = ["a1", "a2", "b1", "b2"]
 def _fails(pipe: Pipe, error: type[BlockReadError], message: str) -> WindowRef:
     """Plan, and see the read fail and nothing published."""
     ref = pipe.plan()
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=message) as raised:
         pipe.read(ref)
+    assert str(raised.value).startswith(f"feed feed window {ref.window}: ")
     with pytest.raises(ConflictError, match=r"are not done; clear their read tasks"):
         pipe.commit(ref)
     assert pipe.published() == []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
+import gzip
 import io
 import json
 from datetime import UTC, datetime
@@ -105,6 +107,37 @@ def test_columns_are_inferred_once(rows: Pipe) -> None:
     assert json.loads(kept.read_bytes())["files"] == [rows.uri("a.csv"), rows.uri("b.csv")]
 
 
+@pytest.mark.parametrize("header", [True, False])
+def test_files_without_rows_say_nothing_of_columns(here: Pipe, *, header: bool) -> None:
+    """Empty and blank files come first, more than are sampled; the first file with rows decides."""
+    blank = {f"a{number}.csv": b"\n#c\n\n" if header else b"#c\n" for number in range(10)}
+    here.put({"0.csv": b"", "1.csv": codecs.BOM_UTF8, "2.csv.gz": gzip.compress(b"\n"), **blank})
+    here.put({"b.csv": b"id,msg\n1,x\n" if header else b"1,x\n"})
+    here.record_format = Csv(header=header, comment="#")
+    here.with_policies(on_bad_record="quarantine")
+    here.run()
+
+    assert [tuple(row.values()) for row in here.rows()] == [(1, "x")]
+
+
+@pytest.mark.parametrize("files", [{"a.csv": b"", "b.csv": b""}, {"a.csv": b"", "b.csv": b"#\n", "c.csv": b"\n#"}])
+def test_nothing_but_empty_files_publish_nothing(here: Pipe, files: dict[str, bytes]) -> None:
+    """Without a row or header there is nothing to infer: the window is proven, published without files, and says so."""
+    here.put(files)
+    here.record_format = Csv(header=True, comment="#")
+    done = here.run()
+
+    assert (done.status, done.files, done.records, done.outputs, here.published()) == (
+        "published",
+        len(files),
+        0,
+        0,
+        [],
+    )
+    assert any("is proven: 0 records" in message for message in here.messages)
+    assert any("is published: 0 files in" in message for message in here.messages)
+
+
 def test_columns_without_a_header(here: Pipe) -> None:
     """Without a header columns are numbered; what the sample did not show is a bad record later on."""
     here.put({"a.csv": b"1,x\n" * 400_000, "b.csv": b"2,y\nthree,z\n"})
@@ -141,7 +174,9 @@ def test_headers_that_differ_cannot_be_inferred(here: Pipe) -> None:
     """The file whose header differs from those before it is named, and what would read them together."""
     here.put({"a.csv": b"a,b\n1,x\n", "b.csv": b"b,a\ny,2\n"})
     here.record_format = Csv(header=True)
-    with pytest.raises(RecordError, match=r"cannot be inferred, .*b\.csv: .*headers of the files differ.*by_name"):
+    with pytest.raises(
+        RecordError, match=r"^feed feed window \w+: .*inferred, .*b\.csv: .*headers of.*differ.*by_name"
+    ):
         here.run()
     here.record_format = Csv(header=True, columns="by_name")
     here.run()
@@ -174,15 +209,21 @@ def test_a_changed_sample_follows_the_policy(rows: Pipe) -> None:
     ("record_format", "data", "error", "message"),
     [
         (Csv(schema="a long, b string"), b'1,x\n2,"y\n3,z\n', RecordError, r"quote that opened at byte 6 .*not closed"),
+        (
+            Csv(schema="a long", header=True),
+            b'a,"b\n1\n',
+            RecordError,
+            r"header at byte 0 .*quote that opened at byte 2 ",
+        ),
         (Csv(schema="a long"), "1\n2\n".encode("utf-16-le"), RecordError, r"NUL byte.*UTF-16"),
         (Csv(schema="a long, b long"), b"1,2\n3\n", RecordError, r"at byte 4 of .*a block 0 .*: 1 field where 2"),
         (Csv(schema="a long"), b"1\nx\n", RecordError, r"record at byte 2 of .*on_bad_record"),
         (Csv(schema="a long", header=True), b"b\n1\n", RecordError, r"/a: the header has columns 'b' where the schema"),
-        (JsonArray(schema="a long"), b'[{"a": 1}, {"a": 2}', RecordError, r"/a"),
-        (JsonArray(schema="a long"), b'[{"a": 1}] more', RecordError, r"/a"),
+        (JsonArray(schema="a long"), b'[{"a": 1}, {"a": 2}', RecordError, r"/a ends inside .* byte 11: close the"),
+        (JsonArray(schema="a long"), b'[{"a": 1}] more', RecordError, r"/a: .*text follows, at byte 11, the `\]`"),
         (JsonArray(schema="a long"), b'[{"a": 1}, 7]', RecordError, r"record at byte 11 of .*a block 0"),
     ],
-    ids=["quote", "nul", "fields", "value", "header", "open array", "behind array", "no object"],
+    ids=["quote", "quote in header", "nul", "fields", "value", "header", "open array", "behind array", "no object"],
 )
 def test_bad_input_is_named_and_nothing_published(
     here: Pipe, record_format: FormatOption, data: bytes, error: type[Exception], message: str

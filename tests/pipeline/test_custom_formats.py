@@ -81,6 +81,7 @@ def test_the_example_runs_through_a_window(here: Pipe) -> None:
 
     assert here.values() == sorted([*payloads, b"alone"])
     assert (done.records, done.proof) == (26, "proven")
+    assert done.blocks > 10
     here.put({"d.bin": _message(b"whole") + _message(b"cut short")[:-1]})
     here.block_size = 1000
     with pytest.raises(RecordError, match=r"d\.bin ends inside the messages record that starts at byte 17: a marker"):
@@ -125,6 +126,12 @@ class LacksCut(BaseFormat):
     walk = Good.walk
 
 
+class LacksMost:
+    """A class with `walk` alone."""
+
+    walk = Good.walk
+
+
 class WalkIsData(Good):
     """A format whose `walk` is no method."""
 
@@ -162,6 +169,7 @@ a_function = Good.cut
     ("name", "options", "message"),
     [
         ("LacksCut", {}, "lacks cut; derive it from records.BaseFormat and see docs/custom_formats.md"),
+        ("LacksMost", {}, "lacks name, .*, cut, scan, explain, content, decoder; derive it from records.BaseFormat"),
         ("WalkIsData", {}, "has a member walk that is no method"),
         ("WalkReturnsList", {}, r"walks no bytes to \[\] instead of a Walk without records"),
         ("WalkRaises", {}, r"raises IndexError \(index out of range\) when it walks no bytes"),
@@ -185,3 +193,26 @@ def test_what_is_no_format_is_refused_by_the_plan(
 
     assert here.run().records == 3
     assert here.values() == [b"a", b"b", b"c"]
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("import no_such_module", r"ModuleNotFoundError: No module named 'no_such_module'"),
+        ("class Format(:", "SyntaxError: "),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("Other = 1", "AttributeError: .*'Format'"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_refused_by_the_plan(
+    here: Pipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, message: str
+) -> None:
+    """Whatever its import raises, the error names the class, the reason and what to do."""
+    (tmp_path / "broken_format.py").write_text(code)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "broken_format", raising=False)
+    here.record_format = CustomFormat(path="broken_format:Format")
+    with pytest.raises(OptionsError, match=rf"'broken_format:Format' cannot be imported \({message}.*see py_files"):
+        here.plan()
+
+    assert not here.work.exists()

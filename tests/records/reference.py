@@ -215,7 +215,7 @@ def rows_of(option: Csv, text: Text) -> list[Row]:
     """Return the rows behind the header, comment lines among them.
 
     Raises:
-        RefusedError: when the header is not of the file's encoding.
+        RefusedError: when the header is not of the file's encoding, or ends inside quotes.
         UnspecifiedError: when a header is asked for, and no row could be one.
     """
     marks = {what: mark(getattr(option, what), text.encoding) for what in ("delimiter", "quote", "escape", "comment")}
@@ -225,6 +225,8 @@ def rows_of(option: Csv, text: Text) -> list[Row]:
     heads = [i for i, row in enumerate(rows) if not row.comment and row.end > row.start]
     if not heads:
         raise UnspecifiedError
+    if rows[heads[0]].opened is not None:
+        raise RefusedError
     _check_header(text, rows[heads[0]])
     return rows[heads[0] + 1 :]
 

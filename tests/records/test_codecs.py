@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 
 from airflow_provider_blockread.errors import FileChangedError, SourceError
 from airflow_provider_blockread.records.codecs import codec_of_head
+from airflow_provider_blockread.records.source import ByteSource
 from airflow_provider_blockread.records.streaming import StreamLimits, StreamSource
+from airflow_provider_blockread.records.zstd_frames import SKIPPABLE, end_of_frames
 from tests.records.oracles import ShortReads
 
 DATA = b"one line\ntwo lines\n\nand a last one without an end"
@@ -134,8 +136,22 @@ def test_bytes_behind_the_end_are_refused(codec: str, garbage: bytes, most: int)
     whole = CODECS[codec](DATA)
     message = refused(whole + garbage, codec, most=most)
 
-    if codec != "zstd":  # whose decoder does not say where
-        assert f"holds bytes behind the end of its {codec} data at byte {len(whole)}; take them away" in message
+    assert f"holds bytes behind the end of its {codec} data at byte {len(whole)}; take them away" in message
+
+
+@given(
+    st.lists(
+        st.binary(max_size=300) | st.sampled_from([b"a" * 300_000, random.Random(3).randbytes(300_000)]), max_size=3
+    )
+)
+def test_zstd_frames_of_any_kind_are_followed_to_their_end(parts: list[bytes]) -> None:
+    """Frames with and without checksum, in many blocks, and those to be skipped: what follows them is found."""
+    skipped = SKIPPABLE[7] + (3).to_bytes(4, "little") + b"\x28\xb5\x2f"
+    frames = [ZSTD, *(frame for part in parts for frame in (_zstd(part), skipped))]
+    whole = b"".join(frames)
+
+    assert end_of_frames(ByteSource(io.BytesIO(whole))) == len(whole)
+    assert end_of_frames(ByteSource(io.BytesIO(whole + b"(mail)"))) == len(whole)
 
 
 @each_codec

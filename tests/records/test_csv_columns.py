@@ -130,6 +130,15 @@ def test_a_header_must_equal_the_schema() -> None:
         decode(b"x,s\n1,a\n", option)
 
 
+@pytest.mark.parametrize(("encoding", "mark", "unit"), [("utf-8", 0, 1), ("utf-16", 2, 2)])
+def test_a_header_that_is_not_closed_is_refused(encoding: str, mark: int, unit: int) -> None:
+    """The rest of the file is no header: the error says where its quote opened."""
+    data = '\nid,"s\n1,a\n'.encode(encoding)
+    where = f"the header at byte {mark + unit} takes up the file .the quote that opened at byte {mark + 4 * unit} is"
+    with pytest.raises(RecordError, match=where):
+        decode(data, Csv(schema="id long, s string", header=True, encoding=encoding))
+
+
 def test_columns_by_name_follow_the_header() -> None:
     """Fields go to the columns of their names; absent ones are null, others are left out but counted."""
     option = Csv(schema="id long, s string, v double", header=True, columns="by_name")

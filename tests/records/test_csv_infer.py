@@ -75,6 +75,7 @@ def test_columns_without_header_are_numbered() -> None:
     """The width is that of most rows; other rows do not count."""
     assert inferred(Csv(), "", "1,a\n2\n3,b\nx,1,2\n") == "_c0 long, _c1 string"
     assert inferred(Csv(), "") == "_c0 string"
+    assert inferred(Csv(), "\n\n", "\n" * 200 + "1,a\n", "\n") == "_c0 long, _c1 string"
     assert inferred(Csv(), "\n\n1\n") == "_c0 long"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 
@@ -10,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_encodings import MARKS, chunks_of
 
+from airflow_provider_blockread.blocks import iter_ranges
 from airflow_provider_blockread.errors import OptionsError, RecordError
 from airflow_provider_blockread.options.encodings import is_framed_as_bytes, normal_encoding
-from airflow_provider_blockread.records import ByteSource, read_records, record_format
+from airflow_provider_blockread.records import ByteSource, read_records, record_format, scan_block
 from airflow_provider_blockread.records.reading import bind, open_source
 from airflow_provider_blockread.records.walking import WalkLimits, first_start, walk_block
 
@@ -139,6 +141,37 @@ def test_an_open_quote_is_named_by_its_byte_in_the_file(encoding: str, before: s
     assert decoder.decode(last).bad[-1].reason == f"the quote that opened at byte {opened} of the file is not closed"
     with pytest.raises(RecordError, match=rf"starts at byte {start} \(the quote that opened at byte {opened} is not"):
         list(walk_block(source, bound, start, len(longer), WalkLimits(chunk_bytes=64, max_record_bytes=200)))
+
+
+@settings(max_examples=10)
+@given(before=st.text(st.sampled_from("aé😀,\n"), max_size=8), head=st.booleans())
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
+@pytest.mark.parametrize(
+    ("named", "encoding", "mark"),
+    [
+        ("utf-8", "utf-8", codecs.BOM_UTF8),
+        ("utf-16", "utf-16-be", codecs.BOM_UTF16_BE),
+        ("utf-16-le", "utf-16-le", b""),
+        ("utf-32", "utf-32-le", codecs.BOM_UTF32_LE),
+        ("utf-8", "utf-16-le", codecs.BOM_UTF16_LE),
+    ],
+)
+def test_an_open_quote_is_named_alike_at_every_block_size(
+    named: str, encoding: str, mark: bytes, size: int, before: str, *, head: bool
+) -> None:
+    """Byte order mark, header and blocks move nothing: the place counts from the file's first byte."""
+    text = f"{'a,b' if head else 'é,b'}\r\n{before}\n"
+    data = mark + f'{text}é,"x\ny'.encode(encoding)
+    opened = len(mark) + len(f"{text}é,".encode(encoding))
+    fmt = record_format("csv", encoding=named, schema="a string, b string", header=head)
+    reasons, state = [], fmt.initial_state
+    for start, end in iter_ranges(len(data), size):
+        source, bound = open_source(io.BytesIO(data), fmt)
+        for chunk in walk_block(source, bound, first_start(source, bound, start, state), end):
+            reasons += [bad.reason for bad in bound.decoder().decode(chunk).bad]
+        state = scan_block(io.BytesIO(data), start, end, fmt)(state)
+
+    assert reasons[-1] == f"the quote that opened at byte {opened} of the file is not closed"
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-32-be", "cp1252", "cp037"])

@@ -117,7 +117,12 @@ def test_every_split_reads_each_record_once(
     text, fmt = draw.draw(texts(case, encoding)), case.in_encoding(encoding)
     mark = MARKS.get(encoding, b"") if marked else b""
     data = mark + text.encode(encoding)
-    expected = case.records(text, encoding, len(mark))
+    try:
+        expected = case.records(text, encoding, len(mark))
+    except RecordError:  # a header that never closes
+        with pytest.raises(RecordError):
+            list(read_records(io.BytesIO(data), 0, len(data), fmt))
+        return
     for split in range(len(data) + 1):
         state = scan_block(ShortReads(data, most), 0, split, fmt)(fmt.initial_state)
         first = read_records(ShortReads(data, most), 0, split, fmt, chunk_bytes=chunk)

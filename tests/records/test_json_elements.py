@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_blockread.records import RecordFormat, record_format
+from airflow_provider_blockread.errors import RecordError
+from airflow_provider_blockread.records import RecordFormat, read_records, record_format, scan_block
 from airflow_provider_blockread.records.reading import open_source
 from airflow_provider_blockread.records.walking import WalkLimits, walk_block
 
@@ -68,3 +69,56 @@ def test_without_a_schema_the_text_of_each_element_is_a_row() -> None:
 
     assert [row["value"] for row in rows] == ["1", '{"a" : 2}', "[3 ]"]
     assert bad == [b"", b'"\xff"', b""]
+
+
+_MUST = "id long not null, at timestamp not null, text string"
+_TIME = "2026-01-02T03:04:05Z"
+_NULLS = [{"at": _TIME}, {"id": None, "at": _TIME}, {"id": 1}, {}, {"id": 2, "at": None, "text": "x"}]
+_OTHERS = [{"id": 3, "at": "never"}, {"at": "never"}, {"id": "x", "at": _TIME}]
+
+
+@pytest.mark.parametrize("chunk", [16, 2**20])
+@pytest.mark.parametrize("name", ["json_lines", "json_array"])
+@pytest.mark.parametrize("wrong", [_NULLS, _NULLS + _OTHERS], ids=["nulls alone", "all kinds"])
+def test_a_column_that_must_not_be_null_makes_its_record_bad(
+    name: str, wrong: list[dict[str, Any]], chunk: int
+) -> None:
+    """`not null` in a schema is checked record by record, as in csv; columns without it take nulls."""
+    good = [{"id": i, "at": _TIME} | ({"text": "y"} if i % 2 else {}) for i in range(9)]
+    texts = [json.dumps(value) for value in [*good[:4], *wrong, *good[4:]]]
+    data = "\n".join(texts) if name == "json_lines" else f"[{','.join(texts)}]"
+    rows, bad = decode(data.encode(), record_format(name, schema=_MUST), chunk)
+
+    assert [(row["id"], row["text"]) for row in rows] == [(value["id"], value.get("text")) for value in good]
+    assert [json.loads(text) for text in bad] == wrong
+
+
+@pytest.mark.parametrize("name", ["json_lines", "json_array"])
+def test_the_reason_names_the_field_that_is_null(name: str) -> None:
+    """Of several the first one of the schema."""
+    source, fmt = open_source(io.BytesIO(b'{"text":"x"}\n{"id":1}\n'), record_format(name, schema=_MUST))
+    (chunk,) = walk_block(source, fmt, 0, source.size)
+
+    assert [bad.reason for bad in fmt.decoder().decode(chunk).bad] == [
+        "field 'id' is null, and must not be",
+        "field 'at' is null, and must not be",
+    ]
+
+
+def _read_in_two(data: bytes, split: int) -> None:
+    fmt = record_format("json_array")
+    state = scan_block(io.BytesIO(data), 0, split, fmt)(fmt.initial_state)
+    list(read_records(io.BytesIO(data), 0, split, fmt))
+    list(read_records(io.BytesIO(data), split, len(data), fmt, entry_state=state))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-32-be"])
+@pytest.mark.parametrize("text", ["[1, 2] \n@3", '[ ["]"], {"a": "é"}]\n@]', "[ ]  @x", "[1]@,"])
+def test_text_behind_an_array_is_named_by_its_byte(text: str, encoding: str) -> None:
+    """The place counts the file's own bytes from its byte order mark on, whichever block is read."""
+    before, _, behind = text.partition("@")
+    place = len(f"\ufeff{before}".encode(encoding))
+    data = f"\ufeff{before}{behind}".encode(encoding)
+    for split in range(1, len(data)):
+        with pytest.raises(RecordError, match=rf"text follows, at byte {place}, the `\]` that closes.*layout='values'"):
+            _read_in_two(data, split)

@@ -1,0 +1,88 @@
+"""`blockread records` on files of every kind: codecs by the name, encodings by the mark, errors that say what to do."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import json
+import lzma
+import re
+
+import fsspec
+import pytest
+from click.testing import CliRunner
+
+from airflow_provider_blockread.cli import blockread
+from tests.cli.place import Place
+
+_TEXT = b'1,"x\ny"\n2,z\n'
+_ROWS = ['1,"x\ny"', "2,z"]
+
+
+def _records(path: str, *options: str) -> list[str]:
+    result = CliRunner().invoke(blockread, ["records", path, *options])
+    assert result.exit_code == 0, result.exception
+    return [json.loads(line)["record"] for line in result.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("block_size", ["3", "1MiB"])
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("x.csv", _TEXT),
+        ("x.csv.gz", gzip.compress(_TEXT)),
+        ("x.csv.bz2", bz2.compress(_TEXT)),
+        ("X.XZ", lzma.compress(_TEXT)),
+        ("utf8.csv", codecs.BOM_UTF8 + _TEXT),
+        ("utf16.csv", _TEXT.decode().encode("utf-16")),
+        ("utf16.csv.gz", gzip.compress(_TEXT.decode().encode("utf-16"))),
+    ],
+)
+def test_the_codec_follows_from_the_name_and_the_encoding_from_the_mark(
+    place: Place, name: str, data: bytes, block_size: str
+) -> None:
+    """On the local disk and in a store whose open files do not tell their names alike."""
+    place.put({name: data})
+    fsspec.filesystem("memory").pipe_file(f"/records/{name}", data)
+
+    for path in (str(place.source / name), f"memory://records/{name}"):
+        assert _records(path, "--format", "csv", "--block-size", block_size) == _ROWS
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "options", "message"),
+    [
+        ("a.gz", b"a\nb\n", [], '/a.gz does not begin as gzip data: rename it or set compression="none"'),
+        ("b.gz", gzip.compress(_TEXT)[:-2], [], "/b.gz ends early: its gzip data break off after 12 decoded bytes"),
+        ("c.log", gzip.compress(_TEXT), [], "/c.log begins as gzip data, .* set compression='gzip', or rename it"),
+        ("d.json", b"[1, 2", ["--format", "json_array"], r"/d\.json ends inside the json_array record .* byte 4"),
+        ("e.json", b"[1, 2] 3", ["--format", "json_array"], r"/e\.json: .*text follows, at byte 7, .*layout='values'"),
+        (
+            "f.log",
+            b"a\0",
+            ["--format-option", "encoding=utf-16"],
+            "/f.log has no byte order mark; say utf-16-le or utf",
+        ),
+        ("g.bin", b"abcde", ["--format", "fixed", "--format-option", "length=2"], "/g.bin ends inside .* at byte 4"),
+    ],
+)
+def test_bad_files_are_named_with_what_to_do(
+    place: Place, name: str, data: bytes, options: list[str], message: str
+) -> None:
+    """The message names the file and the place in it, in a store too."""
+    place.put({name: data})
+    fsspec.filesystem("memory").pipe_file(f"/records/{name}", data)
+
+    for path in (str(place.source / name), f"memory://records/{name}"):
+        done = CliRunner().invoke(blockread, ["records", path, *options])
+        assert (done.exit_code, bool(re.search(message, str(done.exception)))) == (1, True), done.exception
+
+
+@pytest.mark.parametrize("path", ["nowhere.log", "memory://records/nowhere.gz"])
+def test_a_file_that_is_not_there(path: str) -> None:
+    """It is the path that must be corrected: no window has planned the file."""
+    done = CliRunner().invoke(blockread, ["records", path])
+
+    assert done.exit_code == 1
+    assert str(done.exception).endswith(f"/{path.rpartition('/')[2]} does not exist; correct the path")
