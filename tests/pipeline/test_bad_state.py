@@ -19,6 +19,7 @@ from airflow_provider_blockread.errors import (
 from airflow_provider_blockread.ledger.groups import claim_group
 from airflow_provider_blockread.ledger.model import GroupRef
 from airflow_provider_blockread.ledger.publishing import claim_publication
+from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.steps import Caller, Environment, WindowRef, commit, read
 from tests.pipeline.make import Pipe, ReadHere
 
@@ -189,6 +190,7 @@ def test_group_that_is_taken_over_while_it_is_read(two: Pipe) -> None:
                 two.pass_seconds(61)
                 read(two.env, ref, 0, caller=Caller(owner="the other"), job=two.job, submitter=ReadHere())
 
+    two.job = SparkJob(heartbeat_s=59.0, stale_after_s=60.0)  # none comes between the clock and the other's claim
     two.submitter = Slow()
     with pytest.raises(FencedError, match=r"epoch 1 no longer holds it .*epoch 2 by the other.* stop"):
         two.read(ref)
