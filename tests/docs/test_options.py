@@ -1,0 +1,63 @@
+"""The page of options holds every option, with its default."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_blockread.options import (
+    FORMATS,
+    FileSource,
+    Limits,
+    ParquetSink,
+    Policies,
+    Selection,
+    SparkJob,
+    Splitting,
+    Transform,
+    Value,
+)
+
+_PAGE = (Path(__file__).parents[2] / "docs" / "options.md").read_text("utf-8")
+_SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", _PAGE, re.MULTILINE | re.DOTALL))
+_VALUES = (FileSource, Selection, Limits, Splitting, Transform, Policies, ParquetSink, SparkJob)
+
+
+def _rows(section: str) -> dict[str, list[str]]:
+    """Return the cells behind the first of each row of a table of options, by the option."""
+    rows = [re.split(r"(?<!\\) \| ", line.strip("| ")) for line in section.splitlines() if line.startswith("| `")]
+    return {name.strip("`"): cells for name, *cells in rows}
+
+
+@pytest.mark.parametrize("value", _VALUES)
+def test_every_option_is_on_the_page(value: type[Value]) -> None:
+    """Each section holds the options of its value and no others; words and numbers are its defaults."""
+    rows = _rows(_SECTIONS[value.__name__])
+    fields = {f.name: f.default for f in dataclasses.fields(value)}  # type: ignore[arg-type]
+
+    assert list(rows) == list(fields)
+    for name, default in fields.items():
+        shown = rows[name][0].strip("`")
+        if isinstance(default, str) and default:
+            assert shown == f'"{default}"', name
+        elif isinstance(default, (bool, float)) or (isinstance(default, int) and default < 2**20):
+            assert shown == str(default), name
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_option_of_a_format_is_on_the_page(name: str) -> None:
+    """A row names the formats that have the option."""
+    rows, kind = _rows(_SECTIONS["Formats"]), FORMATS[name]
+    for field in dataclasses.fields(kind):
+        of = rows[field.name][0]
+        assert of.startswith("all") or f"`{kind.__name__}`" in of, field.name
+
+
+def test_no_option_on_the_page_is_of_no_format() -> None:
+    """What the page lists exists."""
+    known = {field.name for kind in FORMATS.values() for field in dataclasses.fields(kind)}
+
+    assert set(_rows(_SECTIONS["Formats"])) == known
