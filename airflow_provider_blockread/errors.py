@@ -11,6 +11,7 @@
     │   ├── ExchangeError            a manifest, receipt or result file is missing, corrupt or foreign
     │   ├── ProofError               a generation does not cover its window, or its output is not what was read
     │   ├── FunctionError            the user's function raised, or returned what it must not
+    │   ├── PrunedError              what is asked for was pruned
     │   └── LedgerSchemaError        the ledger's schema is older or newer than this package
     ├── TransientError               the same call may succeed later
     │   ├── LedgerUnavailableError   the ledger cannot be reached or stays locked
@@ -79,6 +80,10 @@ class ProofError(PermanentError):
 
 class FunctionError(PermanentError):
     """The user's function raised, or returned what it must not."""
+
+
+class PrunedError(PermanentError):
+    """What is asked for was pruned."""
 
 
 class LedgerSchemaError(PermanentError):

@@ -20,7 +20,10 @@ def get_provider_info() -> dict[str, Any]:
         "description": "Reads files into records on Spark, each record exactly once, and proves it per window.",
         "integrations": [{"integration-name": _INTEGRATION, "tags": ["software"]}],
         "hooks": _modules("hooks", "ledger", "spark"),
-        "operators": _modules("operators", "split_files", "scan_blocks", "read_blocks", "commit_window"),
+        "operators": _modules(
+            *("operators", "split_files", "scan_blocks", "read_blocks", "commit_window"),
+            *("prune_ledger", "rebuild_windows", "withdraw_window"),
+        ),
         "connection-types": [_ledger_connection()],
         "cli": [f"{_PACKAGE}.get_provider_info.cli_commands"],
     }

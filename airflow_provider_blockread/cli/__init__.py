@@ -13,8 +13,11 @@ import click
 from airflow_provider_blockread import __version__
 from airflow_provider_blockread.cli.ledger import db, files
 from airflow_provider_blockread.cli.plan import plan
+from airflow_provider_blockread.cli.prune import prune
+from airflow_provider_blockread.cli.rebuild import rebuild_windows, reprocess
 from airflow_provider_blockread.cli.records import records
 from airflow_provider_blockread.cli.run import run
+from airflow_provider_blockread.cli.upkeep import abandon_window, undo_window
 from airflow_provider_blockread.cli.windows import windows
 from airflow_provider_blockread.errors import BlockReadError
 
@@ -25,8 +28,10 @@ def blockread() -> None:
     """Files become records on Spark, exactly once."""
 
 
-for command in (plan, run, records, windows, files, db):
+for command in (plan, run, records, windows, files, reprocess, prune, db):
     blockread.add_command(command)
+for command in (rebuild_windows, abandon_window, undo_window):
+    windows.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -15,8 +15,9 @@ from airflow_provider_blockread.cli.shared import (
     print_table,
     state_option,
 )
+from airflow_provider_blockread.ledger.columns import FILE_STATES
 from airflow_provider_blockread.ledger.model import FileRow
-from airflow_provider_blockread.ledger.queries import list_files
+from airflow_provider_blockread.ledger.queries import feed_counts, list_files
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.steps.describe import format_bytes
 
@@ -31,8 +32,7 @@ def db() -> None:
 def upgrade(state: str | None) -> None:
     """Create the ledger, or bring its schema up to this version."""
     ledger = Ledger(ledger_url(state))
-    revision = ledger.upgrade()
-    click.echo(f"ledger {ledger.name} is at revision {revision}, identity {ledger.uuid}")
+    click.echo(f"ledger {ledger.name} is {ledger.upgrade()}, identity {ledger.uuid}")
 
 
 @click.group()
@@ -42,7 +42,7 @@ def files() -> None:
 
 @files.command("list")
 @click.argument("feed")
-@click.option("--file-state", help="Only files in this state: pending, planned, done, ignored, ...")
+@click.option("--file-state", type=click.Choice(FILE_STATES), help="Only files in this state.")
 @click.option("--limit", default=100, show_default=True)
 @state_option
 @json_option
@@ -58,6 +58,8 @@ def list_(feed: str, file_state: str | None, limit: int, state: str | None, *, a
         for row in rows
     ]
     print_table(("path", "state", "size", "modified", "window"), table)
+    counts = feed_counts(env.ledger, feed)
+    click.echo(f"{feed}: " + (", ".join(f"{n:,} {name}" for name, n in counts.items()) or "no files"), err=True)
 
 
 def _file_json(row: FileRow) -> dict[str, object]:

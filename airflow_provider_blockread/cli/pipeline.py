@@ -4,30 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import click
 
+from airflow_provider_blockread.cli.selecting import Selecting, selecting_options
 from airflow_provider_blockread.cli.shared import format_options, json_option, make_format_option, owner, state_option
+from airflow_provider_blockread.ledger.noop import key_of_run
 from airflow_provider_blockread.options import (
     FileSource,
     FormatOption,
     GenerationOptions,
     ParquetSink,
     Policies,
-    Selection,
     Splitting,
     Transform,
 )
-from airflow_provider_blockread.options.plan import Limits
 from airflow_provider_blockread.steps import Environment, PlanRequest
 
 C = TypeVar("C", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pipeline:
+class Pipeline(Selecting):
     """The shared options as given."""
 
     source: tuple[str, ...]
@@ -39,8 +38,8 @@ class Pipeline:
     schema: str | None
     block_size: str
     max_readers: int | None
-    max_files: int | None
     pattern: str
+    time_pattern: str | None
     window: str | None
 
     def feed(self, env: Environment) -> str:
@@ -49,13 +48,16 @@ class Pipeline:
 
     def request(self, env: Environment, reading: Reading) -> PlanRequest:
         """Return what to plan, as one block group: this process runs one Spark application."""
+        key = self.window if self.window is not None else self.interval_key
+        this_run = f"run {env.ledger.now():%Y%m%dT%H%M%S.%fZ}"
         return PlanRequest(
             feed=self.feed(env),
-            key=self.window or f"run {datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}",
-            source=FileSource(self.source, pattern=self.pattern),
+            key=this_run if key is None else key_of_run(env.ledger, key, this_run),
+            source=FileSource(self.source, pattern=self.pattern, time_pattern=self.time_pattern),
             generation=reading.generation(make_format_option(self.format_name, self.format_option, self.schema)),
             owner=owner(),
-            selection=Selection(limits=Limits(max_files=self.max_files)),
+            selection=self.selection(),
+            interval_ns=self.interval_ns,
             splitting=Splitting(block_size=self.block_size, max_groups=1),
         )
 
@@ -68,6 +70,8 @@ class Reading:
     compression: str = "snappy"
     function: str | None = None
     on_bad_record: str = "fail"
+    on_missing: str = "fail"
+    on_changed: str = "fail"
 
     def generation(self, record_format: FormatOption) -> GenerationOptions:
         """Return what decides what is read and written."""
@@ -75,7 +79,7 @@ class Reading:
             sink=ParquetSink(self.output, compression=self.compression),
             record_format=record_format,
             transform=Transform(function=self.function),
-            policies=Policies(on_bad_record=self.on_bad_record),
+            policies=Policies(on_bad_record=self.on_bad_record, on_missing=self.on_missing, on_changed=self.on_changed),
         )
 
 
@@ -84,13 +88,15 @@ def pipeline_options(command: C) -> C:
     for option in (
         json_option,
         click.option("--window", metavar="KEY", help="Key of the window; the same key is the same window."),
+        click.option(
+            "--time-pattern", metavar="TEXT", help="Where a path names the file's time, as dt=%Y-%m-%d/hr=%H."
+        ),
         click.option("--pattern", default="**", show_default=True, help="Glob below the source; ** spans folders."),
-        click.option("--max-files", type=click.IntRange(min=1), help="Files a window takes at most."),
         click.option("--max-readers", type=click.IntRange(min=1), help="Spark tasks that read at once, at most."),
         click.option("--block-size", default="64MiB", show_default=True),
         state_option,
         click.option("--name", metavar="FEED", help="Name of the feed; default: the source."),
     ):
         command = option(command)
-    command = format_options(command)
+    command = format_options(selecting_options(command))
     return click.argument("source", nargs=-1, required=True)(command)

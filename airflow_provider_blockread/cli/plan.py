@@ -41,6 +41,8 @@ def _as_json(shown: Preview) -> dict[str, object]:
         "new": found.new,
         "modified": found.modified,
         "ignored": found.ignored,
+        "late": shown.late,
+        "left_out": dict(shown.left_out),
         "sample": [{"path": path, "size": size} for path, size in shown.sample],
     }
 
@@ -48,12 +50,14 @@ def _as_json(shown: Preview) -> dict[str, object]:
 def _print(shown: Preview) -> None:
     found = shown.discovered
     facts: dict[str, object] = {"feed": shown.feed, "files seen": f"{found.seen:,}, {found.new:,} of them new"}
-    if found.ignored:
-        facts["ignored"] = f"{found.ignored:,} modified after they were taken (on_modified='ignore')"
+    if shown.left_out:
+        facts["left out"] = shown.left_out_text
     if shown.existing is not None and shown.existing.state == "open":
         facts["window"] = f"{shown.existing.id} has this key already and would be replayed, not planned again"
     size = "one block a file" if not shown.limits.splittable else format_bytes(shown.limits.block_size)
     facts["would read"] = f"{shown.files:,} files, {format_bytes(shown.bytes)}: in no window of this feed yet"
+    if shown.late:
+        facts["late"] = f"{shown.late:,} of them came too late for their own interval (late='next')"
     facts["blocks"] = f"{shown.blocks:,} of {size}" if shown.limits.splittable else f"{shown.blocks:,}, {size}"
     if shown.compressed:
         facts["compressed"] = f"{shown.compressed:,} files, one block each: a codec cannot be entered in the middle"

@@ -12,22 +12,12 @@ import click
 from airflow_provider_blockread.cli.pipeline import Pipeline, Reading, pipeline_options
 from airflow_provider_blockread.cli.shared import open_environment, owner, parse_pairs, print_facts, print_json
 from airflow_provider_blockread.cli.spark import InProcessSpark, require_java
-from airflow_provider_blockread.ledger.generations import latest_generation, list_groups
 from airflow_provider_blockread.ledger.queries import unpublished_windows
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.options.read import COMPRESSIONS
-from airflow_provider_blockread.steps import (
-    Caller,
-    Environment,
-    PlanRequest,
-    Published,
-    WindowRef,
-    commit,
-    plan,
-    read,
-    scan,
-)
+from airflow_provider_blockread.steps import Environment, PlanRequest, Published, WindowRef, plan
 from airflow_provider_blockread.steps.describe import format_bytes
+from airflow_provider_blockread.steps.running import WindowRunner
 
 #: Another process of this kind is taken for dead after this many seconds without a heartbeat.
 JOB = SparkJob(heartbeat_s=1.0, stale_after_s=15.0)
@@ -50,6 +40,8 @@ class RunOptions(Pipeline, Reading):
 @click.option("--compression", default="snappy", show_default=True, type=click.Choice(COMPRESSIONS))
 @click.option("--function", metavar="MODULE:NAME", help="Your function RecordBatch -> RecordBatch | None.")
 @click.option("--on-bad-record", default="fail", show_default=True, type=click.Choice(["fail", "quarantine", "drop"]))
+@click.option("--on-missing", default="fail", show_default=True, type=click.Choice(["fail", "exclude"]))
+@click.option("--on-changed", default="fail", show_default=True, type=click.Choice(["fail", "exclude"]))
 @click.option("--until-empty", is_flag=True, help="Go on with further windows until nothing new is left.")
 def run(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
     """Read what is new at SOURCE into a directory of Parquet files, each record exactly once."""
@@ -78,19 +70,8 @@ class Runner:
 
     def window(self, ref: WindowRef) -> Published:
         """Take a planned window through scan, read and commit."""
-        if ref.status == "read":
-            scan(self.env, ref, submitter=self.spark)
-            caller = Caller(owner=owner(), clear_number=self._clear_number(ref))
-            for group in range(ref.groups):
-                read(self.env, ref, group, caller=caller, job=self.job, submitter=self.spark)
-        return commit(self.env, ref, owner=owner(), stale_after_s=self.job.stale_after_s)
-
-    def _clear_number(self, ref: WindowRef) -> int:
-        """Return the number to claim groups under: a new one after a failed proof, so that all are read again."""
-        generation = latest_generation(self.env.ledger, ref.window)
-        groups = list_groups(self.env.ledger, ref.window, generation.number)
-        newest = max((group.clear_number for group in groups), default=generation.clear_number)
-        return newest + (generation.state == "failed")
+        runner = WindowRunner(env=self.env, owner=owner(), job=self.job, submitter=self.spark)
+        return runner.run(ref)
 
     def windows(self, request: PlanRequest, *, resumes: bool, until_empty: bool) -> Iterator[Published]:
         """Yield each window as it is done: first those of this feed that an earlier run left unpublished."""

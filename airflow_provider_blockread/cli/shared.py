@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import dataclasses
 import getpass
 import json
 import os
 import re
+import shutil
 import socket
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -18,6 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.ledger.noop import is_noop, noop_ledger
 from airflow_provider_blockread.ledger.store import Ledger, default_url
 from airflow_provider_blockread.options import FORMATS, FormatOption, parse
 from airflow_provider_blockread.steps import Environment
@@ -34,7 +38,7 @@ state_option = click.option(
     envvar="BLOCKREAD_STATE",
     metavar="URL",
     help="The ledger, as sqlite:////folder/file.db or postgresql://user@host/database."
-    " Default: blockread.db in AIRFLOW_HOME.",
+    " Default: blockread.db in AIRFLOW_HOME. noop:// remembers nothing.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
@@ -89,7 +93,7 @@ def ledger_url(state: str | None) -> str:
 
 def open_environment(state: str | None, *, quiet: bool = False) -> Environment:
     """Return ledger and stores; the embedded ledger is made on first use, any other must exist."""
-    ledger = Ledger(ledger_url(state))
+    ledger = _forgetful() if is_noop(state) else Ledger(ledger_url(state))
     if state is None or state.startswith("sqlite:"):
         ledger.upgrade()
     else:
@@ -100,6 +104,13 @@ def open_environment(state: str | None, *, quiet: bool = False) -> Environment:
             click.echo(message, err=True)
 
     return Environment(ledger=ledger, stores=Stores(), log=log)
+
+
+def _forgetful() -> Ledger:
+    """Return a ledger of this process alone, gone with it."""
+    folder = Path(tempfile.mkdtemp(prefix="blockread-noop-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return noop_ledger(folder, "this")
 
 
 def owner() -> str:

@@ -23,11 +23,13 @@ from airflow_provider_blockread.ledger.exclusions import exclude_file
 from airflow_provider_blockread.ledger.generations import FINISHED, latest_generation, list_groups, start_generation
 from airflow_provider_blockread.ledger.model import WindowSummary
 from airflow_provider_blockread.ledger.queries import get_window, list_windows
+from airflow_provider_blockread.ledger.withdrawing import find_withdrawal
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.steps.describe import describe_group, format_bytes
 from airflow_provider_blockread.steps.excluding import groups_of
 from airflow_provider_blockread.steps.inferring import inferred_schema
 from airflow_provider_blockread.steps.replaying import open_ref
+from airflow_provider_blockread.steps.restoring import restore_pruned
 
 window_argument = click.argument("window")
 feed_option = click.option("--name", "feed", metavar="FEED", help="The feed, where a key alone is not enough.")
@@ -53,6 +55,8 @@ def list_(feed: str | None, limit: int, state: str | None, *, as_json: bool) -> 
     names = {"window": "window", "state": "state", "files": "files", "records": "records", "bad_records": "bad"}
     if any(row["excluded"] for row in rows):
         names["excluded"] = "excluded"
+    if any(row["note"] for row in rows):
+        names["note"] = "note"
     names |= {"key": "key", "feed": "feed"}
     print_table(list(names.values()), [[row[name] for name in names] for row in rows])
 
@@ -68,6 +72,10 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
     found = get_window(env.ledger, window, feed)
     summary = next(s for s in list_windows(env.ledger, found.feed, limit=10_000) if s.window.id == found.id)
     facts = dict(_summary(summary)) | {"manifest": found.manifest_uri, "planned by": found.owner}
+    withdrawal = find_withdrawal(env.ledger, found.id)
+    if withdrawal is not None:
+        done = "and finished" if withdrawal.finished_at else "but not to its end: repeat the command"
+        facts["withdrawn"] = f"by {withdrawal.who}, files {withdrawal.files}, {done}"
     if summary.generation is not None:
         options = GenerationOptions.from_json(summary.generation.options)
         facts["inferred_schema"] = inferred_schema(env.stores, found, options)
@@ -112,6 +120,7 @@ def verify(window: str, feed: str | None, master: str, state: str | None, *, as_
     if latest.state not in FINISHED and latest.mode != "verify":
         msg = f"window {found.id} is {latest.state}, not published: run it to its end first"
         raise OptionsError(msg)
+    restore_pruned(env, found)
     generation = start_generation(
         env.ledger, found.id, options=latest.options, mode="verify", clear_number=latest.clear_number
     )
@@ -143,12 +152,14 @@ def exclude(window: str, path: str, feed: str | None, reason: str, state: str | 
 
 
 def _summary(summary: WindowSummary) -> Mapping[str, object]:
-    window, generation = summary.window, summary.generation
+    window = summary.window
+    # What readers see comes first; what is being done about it is a note.
+    generation = summary.shown or summary.generation
     return {
         "window": window.id,
         "feed": window.feed,
         "key": window.key,
-        "state": generation.state if generation else window.state,
+        "state": generation.state if generation and window.state == "open" else window.state,
         "generation": generation.number if generation else None,
         "published": summary.published,
         "files": window.files,
@@ -159,5 +170,18 @@ def _summary(summary: WindowSummary) -> Mapping[str, object]:
         "bad_records": generation.sums.bad_records if generation else None,
         "excluded": summary.excluded,
         "created_at": window.created_at.isoformat(timespec="seconds"),
-        "error": generation.error if generation else None,
+        "error": summary.generation.error if summary.generation else None,
+        "note": _note(summary),
     }
+
+
+def _note(summary: WindowSummary) -> str | None:
+    """Return what the state alone would hide: a later generation than the published one, or a lost detail."""
+    newest, shown = summary.generation, summary.shown
+    notes = []
+    if newest is not None and shown is not None and newest.number != shown.number:
+        what = "verification" if newest.mode == "verify" else "rebuild"
+        notes.append(f"{what} (generation {newest.number}) is {newest.state}")
+    if summary.window.pruned_at is not None:
+        notes.append(f"pruned on {summary.window.pruned_at:%Y-%m-%d}")
+    return "; ".join(notes) or None

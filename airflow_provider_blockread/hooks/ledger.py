@@ -33,7 +33,9 @@ class LedgerHook(BaseHook):
     """Opens the ledger.
 
     :param ledger_conn_id: the connection; without one, `blockread_default` when it exists, else the embedded SQLite
-        ledger `blockread.db` in AIRFLOW_HOME, which serves one host.
+        ledger `blockread.db` in AIRFLOW_HOME, which serves one host. `noop` is the ledger that forgets: each run
+        reads all that it lists, and nothing is remembered between runs.
+    :param run: the DAG run that asks, which `noop` needs.
     """
 
     conn_name_attr = "ledger_conn_id"
@@ -41,9 +43,10 @@ class LedgerHook(BaseHook):
     conn_type = "blockread"
     hook_name = "Block read ledger"
 
-    def __init__(self, ledger_conn_id: str | None = None) -> None:
+    def __init__(self, ledger_conn_id: str | None = None, *, run: str = "") -> None:
         super().__init__()
         self.ledger_conn_id = ledger_conn_id
+        self.run = run
 
     def get_conn(self) -> Ledger:
         """Return the ledger, its schema checked; only the embedded one is created or migrated on the way.
@@ -54,10 +57,15 @@ class LedgerHook(BaseHook):
             LedgerSchemaError: when the schema is not this package's.
             LedgerUnavailableError: when the database cannot be reached.
         """
+        if self.ledger_conn_id == "noop":
+            return self._noop()
         connection = self._connection()
         if connection is None:
             return self._embedded()
-        ledger = _open(connection_url(connection))
+        url = connection_url(connection)
+        if url.startswith("noop:"):
+            return self._noop()
+        ledger = _open(url)
         ledger.check()
         return ledger
 
@@ -78,6 +86,12 @@ class LedgerHook(BaseHook):
                 return None
             msg = f"ledger: there is no connection {conn_id!r}; create one of type blockread, or name another"
             raise OptionsError(msg) from error
+
+    def _noop(self) -> Ledger:
+        refuse_remote_executors(conf.get("core", "executor"))
+        from airflow_provider_blockread.ledger.noop import noop_ledger  # noqa: PLC0415 - not at every DAG parse
+
+        return noop_ledger(Path(airflow_home()) / "blockread_noop", self.run)
 
     def _embedded(self) -> Ledger:
         refuse_remote_executors(conf.get("core", "executor"))
@@ -133,9 +147,13 @@ def connection_url(connection: Connection) -> str:
     login = quote(connection.login or "", safe="")
     password = f":{quote(connection.password, safe='')}" if connection.password else ""
     port = f":{connection.port}" if connection.port else ""
-    query = f"?{urlencode({'sslmode': extra['sslmode']})}" if extra.get("sslmode") else ""
+    settings = {"sslmode": extra["sslmode"]} if extra.get("sslmode") else {}
+    host = connection.host
+    if host.startswith("/"):  # the folder of a Unix-domain socket, which has no place before a URL's path
+        host, port, settings = "", "", settings | {"host": host} | ({"port": connection.port} if port else {})
+    query = f"?{urlencode(settings)}" if settings else ""
     driver = extra.get("driver") or "postgresql+psycopg"
-    return f"{driver}://{login}{password}{'@' if login else ''}{connection.host}{port}/{connection.schema}{query}"
+    return f"{driver}://{login}{password}{'@' if login else ''}{host}{port}/{connection.schema}{query}"
 
 
 def _open(url: str) -> Ledger:

@@ -3,14 +3,41 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, DateTime, Dialect, Integer, String, Text, TypeDecorator
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Dialect,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Text,
+    TypeDecorator,
+    Uuid,
+)
+from sqlalchemy.types import TypeEngine
 
 FILE_STATES = ("pending", "planned", "done", "missing", "changed", "quarantined", "ignored", "excluded")
+TAKEN_STATES = ("done", "quarantined", "excluded")
 WINDOW_STATES = ("planning", "open", "empty", "abandoned")
 GENERATION_STATES = ("reading", "proven", "publishing", "published", "verified", "failed", "superseded")
 GENERATION_MODES = ("write", "verify")
+WITHDRAWN_FILES = ("pending", "excluded")
 GROUP_STATES = ("pending", "running", "done", "failed")
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -34,6 +61,51 @@ class UtcDateTime(TypeDecorator[datetime]):
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Digest(TypeDecorator[str]):
+    """32 hex digits, stored in 16 bytes: PostgreSQL's `uuid`, or a blob."""
+
+    impl = Uuid(as_uuid=False)
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return the database's own type of 16 bytes."""
+        return dialect.type_descriptor(LargeBinary(16) if dialect.name == "sqlite" else Uuid(as_uuid=False))
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ANN401 - the driver's own
+        """Return the digits as the driver takes them."""
+        return bytes.fromhex(value) if value is not None and dialect.name == "sqlite" else value
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ANN401 - the driver's own
+        """Return the 32 digits."""
+        if value is None:
+            return None
+        return str(value.hex()) if dialect.name == "sqlite" else str(value).replace("-", "")
+
+
+#: Hex digits of a digest that tell the versions of one path apart.
+SHORT = 16
+
+
+def short_number(digest: str) -> int:
+    """Return the signed number that stands for the first 16 digits of a digest."""
+    return int.from_bytes(bytes.fromhex(digest[:SHORT]), "big", signed=True)
+
+
+class ShortDigest(TypeDecorator[str]):
+    """The first 16 hex digits of a digest, stored as a signed number; more digits may be given."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> int | None:  # noqa: ARG002
+        """Return the number of the first 16 digits."""
+        return None if value is None else short_number(value)
+
+    def process_result_value(self, value: int | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """Return the 16 digits."""
+        return None if value is None else value.to_bytes(8, "big", signed=True).hex()
 
 
 # SQLite numbers rows by itself only where the type is exactly INTEGER.

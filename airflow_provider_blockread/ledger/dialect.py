@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import Column, Connection, Engine, Table, create_engine, event, text
+from sqlalchemy import Connection, Engine, Table, create_engine, event, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.sql.dml import Insert
 
+from airflow_provider_blockread.ledger.columns import short_number
+
 _BUSY_TIMEOUT_S = 60
+_LOOK_MS = 8  # SQLite looks 1, 2 and 5 ms after each other then
+_LONG_S = 0.05  # of a transaction that kept others waiting
+_TURN_S = 0.01  # what others need to get their turn
 _CONNECT_TIMEOUT_S = 10
 _SQLITE_SETTINGS = (
     f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_S * 1000}",
@@ -83,10 +89,14 @@ def insert_many(connection: Connection, table: Table, columns: Sequence[str], ro
     connection.exec_driver_sql(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", list(rows))  # noqa: S608 - our names
 
 
-def driver_value(connection: Connection, column: Column[Any], value: object) -> object:
-    """Return a value as the driver stores it in the column."""
-    process = column.type.dialect_impl(connection.dialect).bind_processor(connection.dialect)
-    return value if process is None else process(value)
+def driver_digests(connection: Connection) -> Callable[[str, str], tuple[object, int]]:
+    """Return what turns the digests of a path and a version into the driver's own values, for `insert_many`."""
+    as_path: Callable[[str], object] = bytes.fromhex if connection.dialect.name == "sqlite" else str
+
+    def values(path: str, version: str) -> tuple[object, int]:
+        return as_path(path), short_number(version)
+
+    return values
 
 
 def _configure_sqlite(connection: sqlite3.Connection, _record: object) -> None:
@@ -96,6 +106,32 @@ def _configure_sqlite(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    writes: Any = connection.get_execution_options().get("blockread_writes", False)
-    # A deferred transaction that writes later fails at once when another one wrote in between; this one waits.
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    if not connection.get_execution_options().get("blockread_writes", False):
+        connection.exec_driver_sql("BEGIN")
+        return
+    raw: Any = connection.connection.driver_connection
+    # A deferred transaction that writes later fails at once when another one wrote in between; this one waits. SQLite
+    # by itself would look ever more rarely, every 100 ms in the end, and miss the gaps between the batches of a scan.
+    deadline = time.monotonic() + _BUSY_TIMEOUT_S
+    raw.execute(f"PRAGMA busy_timeout = {_LOOK_MS}")
+    try:
+        while not _begun(raw, deadline):
+            pass
+    finally:
+        raw.execute(_SQLITE_SETTINGS[0])
+
+
+def _begun(raw: sqlite3.Connection, deadline: float) -> bool:
+    try:
+        raw.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+            raise
+        return False
+    return True
+
+
+def give_way(connection: Connection, began: float) -> None:
+    """Let others write, after a transaction that began at this monotonic time and was long; only SQLite needs it."""
+    if connection.dialect.name == "sqlite" and time.monotonic() - began > _LONG_S:
+        time.sleep(_TURN_S)

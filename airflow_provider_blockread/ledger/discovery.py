@@ -1,36 +1,41 @@
 """Discovery: what a listing saw becomes file versions of a feed, in short batches.
 
 A version is known by the digests of its path and content. A version is *taken* once a window planned it; until then
-at most one unread version a path is kept, the newest. A listing that breaks off leaves what it recorded; the next one
-finds the rest.
+at most one unread version a path is kept, the newest. Its time, and whether it may be taken at all, is decided anew by
+every listing that shows it. A listing that breaks off leaves what it recorded; the next one finds the rest.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, bindparam, func, literal, select
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.blocks.ids import path_digest, version_digest
-from airflow_provider_blockread.errors import OptionsError, SourceError
-from airflow_provider_blockread.ledger.dialect import driver_value, insert_many
+from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.ledger.admission import EVERY_FILE, LEFT_OUT, Admission
+from airflow_provider_blockread.ledger.columns import SHORT
+from airflow_provider_blockread.ledger.dialect import driver_digests, insert_many
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, lock_feed, open_feed
+from airflow_provider_blockread.ledger.known_tables import taken_files
 from airflow_provider_blockread.ledger.model import Discovered
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.stretches import KnownStretches, Stretch, cut, forget
 from airflow_provider_blockread.ledger.tables import IS_PENDING, files, scans
 
 _TAKEN = frozenset({"planned", "done", "quarantined"})
 _UNREAD = frozenset({"pending", "ignored"})
-_MAY_RETURN = frozenset({"missing", "changed", "ignored"})
+_MAY_MOVE = frozenset({"pending", "missing", "changed", "ignored"})
 _SAMPLES = 10
 _COLUMNS = (
-    *("feed_id", "first_scan", "last_scan", "discovered_at"),
-    *("path", "path_digest", "version_digest", "size", "mtime_ns", "etag", "state"),
+    *("feed_id", "first_scan", "last_scan"),
+    *("path", "path_digest", "version_digest", "size", "mtime_ns", "etag", "time_ns", "state"),
 )
 
 
@@ -39,12 +44,16 @@ class _Known(NamedTuple):
     path_digest: str
     version_digest: str
     state: str
+    time_ns: int
+    first_scan: int
 
 
 class _Seen(NamedTuple):
     version: FileVersion
     path_digest: str
     version_digest: str
+    time_ns: int
+    left_out: str | None
 
 
 @dataclass(slots=True)
@@ -52,10 +61,13 @@ class _Batch:
     """What is to be done about one batch, and the counts that go with it."""
 
     still_pending: list[int] = field(default_factory=list)
-    returning: dict[str, list[int]] = field(default_factory=lambda: {"pending": [], "ignored": []})
+    moved: dict[str, list[int]] = field(default_factory=lambda: {"pending": [], "ignored": []})  # by their new state
+    retimed: list[dict[str, int]] = field(default_factory=list)
     inserts: list[tuple[_Seen, str]] = field(default_factory=list)
     modified: int = 0
     ignored: list[str] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    untimed: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +75,7 @@ class _Scan:
     id: int
     feed: str
     feed_id: int
-    on_modified: str
+    rules: Admission
     now: datetime
 
 
@@ -72,7 +84,7 @@ def record_files(
     feed: str,
     versions: Iterable[FileVersion],
     *,
-    on_modified: str = "ignore",
+    rules: Admission = EVERY_FILE,
     complete: bool = True,
     batch_size: int = 10_000,
 ) -> Discovered:
@@ -82,52 +94,70 @@ def record_files(
         ledger: where to.
         feed: the feed's name; created when unknown.
         versions: the files, in any order.
-        on_modified: a file that was taken shows another version: `ignore` (counted), `add` it, or `fail`.
+        rules: which files may be taken, and what time each has.
         complete: the listing covers the feed; a pending file it does not show becomes `missing` until seen again.
         batch_size: files per transaction.
 
     Raises:
-        SourceError: a taken file was modified under `fail`, or a name is not valid Unicode.
-        OptionsError: when `on_modified` is another word.
+        SourceError: a taken file was modified or a file has no time, under `fail`; or a name is not valid Unicode.
     """
-    if on_modified not in {"ignore", "add", "fail"}:
-        msg = f"feed {feed}: on_modified must be ignore, add or fail, not {on_modified!r}"
-        raise OptionsError(msg)
-    scan = _begin(ledger, feed, on_modified)
+    scan = _begin(ledger, feed, rules)
     total = Discovered()
-    for batch in batched(versions, batch_size):
-        seen = {s.path_digest: s for s in map(_identify, batch)}
-        with ledger.writing() as connection:
-            total = _add(total, len(batch), _record(connection, scan, seen))
+    known = KnownStretches(ledger, scan.feed_id, scan.id)
+    for shown in _by_files(cut(versions, batch_size), batch_size):
+        new, found = known.new_in(shown), _Batch()
+        if new:
+            listed = [_identify(version, rules) for stretch in new for version in stretch.versions]
+            with ledger.writing() as connection:
+                found = _record(connection, scan, {item.path_digest: item for item in listed})
+                known.remember(connection, new)
+        total = _add(total, sum(len(stretch.versions) for stretch in shown), found)
     if complete:
-        total = replace(total, missing=_mark_missing(ledger, scan))
+        total = replace(total, missing=_mark_missing(ledger, scan, known))
     counts = {name: getattr(total, name) for name in ("seen", "new", "modified", "ignored")}
     with ledger.writing() as connection:
         connection.execute(scans.update().where(scans.c.id == scan.id).values(finished_at=ledger.now(), **counts))
     return total
 
 
-def _begin(ledger: Ledger, feed: str, on_modified: str) -> _Scan:
+def _begin(ledger: Ledger, feed: str, rules: Admission) -> _Scan:
     feed_id, now = open_feed(ledger, feed), ledger.now()
     with ledger.writing() as connection:
         row = scans.insert().values(feed_id=feed_id, started_at=now).returning(scans.c.id)
         number = int(connection.execute(row).scalar_one())
-    return _Scan(id=number, feed=feed, feed_id=feed_id, on_modified=on_modified, now=now)
+    return _Scan(id=number, feed=feed, feed_id=feed_id, rules=rules, now=now)
 
 
-def _identify(version: FileVersion) -> _Seen:
-    return _Seen(version, path_digest(version.path), version_digest(version))
+def _by_files(stretches: Iterable[Stretch], size: int) -> Iterator[list[Stretch]]:
+    """Yield the stretches in lists of about `size` files."""
+    held: list[Stretch] = []
+    left = size
+    for stretch in stretches:
+        held.append(stretch)
+        left -= len(stretch.versions)
+        if left <= 0:
+            yield held
+            held, left = [], size
+    if held:
+        yield held
+
+
+def _identify(version: FileVersion, rules: Admission) -> _Seen:
+    return _Seen(version, path_digest(version.path), version_digest(version)[:SHORT], *rules.look(version))
 
 
 def _add(total: Discovered, seen: int, batch: _Batch) -> Discovered:
+    left_out = {name: getattr(total, name) + batch.left_out[name] for name in LEFT_OUT}
     return replace(
         total,
         seen=total.seen + seen,
         new=total.new + len(batch.inserts) - batch.modified,
         modified=total.modified + batch.modified,
-        returned=total.returned + len(batch.returning["pending"]),
+        returned=total.returned + len(batch.moved["pending"]),
         ignored=total.ignored + len(batch.ignored),
         samples=(total.samples + tuple(batch.ignored[:_SAMPLES]))[:_SAMPLES],
+        untimed_samples=(total.untimed_samples + tuple(batch.untimed[:_SAMPLES]))[:_SAMPLES],
+        **left_out,
     )
 
 
@@ -135,88 +165,122 @@ def _record(connection: Connection, scan: _Scan, seen: dict[str, _Seen]) -> _Bat
     lock_feed(connection, scan.feed_id)
     # The newest scan begun, perhaps not this one: whoever began it must not call missing what is seen after.
     stamp = int(connection.execute(select(func.max(scans.c.id)).where(scans.c.feed_id == scan.feed_id)).scalar_one())
-    known = _drop_replaced(connection, seen, _known(connection, scan.feed_id, list(seen)))
+    known = _drop_replaced(connection, scan.feed_id, seen, _known(connection, scan.feed_id, list(seen)))
     batch = _Batch()
     for digest, item in seen.items():
         _decide(scan, item, known.get(digest), batch)
     update = files.update().where(files.c.id.in_(bindparam("ids", expanding=True)))
     if batch.still_pending:
         connection.execute(update.values(last_scan=stamp), {"ids": batch.still_pending})
-    for state, ids in batch.returning.items():
+    for state, ids in batch.moved.items():
         if ids:
-            change = update.where(files.c.state.in_(_MAY_RETURN)).values(state=state, window_id=None, last_scan=stamp)
+            change = update.where(files.c.state.in_(_MAY_MOVE)).values(state=state, window_id=None, last_scan=stamp)
             connection.execute(change, {"ids": ids})
+    if batch.retimed:
+        one = files.update().where(files.c.id == bindparam("number"))  # unread still: the feed is locked
+        connection.execute(one.values(time_ns=bindparam("time")), batch.retimed)
     if batch.inserts:
-        # The columns of every new row alike; the others differ.
-        alike = (scan.feed_id, scan.id, stamp, driver_value(connection, files.c.discovered_at, scan.now))
-        insert_many(connection, files, _COLUMNS, [alike + _row(scan, item, state) for item, state in batch.inserts])
+        alike = (scan.feed_id, scan.id, stamp)
+        store = driver_digests(connection)
+        rows = [alike + _row(scan, item, state, store) for item, state in batch.inserts]
+        insert_many(connection, files, _COLUMNS, rows)
     return batch
 
 
 def _known(connection: Connection, feed_id: int, digests: list[str]) -> dict[str, list[_Known]]:
-    columns = (files.c.id, files.c.path_digest, files.c.version_digest, files.c.state)
-    query = select(*columns).where(
-        files.c.feed_id == feed_id, files.c.path_digest.in_(bindparam("digests", expanding=True))
-    )
     known: dict[str, list[_Known]] = {}
-    for row in connection.execute(query, {"digests": digests}):
-        known.setdefault(row[1], []).append(_Known(*row))
+    pruned = connection.scalar(select(taken_files.c.state).where(taken_files.c.feed_id == feed_id).limit(1))
+    for table in (files, taken_files) if pruned else (files,):
+        columns = [table.c[n] if n in table.c else literal(0).label(n) for n in _Known._fields]
+        wanted = table.c.path_digest.in_(bindparam("digests", expanding=True))
+        query = select(*columns).where(table.c.feed_id == feed_id, wanted)
+        for row in connection.execute(query, {"digests": digests}):
+            known.setdefault(row.path_digest, []).append(_Known(*row))
     return known
 
 
 def _drop_replaced(
-    connection: Connection, seen: dict[str, _Seen], known: dict[str, list[_Known]]
+    connection: Connection, feed_id: int, seen: dict[str, _Seen], known: dict[str, list[_Known]]
 ) -> dict[str, list[_Known]]:
     """Forget unread versions that the listing shows no longer; the feed's lock keeps planners from taking them."""
     stale = {
-        row.id
+        row.id: row.first_scan
         for digest, rows in known.items()
         for row in rows
         if row.state in _UNREAD and row.version_digest != seen[digest].version_digest
     }
     if stale:
-        connection.execute(files.delete().where(files.c.id.in_(stale), files.c.state.in_(_UNREAD)))
+        connection.execute(files.delete().where(files.c.id.in_(list(stale)), files.c.state.in_(_UNREAD)))
+        forget(connection, feed_id, min(stale.values()))
     # A path stays known when its only version is dropped: the new one is a modification, not a discovery.
     return {digest: [row for row in rows if row.id not in stale] for digest, rows in known.items()}
 
 
 def _decide(scan: _Scan, item: _Seen, rows: list[_Known] | None, batch: _Batch) -> None:
     same = next((row for row in rows or () if row.version_digest == item.version_digest), None)
-    if same is not None and same.state not in _MAY_RETURN:
-        if same.state == "pending":
-            batch.still_pending.append(same.id)
+    if same is not None and same.state not in _MAY_MOVE:
         return
-    taken = any(row.state in _TAKEN for row in rows or ())
-    if taken and scan.on_modified == "fail":
+    waits = same is not None and same.state == "pending"
+    state = "pending" if waits else _state_of_new(scan, item, rows, batch)
+    if state == "pending" and item.left_out is not None:
+        state = "ignored"
+        _leave_out(scan, item, item.left_out, batch)
+    if same is None:
+        batch.modified += rows is not None
+        batch.inserts.append((item, state))
+        return
+    if same.state != state:
+        batch.moved[state].append(same.id)
+    elif waits:
+        batch.still_pending.append(same.id)
+    if same.time_ns != item.time_ns:
+        batch.retimed.append({"number": same.id, "time": item.time_ns})
+
+
+def _state_of_new(scan: _Scan, item: _Seen, rows: list[_Known] | None, batch: _Batch) -> str:
+    """Return what a version that does not wait yet becomes, as `on_modified` says of a path that was taken."""
+    if not any(row.state in _TAKEN for row in rows or ()) or scan.rules.on_modified == "add":
+        return "pending"
+    if scan.rules.on_modified == "fail":
         msg = (
             f"feed {scan.feed}: {item.version.path} was modified after it was taken (now {item.version.size} bytes); "
             "restore it, or set on_modified to 'add' or 'ignore'"
         )
         raise SourceError(msg)
-    state = "ignored" if taken and scan.on_modified == "ignore" else "pending"
-    if state == "ignored":
-        batch.ignored.append(item.version.path)
-    if same is None:
-        batch.modified += rows is not None
-        batch.inserts.append((item, state))
-    elif same.state != state:
-        batch.returning[state].append(same.id)
+    batch.ignored.append(item.version.path)
+    return "ignored"
 
 
-def _row(scan: _Scan, item: _Seen, state: str) -> tuple[object, ...]:
-    version, path, content = item
+def _leave_out(scan: _Scan, item: _Seen, why: str, batch: _Batch) -> None:
+    batch.left_out[why] += 1
+    if why != "untimed":
+        return
+    if scan.rules.on_untimed == "fail":
+        pattern = scan.rules.pattern
+        where = "the store tells none" if pattern is None else f"time_pattern {pattern.text!r} finds none in its path"
+        msg = (
+            f"feed {scan.feed}: {item.version.path} has no time: {where}; correct the pattern, leave the file out by"
+            " `exclude`, or set on_untimed to 'ignore'"
+        )
+        raise SourceError(msg)
+    batch.untimed.append(item.version.path)
+
+
+def _row(scan: _Scan, item: _Seen, state: str, store: Callable[[str, str], tuple[object, int]]) -> tuple[object, ...]:
+    version, path, content, time_ns, _ = item
     try:
         version.path.encode()
     except UnicodeEncodeError as error:
         msg = f"feed {scan.feed}: the name of {version.path!r} is not UTF-8; rename the file or exclude it by a pattern"
         raise SourceError(msg) from error
-    return version.path, path, content, version.size, version.mtime_ns, version.etag, state
+    return version.path, *store(path, content), version.size, version.mtime_ns, version.etag, time_ns, state
 
 
-def _mark_missing(ledger: Ledger, scan: _Scan) -> int:
+def _mark_missing(ledger: Ledger, scan: _Scan, known: KnownStretches) -> int:
     unseen = (IS_PENDING, files.c.last_scan < scan.id)
+    query = select(files.c.id, files.c.path).where(files.c.feed_id == scan.feed_id, *unseen)
     with ledger.reading() as connection:
-        ids = array("q", connection.scalars(select(files.c.id).where(files.c.feed_id == scan.feed_id, *unseen)))
+        ids = array("q", (row[0] for row in connection.execute(query) if known.has_looked_for(row[1])))
     marked = 0
     for batch in batched(ids, BATCH_FILES):
         with ledger.writing() as connection:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, literal, select
 
 from airflow_provider_blockread.blocks import BlockGroup
 from airflow_provider_blockread.blocks.ids import options_digest
-from airflow_provider_blockread.errors import ConflictError
+from airflow_provider_blockread.errors import ConflictError, PrunedError
 from airflow_provider_blockread.ledger.model import Generation, Group
 from airflow_provider_blockread.ledger.rows import generation_from, group_from
 from airflow_provider_blockread.ledger.store import Ledger
@@ -21,6 +21,15 @@ UNFINISHED = ("reading", "proven", "publishing", "failed")
 
 #: States of a generation that is complete.
 FINISHED = ("published", "verified")
+
+#: What a message says of a superseded one.
+OVERTAKEN = "a newer generation has taken its place, or its window was abandoned"
+
+#: What a message says of a window whose plan was pruned.
+PRUNED = (
+    "its plan is gone, so it cannot be read again; what it published stays. Read its files under another feed name"
+    " (--name) and output, or bring its manifest back from a backup; `blockread prune --keep-manifests` keeps them"
+)
 
 _PLANNED_COLUMNS = ("window_id", "number", "files", "blocks", "bytes", "first_path", "last_path")
 
@@ -45,6 +54,13 @@ def get_generation(ledger: Ledger, window_id: str, number: int) -> Generation:
         return generation_from(lock_generation(connection, window_id, number))
 
 
+def list_generations(ledger: Ledger, window_id: str) -> list[Generation]:
+    """Return all generations of a window in order."""
+    query = select(generations).where(generations.c.window_id == window_id).order_by(generations.c.number)
+    with ledger.reading() as connection:
+        return [generation_from(row) for row in connection.execute(query)]
+
+
 def published_generation(ledger: Ledger, window_id: str) -> Generation | None:
     """Return the generation that readers see; None before the first one is published."""
     query = select(generations).where(generations.c.window_id == window_id, generations.c.state == "published")
@@ -54,7 +70,7 @@ def published_generation(ledger: Ledger, window_id: str) -> Generation | None:
 
 
 def start_generation(
-    ledger: Ledger, window_id: str, *, options: dict[str, Any], mode: str, clear_number: int
+    ledger: Ledger, window_id: str, *, options: dict[str, Any], mode: str, clear_number: int, run: str | None = None
 ) -> Generation:
     """Return a new pass over the window's blocks, all groups to be read.
 
@@ -67,23 +83,40 @@ def start_generation(
         options: what decides what is read and written, as JSON.
         mode: `write`, or `verify` (read and prove, write nothing).
         clear_number: Airflow's, of the run that asked for it.
+        run: that run, where it is one of Airflow's.
 
     Raises:
         ConflictError: when the window is not open.
     """
+    row = {"options": options, "mode": mode, "clear_number": clear_number, "run": run, "created_at": ledger.now()}
     with ledger.writing() as connection:
-        connection.execute(select(windows.c.id).where(windows.c.id == window_id).with_for_update(key_share=True))
-        latest = _latest(connection, window_id)
-        unfinished = (generations.c.window_id == window_id, generations.c.state.in_(UNFINISHED))
-        connection.execute(generations.update().where(*unfinished).values(state="superseded"))
-        row = {"window_id": window_id, "number": latest.number + 1, "mode": mode, "clear_number": clear_number}
-        insert_generation(connection, row | {"options": options, "created_at": ledger.now()})
-        planned = [groups.c[name] for name in _PLANNED_COLUMNS]
-        fresh = [literal(value).label(name) for name, value in _fresh(latest.number + 1, clear_number).items()]
-        earlier = (groups.c.window_id == window_id, groups.c.generation == latest.number)
-        copy = select(*planned, *fresh).where(*earlier)
-        connection.execute(groups.insert().from_select([c.name for c in planned] + [c.name for c in fresh], copy))
-        return generation_from(_latest(connection, window_id))
+        return next_generation(connection, window_id, row)
+
+
+def next_generation(connection: Connection, window_id: str, row: dict[str, Any]) -> Generation:
+    """Insert the window's next generation, with the groups of the one before, and return it; see `start_generation`.
+
+    Raises:
+        ConflictError: when the window is not open.
+    """
+    query = select(windows).where(windows.c.id == window_id).with_for_update(key_share=True)
+    window = connection.execute(query).one_or_none()
+    if window is not None and window.state == "abandoned":
+        msg = f"window {window_id} is abandoned and starts no generation; its files are those of later windows"
+        raise ConflictError(msg)
+    if window is not None and window.pruned_at is not None:
+        msg = f"window {window_id} was pruned on {window.pruned_at:%Y-%m-%d %H:%M:%SZ}: {PRUNED}"
+        raise PrunedError(msg)
+    latest = _latest(connection, window_id)
+    unfinished = (generations.c.window_id == window_id, generations.c.state.in_(UNFINISHED))
+    connection.execute(generations.update().where(*unfinished).values(state="superseded"))
+    insert_generation(connection, row | {"window_id": window_id, "number": latest.number + 1})
+    planned = [groups.c[name] for name in _PLANNED_COLUMNS]
+    fresh = [literal(value).label(name) for name, value in _fresh(latest.number + 1, row["clear_number"]).items()]
+    earlier = (groups.c.window_id == window_id, groups.c.generation == latest.number)
+    copy = select(*planned, *fresh).where(*earlier)
+    connection.execute(groups.insert().from_select([c.name for c in planned] + [c.name for c in fresh], copy))
+    return generation_from(_latest(connection, window_id))
 
 
 def list_groups(ledger: Ledger, window_id: str, generation: int) -> list[Group]:
@@ -99,9 +132,11 @@ def insert_generation(connection: Connection, row: dict[str, Any]) -> None:
     connection.execute(generations.insert().values(row | {"options_digest": digest, "state": "reading"}))
 
 
-def insert_groups(connection: Connection, window_id: str, planned: Iterable[BlockGroup], clear_number: int) -> None:
-    """Insert the groups of the window's first generation."""
-    rows = [{"window_id": window_id} | asdict(group) | _fresh(1, clear_number) for group in planned]
+def insert_groups(
+    connection: Connection, window_id: str, planned: Iterable[BlockGroup], clear_number: int, generation: int = 1
+) -> None:
+    """Insert the groups of one of the window's generations, all to be read."""
+    rows = [{"window_id": window_id} | asdict(group) | _fresh(generation, clear_number) for group in planned]
     if rows:
         connection.execute(groups.insert(), rows)
 

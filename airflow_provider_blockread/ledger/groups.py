@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, exists, select
 
 from airflow_provider_blockread.errors import ConflictError, FencedError, OwnedError
-from airflow_provider_blockread.ledger.generations import FINISHED, lock_generation
+from airflow_provider_blockread.ledger.generations import FINISHED, OVERTAKEN, lock_generation
 from airflow_provider_blockread.ledger.model import Claim, GroupOutcome, GroupRef
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import exclusions, generations, groups
@@ -146,7 +146,7 @@ def _group(connection: Connection, ref: GroupRef) -> Row[Any]:
 
 def _is_done(ref: GroupRef, group: Row[Any], generation_state: str, clear_number: int) -> bool:
     if generation_state == "superseded":
-        msg = f"{ref}: a newer generation has taken its place; clear the run from its plan on"
+        msg = f"{ref}: {OVERTAKEN}; clear the run from its plan on"
         raise ConflictError(msg)
     # A generation that is being published can only go forward: its groups stay done, whoever was cleared.
     if group.state == "done" and (clear_number <= group.clear_number or generation_state == "publishing"):

@@ -23,7 +23,11 @@ class Discovered:
     returned: int = 0  # versions known but never read (missing, changed, ignored) that wait to be read again
     ignored: int = 0  # modified after they were taken, and left out by `on_modified="ignore"`; counted at every scan
     missing: int = 0  # pending ones that this listing no longer saw
+    untimed: int = 0  # not taken, and left out since no time is known for them; this and the next two at every scan
+    before_start: int = 0  # left out by `start_from`
+    too_old: int = 0  # left out by `max_age`
     samples: tuple[str, ...] = ()  # some paths of the ignored ones
+    untimed_samples: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +36,15 @@ class PendingFile:
 
     file: int
     version: FileVersion
+    late: bool = False  # its time lies outside of the interval that is planned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateFiles:
+    """Pending files of intervals that are planned already, and the keys of some of their windows."""
+
+    files: int = 0
+    windows: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +63,8 @@ class NewWindow:
     options: dict[str, Any]  # of the first generation
     clear_number: int
     owner: str
+    run: str | None = None  # of Airflow, that asked for it
+    interval_ns: tuple[int, int] | None = None  # the times whose files it takes, half-open
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +84,7 @@ class Window:
     bytes: int
     owner: str  # who planned it
     created_at: datetime
+    pruned_at: datetime | None = None  # since when its detail is gone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +110,7 @@ class Generation:
     options: dict[str, Any]
     options_digest: str
     clear_number: int
+    run: str | None  # of Airflow, that asked for it
     publish_epoch: int
     sums: Sums
     error: str | None
@@ -209,7 +226,12 @@ class WindowSummary:
     generation: Generation | None  # none while it is planned, or empty
     groups_done: int
     excluded: int  # files
-    published: int | None  # number of the published generation
+    shown: Generation | None  # the published one
+
+    @property
+    def published(self) -> int | None:
+        """The number of the published generation."""
+        return None if self.shown is None else self.shown.number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,3 +243,24 @@ class FileRow:
     state: str
     window: str | None
     discovered_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withdrawal:
+    """A window that is given up, and what becomes of its files."""
+
+    window: str
+    files: str  # pending | excluded
+    who: str
+    finished_at: datetime | None = None  # none: output may still be there, and files not moved
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A command that goes over windows one after another; repeated before its end, it is the same one."""
+
+    id: int
+    action: str  # rebuild | reprocess
+    arguments: dict[str, Any]
+    who: str
+    began_at: datetime

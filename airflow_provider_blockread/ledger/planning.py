@@ -96,7 +96,7 @@ def freeze_window(ledger: Ledger, plan: NewWindow, files: Iterable[int]) -> Wind
             Nothing is held then.
     """
     release_stale_plans(ledger, plan.feed)
-    attempt = _claim(ledger, plan.feed, plan.key, plan.owner)
+    attempt = _claim(ledger, plan.feed, plan.key, plan.owner, plan.interval_ns)
     try:
         taken = sum(attempt.take(batch) for batch in batched(files, BATCH_FILES))
         with ledger.writing() as connection:
@@ -107,20 +107,23 @@ def freeze_window(ledger: Ledger, plan: NewWindow, files: Iterable[int]) -> Wind
     return _existing(ledger, plan.feed, plan.key)
 
 
-def close_empty_window(ledger: Ledger, feed: str, key: str, *, owner: str) -> Window:
+def close_empty_window(
+    ledger: Ledger, feed: str, key: str, *, owner: str, interval_ns: tuple[int, int] | None = None
+) -> Window:
     """Return the window of this key, closed with nothing to read; a later plan of the same key replaces it.
 
     Raises:
         PlanConflictError: the key is planned already, or by somebody else just now.
     """
     release_stale_plans(ledger, feed)
-    _claim(ledger, feed, key, owner).empty()
+    _claim(ledger, feed, key, owner, interval_ns).empty()
     return _existing(ledger, feed, key)
 
 
-def release_stale_plans(ledger: Ledger, feed: str) -> int:
-    """Give back the files of planners that died and return how many plans that were."""
-    dead = (windows.c.state == "planning", windows.c.heartbeat_at < _stale_before(ledger.now()))
+def release_stale_plans(ledger: Ledger, feed: str, *, key: str = "", owner: str = "") -> int:
+    """Give back the files of planners that died, and of an owner's own earlier try at a key; return how many plans."""
+    stale = windows.c.heartbeat_at < _stale_before(ledger.now())
+    dead = (windows.c.state == "planning", stale | ((windows.c.key == key) & (windows.c.owner == owner)))
     with ledger.reading() as connection:
         feed_id = find_feed(connection, feed)
         query = select(windows.c.id, windows.c.feed_id, windows.c.epoch).where(windows.c.feed_id == feed_id, *dead)
@@ -142,14 +145,17 @@ def _stale_before(now: datetime) -> datetime:
     return now - timedelta(seconds=STALE_PLAN_S)
 
 
-def _claim(ledger: Ledger, feed: str, key: str, owner: str) -> _Plan:
+def _claim(ledger: Ledger, feed: str, key: str, owner: str, interval_ns: tuple[int, int] | None = None) -> _Plan:
     feed_id, now = open_feed(ledger, feed), ledger.now()
     mine = (windows.c.feed_id == feed_id, windows.c.key == key)
     with ledger.writing() as connection:
         lock_feed(connection, feed_id)
         held = connection.execute(select(*WINDOW_COLUMNS).join(feeds).where(*mine)).one_or_none()
         newest = connection.scalar(select(func.max(windows.c.sequence)).where(windows.c.feed_id == feed_id))
+        start_ns, end_ns = interval_ns or (None, None)
         claim = {
+            "interval_start_ns": start_ns,
+            "interval_end_ns": end_ns,
             "sequence": (newest or 0) + 1,
             "state": "planning",
             "epoch": 1 if held is None else held.epoch + 1,
@@ -198,7 +204,13 @@ def _open(connection: Connection, attempt: _Plan, plan: NewWindow, taken: int) -
             "bytes": plan.bytes,
         },
     )
-    row = {"window_id": attempt.window, "number": 1, "mode": "write", "clear_number": plan.clear_number}
+    row = {
+        "window_id": attempt.window,
+        "number": 1,
+        "mode": "write",
+        "clear_number": plan.clear_number,
+        "run": plan.run,
+    }
     insert_generation(connection, row | {"options": plan.options, "created_at": attempt.ledger.now()})
     insert_groups(connection, attempt.window, plan.groups, plan.clear_number)
 

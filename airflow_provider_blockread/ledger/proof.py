@@ -9,7 +9,7 @@ cut of it read nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -43,6 +43,7 @@ class Evidence:
     on_bad_record: str  # fail | quarantine | drop
     keep: Callable[[Sequence[FileSums]], None] = lambda _: None  # takes the sums of files, as they are proven
     transforms: bool  # a function of the user's may return other rows than it was given
+    carried: Collection[int] = ()  # groups read by an earlier generation, whose files may be gone or changed since
 
 
 def prove(evidence: Evidence) -> Sums:
@@ -71,6 +72,7 @@ class _Chain:
         self._evidence = evidence
         self._block: Block | None = None
         self._last: Receipt | None = None
+        self._read_now = False  # some block of the file at hand, by this generation
         self._records = self._bad = self._skipped = self._bytes = self._digest = 0
         self.rows_out = self.rows = 0
         self._files: list[FileSums] = []
@@ -100,6 +102,7 @@ class _Chain:
         else:
             self._check_plain(block, receipt)
         self._block, self._last = block, receipt
+        self._read_now |= block.group not in self._evidence.carried
         self._records += receipt.records
         self._bad += receipt.bad_records
         self._skipped += receipt.skipped_records
@@ -184,14 +187,8 @@ class _Chain:
         plain = not self._evidence.compressed(self._block.version.path)
         if self._block.end != size or (plain and self._last.next_start != size):
             self.refuse(f"the file's {size} bytes were read up to byte {self._last.next_start}", self._block)
-        try:
-            found = self._evidence.stat(self._block.version)
-        except SourceError as error:
-            self.refuse(f"after its read, {error}", self._block)
-        if not same_version(found, self._block.version):
-            self.refuse(
-                "the file was changed after its read: restore it, or `blockread windows exclude` it", self._block
-            )
+        if self._read_now:
+            self._check_version(self._block)
         self._files.append(
             FileSums(
                 file=self._block.file,
@@ -204,6 +201,15 @@ class _Chain:
         if len(self._files) >= _BATCH_FILES:
             self.hand_over()
         self._block = self._last = None
+        self._read_now = False
+
+    def _check_version(self, block: Block) -> None:
+        try:
+            found = self._evidence.stat(block.version)
+        except SourceError as error:
+            self.refuse(f"after its read, {error}", block)
+        if not same_version(found, block.version):
+            self.refuse("the file was changed after its read: restore it, or `blockread windows exclude` it", block)
 
     def hand_over(self) -> None:
         """Give away the sums of the files that are proven so far."""

@@ -9,11 +9,22 @@ from sqlalchemy import Connection, Select, and_, exists, func, select
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.ledger.columns import FILE_STATES
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed
+from airflow_provider_blockread.ledger.known_tables import taken_files
 from airflow_provider_blockread.ledger.model import FileRow, Window, WindowSummary
 from airflow_provider_blockread.ledger.rows import WINDOW_COLUMNS, generation_from, window_from
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.tables import exclusions, feeds, files, generations, groups, windows
+from airflow_provider_blockread.ledger.tables import (
+    exclusions,
+    feeds,
+    files,
+    generations,
+    groups,
+    scans,
+    windows,
+)
+from airflow_provider_blockread.options.plan import one_of
 
 
 def list_windows(ledger: Ledger, feed: str | None = None, *, limit: int = 50) -> list[WindowSummary]:
@@ -28,14 +39,14 @@ def list_windows(ledger: Ledger, feed: str | None = None, *, limit: int = 50) ->
         passes = {row.window_id: generation_from(row) for row in connection.execute(newest)}
         done = _by_window(connection, _groups_done(ids))
         excluded = _by_window(connection, _excluded(ids))
-        shown = _by_window(connection, _published(ids))
+        shown = {row.window_id: generation_from(row) for row in connection.execute(_published(ids))}
     return [
         WindowSummary(
             window=window,
             generation=passes.get(window.id),
             groups_done=done.get(window.id, 0),
             excluded=excluded.get(window.id, 0),
-            published=shown.get(window.id),
+            shown=shown.get(window.id),
         )
         for window in found
     ]
@@ -47,6 +58,13 @@ def unpublished_windows(ledger: Ledger, feed: str) -> list[Window]:
     query = select(*WINDOW_COLUMNS).join(feeds).where(feeds.c.name == feed, windows.c.state == "open", ~shown)
     with ledger.reading() as connection:
         return [window_from(row) for row in connection.execute(query.order_by(windows.c.sequence))]
+
+
+def windows_in_order(ledger: Ledger, feed: str) -> list[Window]:
+    """Return all windows of the feed in the order in which they were planned."""
+    query = select(*WINDOW_COLUMNS).join(feeds).where(feeds.c.name == feed).order_by(windows.c.sequence)
+    with ledger.reading() as connection:
+        return [window_from(row) for row in connection.execute(query)]
 
 
 def get_window(ledger: Ledger, id_or_key: str, feed: str | None = None) -> Window:
@@ -72,11 +90,26 @@ def get_window(ledger: Ledger, id_or_key: str, feed: str | None = None) -> Windo
     return exact[0]
 
 
+def files_with_bad_records(ledger: Ledger, window_id: str) -> set[int]:
+    """Return the ids of the files in which the window's published generation found bad records."""
+    with ledger.reading() as connection:
+        return set(
+            connection.scalars(select(files.c.id).where(files.c.window_id == window_id, files.c.bad_records > 0))
+        )
+
+
 def list_files(ledger: Ledger, feed: str, *, state: str | None = None, limit: int = 1000) -> Iterator[FileRow]:
-    """Yield the feed's file versions in the order of discovery, all or those in one state."""
+    """Yield the feed's file versions in the order of discovery, all or those in one state.
+
+    Raises:
+        OptionsError: when there is no such state.
+    """
+    if state is not None:
+        one_of("files", "state", state, FILE_STATES)
     with ledger.reading() as connection:
         feed_id = find_feed(connection, feed)
-    query = select(files).where(files.c.feed_id == feed_id).order_by(files.c.id)
+    query = select(files, scans.c.started_at).join(scans, scans.c.id == files.c.first_scan)
+    query = query.where(files.c.feed_id == feed_id).order_by(files.c.id)
     if state is not None:
         query = query.where(files.c.state == state)
     last, left = 0, limit
@@ -86,7 +119,7 @@ def list_files(ledger: Ledger, feed: str, *, state: str | None = None, limit: in
         for row in rows:
             version = FileVersion(path=row.path, size=row.size, mtime_ns=row.mtime_ns, etag=row.etag)
             yield FileRow(
-                file=row.id, version=version, state=row.state, window=row.window_id, discovered_at=row.discovered_at
+                file=row.id, version=version, state=row.state, window=row.window_id, discovered_at=row.started_at
             )
         if not rows:
             return
@@ -94,10 +127,13 @@ def list_files(ledger: Ledger, feed: str, *, state: str | None = None, limit: in
 
 
 def feed_counts(ledger: Ledger, feed: str) -> dict[str, int]:
-    """Return how many file versions of the feed are in each state; states without any are left out."""
+    """Return how many file versions of the feed are in each state, and `pruned`; those without any are left out."""
     query = select(files.c.state, func.count()).join(feeds).where(feeds.c.name == feed).group_by(files.c.state)
+    kept = select(func.count()).select_from(taken_files).join(feeds).where(feeds.c.name == feed)
     with ledger.reading() as connection:
-        return {row[0]: row[1] for row in connection.execute(query.order_by(files.c.state))}
+        found = {row[0]: row[1] for row in connection.execute(query.order_by(files.c.state))}
+        pruned = int(connection.execute(kept).scalar_one())
+    return found | {"pruned": pruned} if pruned else found
 
 
 def _by_window(connection: Connection, query: Select[str, int]) -> dict[str, int]:
@@ -123,6 +159,5 @@ def _excluded(ids: list[str]) -> Select[str, int]:
     return query.group_by(exclusions.c.window_id)
 
 
-def _published(ids: list[str]) -> Select[str, int]:
-    query = select(generations.c.window_id, generations.c.number).where(generations.c.window_id.in_(ids))
-    return query.where(generations.c.state == "published")
+def _published(ids: list[str]) -> Select[Any]:
+    return select(generations).where(generations.c.window_id.in_(ids), generations.c.state == "published")

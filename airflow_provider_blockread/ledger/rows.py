@@ -30,6 +30,7 @@ def window_from(row: Row[Any]) -> Window:
         bytes=row.bytes,
         owner=row.owner,
         created_at=row.created_at,
+        pruned_at=row.pruned_at,
     )
 
 
@@ -43,6 +44,7 @@ def generation_from(row: Row[Any]) -> Generation:
         options=row.options,
         options_digest=row.options_digest,
         clear_number=row.clear_number,
+        run=row.run,
         publish_epoch=row.publish_epoch,
         sums=Sums(
             records=row.records,

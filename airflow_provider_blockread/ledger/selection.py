@@ -1,22 +1,46 @@
-"""Selection: which pending files the next window takes, in a stable order and within limits."""
+"""Selection: which pending files the next window takes, in a stable order and within limits.
+
+A file is *late* when its time lies in the interval of a window that was planned without it: it came after, or the
+limits of that window left it out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from sqlalchemy import Row, Select, select, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    distinct,
+    exists,
+    func,
+    literal_column,
+    select,
+    tuple_,
+)
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.ledger.admission import bounds_ns
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed
-from airflow_provider_blockread.ledger.model import PendingFile
+from airflow_provider_blockread.ledger.model import LateFiles, PendingFile
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.tables import IS_PENDING, files
+from airflow_provider_blockread.ledger.tables import IS_PENDING, files, windows
 from airflow_provider_blockread.options import Limits, Selection
 
-_ORDER = (files.c.mtime_ns, files.c.path, files.c.id)
-_COLUMNS = select(files.c.id, files.c.path, files.c.size, files.c.mtime_ns, files.c.etag)
+Interval = tuple[int, int]
+
+_ORDER = (files.c.time_ns, files.c.path, files.c.id)
+_COLUMNS = select(files.c.id, files.c.path, files.c.size, files.c.mtime_ns, files.c.etag, files.c.time_ns)
+#: Windows in these states take no more files of their interval.
+_PLANNED = ("open", "empty", "abandoned")
+_WAITS: ColumnElement[bool] = literal_column("files.state = 'pending'")  # as `IS_PENDING`, beside another `state`
+_HOLDS = and_(windows.c.interval_start_ns <= files.c.time_ns, files.c.time_ns < windows.c.interval_end_ns)
+_SHOWN = 3  # intervals that a message names
 
 
 def pending_files(
@@ -24,18 +48,18 @@ def pending_files(
     feed: str,
     selection: Selection,
     *,
-    interval_ns: tuple[int, int] | None = None,
+    interval_ns: Interval | None = None,
     block_size: int,
     whole: Callable[[str], bool] = lambda _: False,
 ) -> Iterator[PendingFile]:
-    """Yield the pending files that a window may take, oldest or newest first by (modification time, path).
+    """Yield the pending files that a window may take, oldest or newest first by (time, path).
 
     Nothing is held or locked: a file may be gone to another window by the time it is frozen.
 
     Args:
         ledger: where from.
         feed: the feed's name; an unknown one has no files.
-        selection: what to take, in which order, how much.
+        selection: what to take, in which order, how much; `late="next"` takes late files of other intervals too.
         interval_ns: half-open, in nanoseconds since the epoch; what `select="interval"` selects by.
         block_size: bytes; what `max_blocks` counts in.
         whole: tells of a path whether its file is one block, however large it is.
@@ -46,26 +70,91 @@ def pending_files(
     if block_size < 1:
         msg = f"feed {feed}: block_size must be at least 1 byte, not {block_size}"
         raise OptionsError(msg)
-    bounds: tuple[int, int] | None = None
-    if selection.select == "interval":
-        if interval_ns is None:
-            msg = f"feed {feed}: select='interval' needs a run with a data interval; use select='arrival' here"
-            raise OptionsError(msg)
-        bounds = interval_ns
+    ranges: list[Interval | None] = [None]
+    own: Interval | None = None
     with ledger.reading() as connection:
         feed_id = find_feed(connection, feed)
+        if selection.select == "interval":
+            if interval_ns is None:
+                msg = f"feed {feed}: select='interval' needs a run with a data interval; use select='arrival' here"
+                raise OptionsError(msg)
+            own = interval_ns
+            planned = _planned_intervals(connection, feed_id) if selection.late == "next" else []
+            ranges = [*_merged([interval_ns, *planned])]
+    # A listing sees to both bounds; but paths from upstream are no listing of what waits already.
     query = _COLUMNS.where(files.c.feed_id == feed_id, IS_PENDING)
-    if bounds is not None:
-        query = query.where(files.c.mtime_ns >= bounds[0], files.c.mtime_ns < bounds[1])
-    return _within(selection.limits, block_size, _ordered(ledger, query, selection.order), whole)
+    for bound in bounds_ns(selection, ledger.now()):
+        if bound is not None:
+            query = query.where(files.c.time_ns >= bound)
+    found = _of_ranges(ledger, query, ranges if selection.order == "oldest" else ranges[::-1], selection.order)
+    return _within(selection.limits, block_size, _with_lateness(found, own), whole)
+
+
+def late_files(ledger: Ledger, feed: str, interval_ns: Interval) -> LateFiles:
+    """Return what waits in intervals that are planned already, but for this one."""
+    with ledger.reading() as connection:
+        feed_id = find_feed(connection, feed)
+        late = (
+            windows.c.feed_id == feed_id,
+            windows.c.state.in_(_PLANNED),
+            files.c.feed_id == feed_id,
+            _WAITS,
+            ~_lies_in(interval_ns),
+        )
+        count = connection.scalar(
+            select(func.count(distinct(files.c.id))).join_from(windows, files, _HOLDS).where(*late)
+        )
+        if not count:
+            return LateFiles()
+        interval = (windows.c.interval_start_ns, windows.c.interval_end_ns)
+        # The window of an interval sorts before those that were reopened beside it.
+        keys = select(func.min(windows.c.key)).join_from(windows, files, _HOLDS).where(*late).group_by(*interval)
+        return LateFiles(files=count, windows=tuple(connection.scalars(keys.order_by(*interval).limit(_SHOWN))))
 
 
 def window_files(ledger: Ledger, window_id: str, *, order: str) -> Iterator[PendingFile]:
     """Yield the files that a window holds, in the order in which `pending_files` yielded them."""
-    return _ordered(ledger, _COLUMNS.where(files.c.window_id == window_id), order)
+    return _with_lateness(_ordered(ledger, _COLUMNS.where(files.c.window_id == window_id), order), None)
 
 
-def _ordered(ledger: Ledger, wanted: Select[Any], order: str) -> Iterator[PendingFile]:
+def _planned_intervals(connection: Connection, feed_id: int | None) -> list[Interval]:
+    """Return the intervals of the feed's windows that are planned and in which files wait all the same."""
+    waiting = exists().where(files.c.feed_id == feed_id, _WAITS, _HOLDS)
+    query = select(windows.c.interval_start_ns, windows.c.interval_end_ns).where(
+        windows.c.feed_id == feed_id, windows.c.state.in_(_PLANNED), waiting
+    )
+    return [(start, end) for start, end in connection.execute(query)]
+
+
+def _merged(intervals: list[Interval]) -> list[Interval]:
+    """Return the same times as few intervals, apart from each other and in order."""
+    merged: list[Interval] = []
+    for start, end in sorted(intervals):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _lies_in(interval: Interval) -> ColumnElement[bool]:
+    return and_(files.c.time_ns >= interval[0], files.c.time_ns < interval[1])
+
+
+def _with_lateness(found: Iterable[tuple[int, FileVersion, int]], own: Interval | None) -> Iterator[PendingFile]:
+    for number, version, time_ns in found:
+        yield PendingFile(file=number, version=version, late=own is not None and not own[0] <= time_ns < own[1])
+
+
+def _of_ranges(
+    ledger: Ledger, wanted: Select[Any], ranges: Iterable[Interval | None], order: str
+) -> Iterator[tuple[int, FileVersion, int]]:
+    """Yield id, version and time of the wanted files, range after range."""
+    for interval in ranges:
+        yield from _ordered(ledger, wanted if interval is None else wanted.where(_lies_in(interval)), order)
+
+
+def _ordered(ledger: Ledger, wanted: Select[Any], order: str) -> Iterator[tuple[int, FileVersion, int]]:
     query = wanted.limit(BATCH_FILES)
     query = query.order_by(*(column if order == "oldest" else column.desc() for column in _ORDER))
     page: Select[Any] = query
@@ -73,8 +162,8 @@ def _ordered(ledger: Ledger, wanted: Select[Any], order: str) -> Iterator[Pendin
         # Page by page from the index, not through an open cursor: the caller writes a manifest in between.
         with ledger.reading() as connection:
             rows = connection.execute(page).all()
-        for number, path, size, mtime_ns, etag in rows:
-            yield PendingFile(file=number, version=FileVersion(path=path, size=size, mtime_ns=mtime_ns, etag=etag))
+        for number, path, size, mtime_ns, etag, time_ns in rows:
+            yield number, FileVersion(path=path, size=size, mtime_ns=mtime_ns, etag=etag), time_ns
         if len(rows) < BATCH_FILES:
             return
         page = _after(query, order, rows[-1])
@@ -82,7 +171,7 @@ def _ordered(ledger: Ledger, wanted: Select[Any], order: str) -> Iterator[Pendin
 
 def _after(query: Select[Any], order: str, row: Row[Any]) -> Select[Any]:
     place = tuple_(*_ORDER)
-    last = (row.mtime_ns, row.path, row.id)
+    last = (row.time_ns, row.path, row.id)
     return query.where(place > last if order == "oldest" else place < last)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
@@ -20,7 +22,8 @@ from airflow_provider_blockread.errors import (
     OptionsError,
 )
 from airflow_provider_blockread.ledger import migrations, tables
-from airflow_provider_blockread.ledger.dialect import lock_upgrade, prepare_engine, prepare_upgrade
+from airflow_provider_blockread.ledger.dialect import give_way, lock_upgrade, prepare_engine, prepare_upgrade
+from airflow_provider_blockread.ledger.trouble import OF_THE_SERVER, remedy, shared_mount
 
 _NO_TABLE = ("no such table", "no such column")  # SQLite's words
 _NO_TABLE_STATES = {"42P01", "42703"}  # PostgreSQL's states: undefined table, undefined column
@@ -34,6 +37,22 @@ def utc_now() -> datetime:
 def default_url(folder: str) -> str:
     """Return the URL of the embedded ledger in a folder."""
     return f"sqlite:///{Path(folder).absolute() / 'blockread.db'}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upgrade:
+    """The revision of a schema before and after it was upgraded; none where there was no ledger."""
+
+    before: str | None
+    after: str
+
+    def __str__(self) -> str:
+        """Return what happened, for people."""
+        if self.before is None:
+            return f"created at revision {self.after}"
+        if self.before == self.after:
+            return f"at revision {self.after} already"
+        return f"upgraded from revision {self.before} to {self.after}"
 
 
 class Ledger:
@@ -80,15 +99,17 @@ class Ledger:
             self._uuid = str(found)
         return self._uuid
 
-    def upgrade(self) -> str:
-        """Create or migrate the schema and return its revision; may run twice, and in two processes at once.
+    def upgrade(self, *, identity: str | None = None) -> Upgrade:
+        """Create or migrate the schema and return from where to where; may run twice, and in two processes at once.
+
+        A new ledger gets this identity, or one of its own.
 
         Raises:
             LedgerSchemaError: when the schema is newer than this package.
             LedgerUnavailableError: when the database cannot be reached.
         """
-        if self._url.database and self._url.get_backend_name() == "sqlite":
-            Path(self._url.database).parent.mkdir(parents=True, exist_ok=True)
+        if self._file is not None:
+            self._make_folder(self._file.parent)
         with self._translated():
             prepare_upgrade(self._live_engine())
         with self.writing() as connection:
@@ -98,9 +119,9 @@ class Ledger:
                 raise LedgerSchemaError(self._is_newer(revision))
             migrations.run(connection)
             if connection.scalar(select(tables.ledger.c.uuid)) is None:
-                row = {"uuid": str(uuid4()), "created_at": self.now(), "singleton": 1}
+                row = {"uuid": identity or str(uuid4()), "created_at": self.now(), "singleton": 1}
                 connection.execute(tables.ledger.insert().values(row))
-        return tables.REVISIONS[-1]
+        return Upgrade(before=revision, after=tables.REVISIONS[-1])
 
     def check(self) -> None:
         """Make sure that this package can work with the ledger.
@@ -138,12 +159,11 @@ class Ledger:
             LedgerSchemaError: when a table is missing.
             ConflictError: when a constraint refuses what another process has made untrue.
         """
-        with (
-            self._translated(),
-            self._live_engine().connect() as connection,
-            connection.execution_options(blockread_writes=True).begin(),
-        ):
-            yield connection
+        began = time.monotonic()
+        with self._translated(), self._live_engine().connect() as connection:
+            with connection.execution_options(blockread_writes=True).begin():
+                yield connection
+            give_way(connection, began)
 
     def close(self) -> None:
         """Close all connections; the next use opens new ones."""
@@ -158,7 +178,27 @@ class Ledger:
             self._engine, self._pid = self._open(), os.getpid()
         return self._engine
 
+    @property
+    def _file(self) -> Path | None:
+        """Where an embedded ledger lies."""
+        is_file = self._url.get_backend_name() == "sqlite" and self._url.database
+        return Path(str(self._url.database)) if is_file else None
+
+    def _make_folder(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            msg = self._is_unavailable(f"its folder cannot be made ({error.strerror})")
+            raise LedgerUnavailableError(msg) from error
+
     def _open(self) -> Engine:
+        shared = "" if self._file is None else shared_mount(self._file)
+        if shared:
+            msg = (
+                f"ledger {self.name} lies on a network file system ({shared}), where SQLite loses its locks and with"
+                " them its content; put it on a local disk, or use PostgreSQL: postgresql://user@host/database"
+            )
+            raise OptionsError(msg)
         try:
             return prepare_engine(self._url)
         except ModuleNotFoundError as error:
@@ -177,13 +217,15 @@ class Ledger:
             state = getattr(error.orig, "sqlstate", None)
             if state in _NO_TABLE_STATES or reason.startswith(_NO_TABLE):
                 raise LedgerSchemaError(self._needs_upgrade(f"lacks a table ({reason})")) from error
-            if isinstance(error, exc.ProgrammingError):
+            if isinstance(error, exc.ProgrammingError) and state not in OF_THE_SERVER:
                 raise
-            raise LedgerUnavailableError(self._is_unavailable(reason)) from error
+            raise LedgerUnavailableError(self._is_unavailable(reason, state)) from error
         except exc.DatabaseError as error:
-            if type(error) is not exc.DatabaseError:  # data or internals: a mistake of this package
+            state = getattr(error.orig, "sqlstate", None)
+            # Data or internals are a mistake of this package.
+            if type(error) is not exc.DatabaseError and state not in OF_THE_SERVER:
                 raise
-            raise LedgerUnavailableError(self._is_unavailable(str(error.orig))) from error
+            raise LedgerUnavailableError(self._is_unavailable(str(error.orig), state)) from error
         except (exc.TimeoutError, sqlite3.Error) as error:  # the latter from the driver itself, while a file is opened
             raise LedgerUnavailableError(self._is_unavailable(str(error))) from error
 
@@ -195,8 +237,8 @@ class Ledger:
             f"ledger {self.name} is at revision {revision}, newer than this package; upgrade airflow-provider-blockread"
         )
 
-    def _is_unavailable(self, reason: str) -> str:
-        return f"ledger {self.name} cannot be used: {reason}; check that it is up and reachable, then retry"
+    def _is_unavailable(self, reason: str, state: str | None = None) -> str:
+        return f"ledger {self.name} cannot be used: {reason}; {remedy(reason, state)}"
 
 
 def _parse(text: str) -> URL:

@@ -3,7 +3,8 @@
 - Times are UTC. PostgreSQL stores `timestamptz`, SQLite ISO 8601 text without an offset. `mtime_ns` is nanoseconds
   since the epoch, as the store reports it. Sizes, `bytes` and offsets are bytes.
 - A path is a canonical URI, never percent-encoded, and sorts by its UTF-8 bytes. Digests are 32 lower-case hex
-  digits, window ids 16: see `blocks.ids`.
+  digits, window ids 16: see `blocks.ids`. Those of files, of which there are many, are stored in binary: the path's in
+  16 bytes, the version's first 16 digits as a signed number.
 - Ids of feeds, scans and files grow and are never used again.
 - An epoch counts the attempts at one thing (planning a window, running a group, publishing a generation); whoever
   holds the highest one owns it.
@@ -22,7 +23,6 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
-    MetaData,
     String,
     Table,
     Text,
@@ -40,26 +40,21 @@ from airflow_provider_blockread.ledger.columns import (
     PATH,
     WINDOW,
     WINDOW_STATES,
+    Digest,
+    ShortDigest,
     UtcDateTime,
     count,
+    metadata,
     one_of,
 )
+from airflow_provider_blockread.ledger.known_tables import stretches as _stretches  # noqa: F401 - `metadata` is whole
+from airflow_provider_blockread.ledger.upkeep_tables import withdrawals as _withdrawals  # noqa: F401 - `metadata` is whole
 
 #: Alembic revisions of this schema, oldest first; the last one is what this package works with.
-REVISIONS = ("0001",)
+REVISIONS = ("0001", "0002")
 
 #: Where Alembic remembers the revision; a name of its own, since another application may share the database.
 VERSION_TABLE = "blockread_version"
-
-metadata = MetaData(
-    naming_convention={
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "ck": "ck_%(table_name)s_%(constraint_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
-        "pk": "pk_%(table_name)s",
-    }
-)
 
 ledger = Table(
     "ledger",
@@ -107,35 +102,42 @@ windows = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("manifest_uri", Text, nullable=False, server_default=""),
     Column("manifest_hash", String(128), nullable=False, server_default=""),
+    Column("interval_start_ns", BigInteger),  # the times whose files it was planned for, half-open; empty for any
+    Column("interval_end_ns", BigInteger),
     count("files"),
     count("blocks"),
     count("groups"),
     count("bytes"),
+    Column("pruned_at", UtcDateTime),  # since when its detail is dropped; see `retention`
     UniqueConstraint("feed_id", "key"),
     UniqueConstraint("feed_id", "sequence"),
     one_of("state", WINDOW_STATES),
     CheckConstraint("state <> 'open' OR manifest_uri <> ''", name="open_has_manifest"),
 )
 
+# In the order in which PostgreSQL leaves no gaps between them: there are a million rows and more.
 files = Table(
     "files",
     metadata,
     Column("id", ID, primary_key=True),
-    Column("feed_id", ForeignKey("feeds.id"), nullable=False),
-    Column("path", PATH, nullable=False),
-    Column("path_digest", DIGEST, nullable=False),
-    Column("version_digest", DIGEST, nullable=False),
     Column("size", BigInteger, nullable=False),
     Column("mtime_ns", BigInteger, nullable=False),
-    Column("etag", Text),
-    Column("state", String(16), nullable=False),
-    Column("window_id", ForeignKey("windows.id")),
-    Column("first_scan", BigInteger, nullable=False),
-    # The newest scan that had begun when the file was last seen; kept up to date while it is pending.
-    Column("last_scan", BigInteger, nullable=False),
-    Column("discovered_at", UtcDateTime, nullable=False),
+    # What selection goes by: the time that the path names, or else `mtime_ns`. Kept up to date while the file waits.
+    Column("time_ns", BigInteger, nullable=False, server_default="0"),
+    Column("version_digest", ShortDigest, nullable=False),
+    Column("records", BigInteger),  # of the published generation, with the bad ones
+    Column("bad_records", BigInteger),  # of the published generation; empty for none
     Column("part_next_offset", BigInteger),  # of a large file that spreads over windows: where the next part starts
     Column("part_state", BigInteger),  # and the state of the record format there
+    Column("feed_id", Integer, ForeignKey("feeds.id"), nullable=False),
+    Column("first_scan", Integer, nullable=False),
+    # The newest scan that had begun when the file was last seen; kept up to date while it is pending.
+    Column("last_scan", Integer, nullable=False),
+    Column("path_digest", Digest, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("window_id", ForeignKey("windows.id")),
+    Column("path", PATH, nullable=False),
+    Column("etag", Text),
     UniqueConstraint("feed_id", "path_digest", "version_digest"),
     one_of("state", FILE_STATES),
     CheckConstraint("state <> 'planned' OR window_id IS NOT NULL", name="planned_has_window"),
@@ -147,16 +149,20 @@ files = Table(
 # SQLite uses a partial index only where the statement says the condition literally; a bound parameter will not do.
 IS_PENDING: ColumnElement[bool] = literal_column("state = 'pending'")
 IS_PLANNED: ColumnElement[bool] = literal_column("state = 'planned'")
+#: Files that a listing must look at one by one, though it knows them: seen again, they change their state.
+IS_UNSETTLED: ColumnElement[bool] = literal_column("state IN ('missing', 'changed', 'ignored')")
 Index(
     "ix_files_pending",
     files.c.feed_id,
-    files.c.mtime_ns,
+    files.c.time_ns,
     files.c.path,
     files.c.id,
     sqlite_where=IS_PENDING,
     postgresql_where=IS_PENDING,
 )
 Index("ix_files_planned", files.c.window_id, sqlite_where=IS_PLANNED, postgresql_where=IS_PLANNED)
+Index("ix_files_unsettled", files.c.feed_id, sqlite_where=IS_UNSETTLED, postgresql_where=IS_UNSETTLED)
+Index("ix_files_window_id", files.c.window_id)
 
 exclusions = Table(
     "exclusions",
@@ -181,6 +187,7 @@ generations = Table(
     Column("options", JSON, nullable=False),
     Column("options_digest", DIGEST, nullable=False),
     Column("clear_number", Integer, nullable=False),
+    Column("run", Text),  # of Airflow, that asked for it: dag_id/run_id
     Column("publish_epoch", BigInteger, nullable=False, server_default="0"),
     Column("publish_owner", Text),
     Column("publish_heartbeat_at", UtcDateTime),

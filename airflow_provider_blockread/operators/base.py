@@ -43,6 +43,7 @@ class StepOperator(BaseOperator):
         self.source = source
         self.sink = sink
         self.ledger_conn_id = ledger_conn_id
+        self._run = ""  # known when it runs
 
     def render_template(self, content: Any, context: Context, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - Airflow's
         """Return the content rendered; an option value resolves every string in it."""
@@ -57,6 +58,7 @@ class StepOperator(BaseOperator):
             AirflowFailException: when trying again cannot help.
             BlockReadError: when it can.
         """
+        self._run = str(run_identity(context))
         try:
             return self.run_step(context)
         except PermanentError as error:
@@ -79,7 +81,7 @@ class StepOperator(BaseOperator):
         from airflow_provider_blockread.storage.stores import Stores  # noqa: PLC0415
 
         return Environment(
-            ledger=LedgerHook(self.ledger_conn_id).get_conn(),
+            ledger=LedgerHook(self.ledger_conn_id, run=self._run).get_conn(),
             stores=Stores(self.credentials()),
             log=self.log.info,
         )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options import nanoseconds, utc_text
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PERIODIC = ("scheduled", "backfill")
 
 
@@ -30,6 +30,19 @@ class RunIdentity:
         start, end = self.data_interval_start, self.data_interval_end
         return (start, end) if start is not None and end is not None and start < end else None
 
+    @property
+    def reprocesses(self) -> bool:
+        """Whether the run asks again for what another run of its DAG may have published.
+
+        A backfill that reprocesses a partition makes a new run, whose `clear_number` is 0; where the timetable has
+        intervals, it clears the run that is there.
+        """
+        return self.run_type == "backfill"
+
+    def __str__(self) -> str:
+        """Return the run as the ledger names it."""
+        return f"{self.dag_id}/{self.run_id}"
+
 
 def window_key(run: RunIdentity, *, group: str, select: str, explicit: str | None = None) -> str:
     """Return the key of the window that a run plans; the same at every try, and at every clear of the run.
@@ -47,16 +60,16 @@ def window_key(run: RunIdentity, *, group: str, select: str, explicit: str | Non
             raise OptionsError(msg)
         return explicit.strip()
     if run.partition_date is not None:
-        return f"partition {_utc(run.partition_date)}"
+        return f"partition {utc_text(run.partition_date)}"
     if run.partition_key is not None:
         return f"partition {run.partition_key}"
     if select == "interval" and run.run_type in _PERIODIC and run.interval:
-        return f"{_utc(run.interval[0])}/{_utc(run.interval[1])}"
+        return f"{utc_text(run.interval[0])}/{utc_text(run.interval[1])}"
     return f"{run.dag_id}/{group}/{run.run_id}"
 
 
 def interval_ns(run: RunIdentity, *, select: str) -> tuple[int, int] | None:
-    """Return the half-open interval of modification times to select, in ns since the epoch; None for arrival.
+    """Return the half-open interval of the files' times to select, in ns since the epoch; None for arrival.
 
     Raises:
         OptionsError: when `select="interval"` and the run has no data interval with time in it.
@@ -70,17 +83,9 @@ def interval_ns(run: RunIdentity, *, select: str) -> tuple[int, int] | None:
         )
         raise OptionsError(msg)
     start, end = run.interval
-    return _nanoseconds(start), _nanoseconds(end)
+    return nanoseconds(start), nanoseconds(end)
 
 
 def is_replay(run: RunIdentity, *, select: str) -> bool:
     """Tell whether a run may only replay a window that is there: a backfill of a feed that takes what arrives."""
     return run.run_type == "backfill" and select == "arrival"
-
-
-def _utc(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
-
-
-def _nanoseconds(moment: datetime) -> int:
-    return (moment - _EPOCH) // timedelta(microseconds=1) * 1000

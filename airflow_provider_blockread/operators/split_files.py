@@ -91,16 +91,19 @@ class SplitFilesOperator(StepOperator):
 
     def run_step(self, context: Context) -> list[int]:
         """Plan the window, hand it on, and return the groups to read."""
-        from airflow_provider_blockread.steps import PlanRequest, plan  # noqa: PLC0415 - not at every DAG parse
+        from airflow_provider_blockread.ledger.noop import key_of_run  # noqa: PLC0415 - not at every DAG parse
+        from airflow_provider_blockread.steps import PlanRequest, plan  # noqa: PLC0415
 
         if self.source is None or self.sink is None:
             msg = f"{self.task_id}: source and sink are needed to plan a window; give both"
             raise OptionsError(msg)
         run, select = run_identity(context), self.selection.select
+        env = self.environment()
+        key = window_key(run, group=self.group, select=select, explicit=self.window)
         longest = conf.getint("core", "max_map_length")
         request = PlanRequest(
             feed=self.feed if self.feed is not None else f"{run.dag_id}.{self.group}",
-            key=window_key(run, group=self.group, select=select, explicit=self.window),
+            key=key_of_run(env.ledger, key, run.run_id),
             source=self.source,
             selection=self.selection,
             splitting=replace(self.splitting, max_groups=min(self.splitting.max_groups, longest)),
@@ -112,11 +115,13 @@ class SplitFilesOperator(StepOperator):
             ),
             owner=owner_of(context),
             clear_number=run.clear_number,
+            run=str(run),
+            reprocesses=run.reprocesses,
             interval_ns=interval_ns(run, select=select),
             replay_only=is_replay(run, select=select),
             files=paths_of(self.files),
         )
-        ref = plan(self.environment(), request)
+        ref = plan(env, request)
         context["ti"].xcom_push(key=WINDOW_KEY, value=ref.to_json())
         return list(range(ref.groups)) if ref.status == "read" else []
 

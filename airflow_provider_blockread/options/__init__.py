@@ -21,6 +21,7 @@ from airflow_provider_blockread.options.formats import (
 from airflow_provider_blockread.options.plan import FileSource, Limits, Selection, Splitting
 from airflow_provider_blockread.options.read import GenerationOptions, ParquetSink, Policies, SparkJob, Transform
 from airflow_provider_blockread.options.sizes import parse_size
+from airflow_provider_blockread.options.times import TimePattern, nanoseconds, parse_duration, parse_time, utc_text
 from airflow_provider_blockread.options.values import Value, build, from_json, parse
 
 __all__ = [
@@ -42,11 +43,16 @@ __all__ = [
     "Selection",
     "SparkJob",
     "Splitting",
+    "TimePattern",
     "Transform",
     "Value",
     "WholeFile",
     "build",
     "from_json",
+    "nanoseconds",
     "parse",
+    "parse_duration",
     "parse_size",
+    "parse_time",
+    "utc_text",
 ]

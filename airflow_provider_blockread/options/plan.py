@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.sizes import parse_size
+from airflow_provider_blockread.options.times import TimePattern, is_template, parse_duration, parse_time
 from airflow_provider_blockread.options.values import Value
 
 
@@ -29,6 +30,9 @@ class FileSource(Value):
     `pattern` and `exclude` are globs on the path relative to its root (`**` spans folders); several are joined by
     "any of". Hidden names (a leading `.` or `_`) and names of files being written (`._COPYING_`, `.tmp`, `.part`)
     are skipped unless `hidden` is true. A file younger than `min_age` seconds waits for the next window.
+
+    `time_pattern` says where a path names the file's time (UTC), as in `dt=%Y-%m-%d/hr=%H`; without it, a file's time
+    is when it was last modified. `identity` is what makes a file a new one, and can only be its version.
     """
 
     kind: ClassVar[str] = "file_source"
@@ -39,12 +43,24 @@ class FileSource(Value):
     recursive: bool = True
     hidden: bool = False
     min_age: float = 0.0  # seconds
+    time_pattern: str | None = None
+    identity: str = "version"
     conn_id: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a source without a root."""
+        """Refuse a source without a root, a pattern that names no time, and an identity that loses records."""
         if not self.roots or not all(root.strip() for root in self.roots):
             msg = "file_source: name at least one root, and none that is blank"
+            raise OptionsError(msg)
+        if self.time_pattern is not None and not is_template(self.time_pattern):
+            TimePattern.parse(self.time_pattern)
+        if self.identity != "version":
+            msg = (
+                f"file_source: identity={self.identity!r} cannot be: by name alone a file of the same name in another"
+                " folder, and a file that was corrected or written to the end, would be taken for one already read, and"
+                " its records lost; files are told apart by path, size and modification time (or the store's etag)."
+                " Leave identity out, and say by Selection(on_modified=...) what a new version of a known path means"
+            )
             raise OptionsError(msg)
 
     @property
@@ -85,22 +101,39 @@ class Limits(Value):
 class Selection(Value):
     """Which of the discovered files a window takes.
 
-    `select="arrival"`: files of no window of this feed yet. `select="interval"`: files whose modification time
-    lies in the run's data interval. `order` is by modification time. `on_modified` says what a new version of a file
-    already taken means: `ignore` (counted), `add` (read it as well) or `fail`.
+    `select="arrival"`: files of no window of this feed yet. `select="interval"`: files whose time lies in the run's
+    data interval. A file's time is what `FileSource.time_pattern` finds in its path, or else when it was modified;
+    `order` goes by it. Older files than `start_from` (ISO 8601 text, UTC) or `max_age` (seconds, or text such as
+    `"7d"`) are left out and counted.
+
+    `late` says what becomes of files in an interval that was planned before they came: the `next` window planned takes
+    them too; `reopen`: planning the interval again (clear its run) takes them as a window of their own, beside it;
+    `report`: they are counted and wait. `on_modified` says what a new version of a file already taken means: `ignore`
+    (counted), `add` (read it as well) or `fail`. `on_untimed` says it for a file that no time can be found for, where
+    one is needed: `ignore` (left out, counted) or `fail`.
     """
 
     kind: ClassVar[str] = "selection"
     select: str = "arrival"
     order: str = "oldest"
+    late: str = "next"
+    start_from: str | None = None
+    max_age: float | str | None = None  # seconds, or text
     on_modified: str = "ignore"
+    on_untimed: str = "ignore"
     limits: Limits = Limits()
 
     def __post_init__(self) -> None:
-        """Refuse unknown words."""
+        """Refuse unknown words, times and durations."""
         one_of(self.kind, "select", self.select, ("arrival", "interval"))
         one_of(self.kind, "order", self.order, ("oldest", "newest"))
+        one_of(self.kind, "late", self.late, ("next", "reopen", "report"))
         one_of(self.kind, "on_modified", self.on_modified, ("ignore", "add", "fail"))
+        one_of(self.kind, "on_untimed", self.on_untimed, ("ignore", "fail"))
+        if self.start_from is not None and not is_template(self.start_from):
+            parse_time(self.start_from)
+        if self.max_age is not None:
+            parse_duration(self.max_age)
 
 
 @dataclass(frozen=True, kw_only=True)

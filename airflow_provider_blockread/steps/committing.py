@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import ConflictError, ExchangeError, ProofError
 from airflow_provider_blockread.exchange.layout import published_quarantine, window_folder
 from airflow_provider_blockread.exchange.manifest import read_manifest
-from airflow_provider_blockread.exchange.model import GroupResult
+from airflow_provider_blockread.exchange.model import GroupResult, OutputFile
 from airflow_provider_blockread.exchange.receipts import read_receipts
 from airflow_provider_blockread.exchange.results import read_result
 from airflow_provider_blockread.ledger.exclusions import excluded_files
 from airflow_provider_blockread.ledger.feeds import batched
 from airflow_provider_blockread.ledger.generations import get_generation, list_groups, published_generation
 from airflow_provider_blockread.ledger.journal import confirm_entries, journal, journal_entries, record_file_sums
-from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Publication, Sums, Window
+from airflow_provider_blockread.ledger.model import Generation, Group, JournalEntry, Publication, Sums, Window
 from airflow_provider_blockread.ledger.proof import Evidence, prove
 from airflow_provider_blockread.ledger.publishing import (
     check_publication,
@@ -76,11 +77,12 @@ class _Commitment:
         self._groups = list_groups(env.ledger, publication.window, publication.generation)
         self._excluded = set(excluded_files(env.ledger, publication.window))
         self._read_seconds = 0.0
+        self._hashes: dict[int, dict[int, str | None]] = {}  # of the results of earlier generations, by group
 
     def run(self) -> None:
         """Prove, then publish or only record the verification; continue where an earlier attempt stopped."""
         results = self._results()
-        self._read_seconds = sum(result.seconds for result in results)
+        self._read_seconds = sum(r.seconds for r in results if r.generation == self._generation.number)
         ledger, publication = self._env.ledger, self._publication
         if publication.state != "publishing":
             sums = self._prove(results)
@@ -97,12 +99,21 @@ class _Commitment:
         for group in self._groups:
             result, _ = read_result(self._env.stores, str(group.result_uri), str(group.result_hash))
             bound = (result.window, result.generation, result.group, result.epoch, result.manifest_hash)
-            ref = group.ref
-            if bound != (ref.window, ref.generation, ref.group, group.epoch, self._window.manifest_hash):
+            ref, read_by = group.ref, result.generation if self._is_carried(group, result) else group.ref.generation
+            if bound != (ref.window, read_by, ref.group, group.epoch, self._window.manifest_hash):
                 msg = f"result file {group.result_uri} belongs to another attempt or manifest; clear the group's task"
                 raise ExchangeError(msg)
             results.append(result)
         return tuple(results)
+
+    def _is_carried(self, group: Group, result: GroupResult) -> bool:
+        """Tell whether the group's result is one that an earlier generation has published."""
+        if result.generation >= group.ref.generation:
+            return False
+        if result.generation not in self._hashes:
+            earlier = list_groups(self._env.ledger, group.ref.window, result.generation)
+            self._hashes[result.generation] = {found.ref.group: found.result_hash for found in earlier}
+        return self._hashes[result.generation].get(group.ref.group) == group.result_hash
 
     def _prove(self, results: tuple[GroupResult, ...]) -> Sums:
         stores, policies = self._env.stores, self._options.policies
@@ -110,7 +121,8 @@ class _Commitment:
         evidence = Evidence(
             name=f"feed {self._window.feed} window {self._window.id} generation {self._generation.number}",
             blocks=self._blocks(),
-            results=results,
+            results=tuple(map(self._placed, results)),
+            carried={result.group for result in results if result.generation != self._generation.number},
             receipts=lambda result: read_receipts(stores, result.receipts_uri, result.receipts_hash),
             stat=lambda version: stores.stat(version.path),
             footer=lambda output: (stores.stat(output.uri).size, footer_rows(stores, output.uri)),
@@ -125,6 +137,17 @@ class _Commitment:
         if not writes:
             self._compare(sums)
         return sums
+
+    def _placed(self, result: GroupResult) -> GroupResult:
+        """Return a result with its files where they are: in staging, or published by an earlier generation."""
+        if result.generation == self._generation.number:
+            return result
+
+        def moved(outputs: tuple[OutputFile, ...], folder: str) -> tuple[OutputFile, ...]:
+            return tuple(replace(output, uri=target_uri(folder, output.uri)) for output in outputs)
+
+        outputs = moved(result.outputs, self._options.sink.uri)
+        return replace(result, outputs=outputs, quarantined=moved(result.quarantined, self._quarantine))
 
     def _blocks(self) -> Iterator[Block]:
         if not self._window.blocks:
@@ -179,8 +202,9 @@ class _Commitment:
         places = [(output, self._options.sink.uri) for result in results for output in result.outputs]
         places += [(output, self._quarantine) for result in results for output in result.quarantined]
         steps = [("add", o.uri, target_uri(folder, o.uri), o.size, o.rows) for o, folder in places]
-        earlier = range(1, self._publication.generation)
-        steps += [("remove", e.source, e.target, 0, 0) for number in earlier for e in self._added(number)]
+        kept = {target for _, _, target, _, _ in steps}  # what is carried over is there already, and stays
+        earlier = [entry for number in range(1, self._publication.generation) for entry in self._added(number)]
+        steps += [("remove", e.source, e.target, 0, 0) for e in earlier if e.target not in kept]
         return [
             JournalEntry(seq=seq, action=action, source=source, target=target, size=size, rows=rows)
             for seq, (action, source, target, size, rows) in enumerate(steps)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
 from airflow_provider_blockread.errors import WrongLedgerError
@@ -53,7 +53,7 @@ class Environment:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanRequest:
-    """What to plan, for whom. `interval_ns` bounds modification times where `selection.select` is `interval`."""
+    """What to plan, for whom. `interval_ns` bounds the files' times where `selection.select` is `interval`."""
 
     feed: str
     key: str  # of the window; the same key is the same window for ever
@@ -64,6 +64,8 @@ class PlanRequest:
     splitting: Splitting = Splitting()
     clear_number: int = 0
     interval_ns: tuple[int, int] | None = None
+    run: str | None = None  # of Airflow: dag_id/run_id
+    reprocesses: bool = False  # the run asks for a window again that an earlier run has published
     replay_only: bool = False  # plan nothing new: a backfill run of a feed that takes files as they arrive
     files: Sequence[str] | None = None  # paths from upstream, instead of a listing
 
@@ -92,6 +94,7 @@ class WindowRef:
     blocks: int = 0
     bytes: int = 0
     ignored: int = 0  # files modified after they were taken, left out by on_modified="ignore"
+    left_out: Mapping[str, int] = field(default_factory=dict)  # files by reason: modified, untimed, too_old, late, ...
     needs_scan: bool = False  # a scan step must find the entry states of files that span groups
     message: str = ""
 

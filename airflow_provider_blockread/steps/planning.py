@@ -4,30 +4,35 @@ from __future__ import annotations
 
 import dataclasses
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from airflow_provider_blockread.blocks import FileVersion, GroupLimits, iter_blocks
+from airflow_provider_blockread.blocks import GroupLimits, iter_blocks
 from airflow_provider_blockread.blocks.group import Part
 from airflow_provider_blockread.blocks.ids import digest, window_id
 from airflow_provider_blockread.errors import OptionsError, PlanConflictError
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import write_manifest
-from airflow_provider_blockread.ledger.discovery import record_files
 from airflow_provider_blockread.ledger.generations import latest_generation
-from airflow_provider_blockread.ledger.model import Discovered, NewWindow, PendingFile
-from airflow_provider_blockread.ledger.planning import close_empty_window, find_window, freeze_window
+from airflow_provider_blockread.ledger.model import Discovered, LateFiles, NewWindow, PendingFile
+from airflow_provider_blockread.ledger.planning import (
+    close_empty_window,
+    find_window,
+    freeze_window,
+    release_stale_plans,
+)
 from airflow_provider_blockread.ledger.queries import unpublished_windows
 from airflow_provider_blockread.ledger.selection import pending_files
-from airflow_provider_blockread.options import GenerationOptions, parse_size
+from airflow_provider_blockread.options import GenerationOptions, Limits, Selection, parse_size
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.records.schema import parse_schema
 from airflow_provider_blockread.steps.describe import format_bytes
+from airflow_provider_blockread.steps.discovering import describe_left_out, discover, find_late, left_out
 from airflow_provider_blockread.steps.inferring import infers_columns
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
 from airflow_provider_blockread.steps.places import check_apart, check_ledger
+from airflow_provider_blockread.steps.reopening import of_interval
 from airflow_provider_blockread.steps.replaying import open_ref, replay
 from airflow_provider_blockread.steps.restoring import ensure_manifest, manifest_identity, part_of
-from airflow_provider_blockread.storage.listing import list_files
 
 _WHOLE = 2**62  # bytes; a block size that no file reaches
 
@@ -36,7 +41,8 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
     """Return the window of the request's key: the one planned before, or a new one, frozen now.
 
     An open window is never listed again. If it is unpublished it is resumed, in a new generation where options have
-    changed; if it is published, a higher `clear_number` asks for what `policies.on_rerun` says (see `replay`).
+    changed; if it is published, a higher `clear_number` asks for what `policies.on_rerun` says (see `replay`). Under
+    `late="reopen"` files that came too late for a published interval are taken beside it (see `of_interval`).
 
     Raises:
         OptionsError: when the key is blank, or the source would take what is published as its input.
@@ -45,11 +51,10 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
         ExchangeError: when the manifest of an open window is lost, and the request would not make the same one.
         PlanConflictError: when another planner took the window or its files first.
     """
-    if not request.key.strip():
-        msg = f"feed {request.feed}: the window's key is blank; give it a value that names the run's data"
-        raise OptionsError(msg)
+    check_key(request)
     options = canonical_options(env, request.generation)
     check_schemas(options)
+    request = of_interval(env, request)
     window = find_window(env.ledger, request.feed, request.key)
     if window is not None and window.state == "open":
         ref = replay(env, request, options, window)
@@ -57,7 +62,7 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
             ensure_manifest(env, window, group_limits(request), request)
         return ref
     if window is not None and window.state == "abandoned":
-        return _ref(env, request, status="skipped", message=f"window {window.id} was abandoned; its files are free")
+        return _ref(env, request, status="skipped", message=f"window {window.id} was abandoned, and its key with it")
     if request.replay_only:
         message = (
             f"feed {request.feed} takes files as they arrive and has no window {request.key!r} to replay;"
@@ -65,6 +70,17 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
         )
         return _ref(env, request, status="skipped", message=message)
     return _plan_new(env, request, options)
+
+
+def check_key(request: PlanRequest) -> None:
+    """Refuse a blank key: all runs that have it would share one window.
+
+    Raises:
+        OptionsError: naming the feed.
+    """
+    if not request.key.strip():
+        msg = f"feed {request.feed}: the window's key is blank; give it a value that names the run's data"
+        raise OptionsError(msg)
 
 
 def check_schemas(options: GenerationOptions) -> None:
@@ -90,15 +106,19 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
     key = window_id(request.feed, request.key)
     check_apart(request, options.sink, key)
     check_ledger(env, request.feed, options.sink)
+    # Before anything is selected: what a planner held that died is to be read by this window already.
+    release_stale_plans(env.ledger, request.feed, key=request.key, owner=request.owner)
     found = discover(env, request)
-    env.log(_describe_discovery(request.feed, found))
     limits = group_limits(request)
     chosen = Chosen(env, request, limits.block_size)
+    late = find_late(env, request)
     if not chosen.ids:
-        window = close_empty_window(env.ledger, request.feed, request.key, owner=request.owner)
-        message = f"window {window.id}: nothing new to read{_waiting(env, request.feed)}"
-        ref = _ref(env, request, status="empty", message=message)
-        return dataclasses.replace(ref, ignored=found.ignored)
+        window = close_empty_window(
+            env.ledger, request.feed, request.key, owner=request.owner, interval_ns=request.interval_ns
+        )
+        rest = describe_left_out(found, late, request.selection)
+        message = f"window {window.id}: nothing new to read{_waiting(env, request.feed)}{rest}"
+        return _with_counts(_ref(env, request, status="empty", message=message), found, late)
     folder = window_folder(options.sink.work_area, request.feed, key)
     uri = f"{folder}/manifest-{digest(chosen.ids.tobytes().hex(), str(limits))[:12]}.parquet"
     blocks = iter_blocks(chosen.parts(), limits, total_bytes=chosen.bytes)
@@ -118,12 +138,21 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
             options=options.to_json(),
             clear_number=request.clear_number,
             owner=request.owner,
+            run=request.run,
+            interval_ns=request.interval_ns,
         ),
         chosen.ids,
     )
     message = f"window {key}: {len(chosen.ids):,} files, {format_bytes(summary.bytes)}, {summary.blocks:,} blocks"
+    if chosen.late:
+        message += f"; {chosen.late:,} of the files came too late for their own interval (late='next')"
+    message += describe_left_out(found, late, request.selection)
     ref = open_ref(env, window, latest_generation(env.ledger, window.id), status="read", message=message)
-    return dataclasses.replace(ref, ignored=found.ignored)
+    return _with_counts(ref, found, late)
+
+
+def _with_counts(ref: WindowRef, found: Discovered, late: LateFiles) -> WindowRef:
+    return dataclasses.replace(ref, ignored=found.ignored, left_out=left_out(found, late))
 
 
 def _waiting(env: Environment, feed: str) -> str:
@@ -153,16 +182,18 @@ class Chosen:
         self._env, self._request, self._block_size = env, request, block_size
         self.ids = array("q")
         self.bytes = 0
-        for pending in self._select():
+        self.late = 0  # files of another interval
+        for pending in self._select(request.selection):
             self.ids.append(pending.file)
             self.bytes += pending.version.size
+            self.late += pending.late
 
-    def _select(self) -> Iterator[PendingFile]:
+    def _select(self, selection: Selection) -> Iterator[PendingFile]:
         request = self._request
         return pending_files(
             self._env.ledger,
             request.feed,
-            request.selection,
+            selection,
             interval_ns=request.interval_ns,
             block_size=self._block_size,
             whole=lambda path: request.generation.record_format.codec(path) is not None,
@@ -171,44 +202,17 @@ class Chosen:
     def parts(self) -> Iterator[Part]:
         """Yield the chosen files again, in the same order; files that arrived since are left for the next window."""
         position = 0
-        for pending in self._select():
-            if position < len(self.ids) and pending.file == self.ids[position]:
+        # The ids are chosen already: files that have come or grown old since must not move the limits.
+        rest = dataclasses.replace(self._request.selection, limits=Limits(), max_age=None)
+        for pending in self._select(rest):
+            if position == len(self.ids):
+                return
+            if pending.file == self.ids[position]:
                 position += 1
                 yield part_of(pending, self._request.generation.record_format)
         if position < len(self.ids):
             msg = f"feed {self._request.feed}: another planner took file {self.ids[position]} first; plan again"
             raise PlanConflictError(msg)
-
-
-def discover(env: Environment, request: PlanRequest) -> Discovered:
-    """Put the files that lie at the source now, or those that upstream named, into the feed's index."""
-    return record_files(
-        env.ledger,
-        request.feed,
-        _found(env, request),
-        on_modified=request.selection.on_modified,
-        complete=request.files is None,
-    )
-
-
-def _found(env: Environment, request: PlanRequest) -> Iterable[FileVersion]:
-    if request.files is None:
-        return list_files(env.stores, request.source, now_s=env.ledger.now().timestamp())
-    return (env.stores.stat(env.stores.canonical(path)) for path in request.files)
-
-
-def _describe_discovery(feed: str, found: Discovered) -> str:
-    text = f"feed {feed}: {found.seen:,} files seen, {found.new:,} new"
-    if found.modified:
-        text += f", {found.modified:,} modified"
-    if found.ignored:
-        text += (
-            f"; WARNING: {found.ignored:,} modified after they were taken and ignored (on_modified='ignore'), such as "
-            + ", ".join(found.samples)
-        )
-    if found.missing:
-        text += f"; {found.missing:,} vanished before they were planned"
-    return text
 
 
 def _ref(env: Environment, request: PlanRequest, *, status: str, message: str) -> WindowRef:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from airflow_provider_blockread.blocks import BlockGroup, GroupLimits
@@ -13,8 +13,10 @@ from airflow_provider_blockread.ledger.model import Discovered, Window
 from airflow_provider_blockread.ledger.planning import find_window
 from airflow_provider_blockread.options import FormatOption
 from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.steps.discovering import describe_left_out, discover, find_late, left_out
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
-from airflow_provider_blockread.steps.planning import Chosen, check_schemas, discover, group_limits
+from airflow_provider_blockread.steps.planning import Chosen, check_key, check_schemas, group_limits
+from airflow_provider_blockread.steps.reopening import of_interval
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +33,9 @@ class Preview:
     groups: tuple[BlockGroup, ...]
     compressed: int  # files that are one block each, as nobody can enter them in the middle
     scanned: int  # files whose blocks are scanned before they are read
+    late: int  # files of intervals that were planned before they came
+    left_out: Mapping[str, int]  # files by reason
+    left_out_text: str
     sample: tuple[tuple[str, int], ...]  # path and size of the first files, in the order they would be read
 
 
@@ -38,10 +43,12 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
     """Return what planning the request now would freeze; only the feed's index of known files is written.
 
     Raises:
-        OptionsError: when an option's text cannot be understood.
+        OptionsError: when an option's text cannot be understood, or the key is blank.
         SourceError: when a root is missing or cannot be listed.
     """
+    check_key(request)
     check_schemas(request.generation)
+    request = of_interval(env, request)
     found = discover(env, request)
     limits = group_limits(request)
     chosen = Chosen(env, request, limits.block_size)
@@ -49,6 +56,7 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
     parts = _tallied(chosen.parts(), request.generation.record_format, limits, tally)
     groups = summarize(iter_blocks(parts, limits, total_bytes=chosen.bytes))
     first = tuple((part.version.path, part.version.size) for part, _ in zip(chosen.parts(), range(sample)))  # noqa: B905
+    late = find_late(env, request)
     return Preview(
         feed=request.feed,
         discovered=found,
@@ -60,6 +68,9 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
         groups=groups,
         compressed=tally["compressed"],
         scanned=tally["scanned"],
+        late=chosen.late,
+        left_out=left_out(found, late),
+        left_out_text=describe_left_out(found, late, request.selection).removeprefix("; left out: "),
         sample=first,
     )
 

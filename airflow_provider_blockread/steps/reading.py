@@ -157,7 +157,9 @@ class _Attempt:
 
     def _exclude(self, error: SourceError, owner: str) -> bool:
         """Exclude the file that is missing or changed, where the policy says so; tell whether it was."""
-        return excluded_by_policy(self._env, self._window, self._options.policies, error, who=owner)
+        return excluded_by_policy(
+            self._env, self._window, self._options.policies, error, who=owner, group=self.ref.group
+        )
 
     def outcome(self, *, done_before: bool) -> ReadOutcome:
         """Return what the ledger holds of the group."""

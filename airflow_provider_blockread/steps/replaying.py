@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from airflow_provider_blockread.blocks.ids import options_digest
-from airflow_provider_blockread.ledger.generations import FINISHED, latest_generation, list_groups, start_generation
+from airflow_provider_blockread.ledger.generations import (
+    FINISHED,
+    latest_generation,
+    list_generations,
+    list_groups,
+    published_generation,
+    start_generation,
+)
 from airflow_provider_blockread.ledger.journal import journal_entries
 from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Window
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.sinks.publish import is_whole, remove_file
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
+from airflow_provider_blockread.steps.restoring import restore_pruned
 from airflow_provider_blockread.steps.scanning import spans_groups
 
 
@@ -21,7 +29,7 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
     latest = latest_generation(env.ledger, window.id)
     wanted = options.to_json()
     changed = options_digest(wanted) != latest.options_digest
-    cleared = request.clear_number > latest.clear_number
+    cleared = _asks_again(env, request, latest)
     rule = options.policies.on_rerun
     note = "; its options have changed since: clear the run to rebuild it" if changed else ""
     if latest.state in FINISHED and (not cleared or rule == "skip"):
@@ -29,7 +37,7 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
             env, window, latest, status="published", message=f"window {window.id} is published already{note}"
         )
     publishing = latest.state == "publishing"
-    if publishing and not _lost(env, latest):
+    if publishing and not is_lost(env, latest):
         message = f"window {window.id} is half published, its commit goes on{note}"
         return open_ref(env, window, latest, status="read", message=message)
     # A verification that was not finished stands beside a published generation, so a clear may still ask for either.
@@ -38,16 +46,37 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
         return open_ref(env, window, latest, status="read", message=f"window {window.id} is resumed")
     number = latest.number + 1
     if verified:
-        message = f"window {window.id} was cleared: generation {number} starts to {rule} it"
+        why = "was cleared" if request.clear_number else "is reprocessed"
+        message = f"window {window.id} {why}: generation {number} starts to {rule} it"
     elif publishing:
         message = f"generation {latest.number} lost files before they were published: generation {number} starts"
     else:
         message = f"options have changed since generation {latest.number}: generation {number} starts"
     mode = "write" if rule == "rebuild" or not verified else "verify"
-    started = start_generation(env.ledger, window.id, options=wanted, mode=mode, clear_number=request.clear_number)
+    restore_pruned(env, window)
+    started = start_generation(
+        env.ledger, window.id, options=wanted, mode=mode, clear_number=request.clear_number, run=request.run
+    )
     if publishing:
-        _take_back(env, latest)
+        take_back(env, latest)
     return open_ref(env, window, started, status="read", message=message)
+
+
+def _asks_again(env: Environment, request: PlanRequest, latest: Generation) -> bool:
+    """Tell whether the run wants what is published once more: it was cleared since it last asked for a generation.
+
+    Airflow reprocesses a partition by a new backfill run, which was never cleared: that another run of its DAG has
+    asked for the window before is enough then.
+    """
+    if request.run is None:
+        return request.clear_number > latest.clear_number
+    asked = [(g.run, g.clear_number) for g in list_generations(env.ledger, latest.window) if g.run is not None]
+    mine = [number for run, number in asked if run == request.run]
+    if mine:
+        return request.clear_number > max(mine)
+    dag = request.run.partition("/")[0]
+    again = request.reprocesses and any(run.partition("/")[0] == dag for run, _ in asked)
+    return again or request.clear_number > latest.clear_number
 
 
 def _added(env: Environment, generation: Generation, state: str | None) -> list[JournalEntry]:
@@ -55,7 +84,7 @@ def _added(env: Environment, generation: Generation, state: str | None) -> list[
     return [entry for entry in entries if entry.action == "add"]
 
 
-def _lost(env: Environment, generation: Generation) -> bool:
+def is_lost(env: Environment, generation: Generation) -> bool:
     """Tell whether a file that is still to be published is in neither place, so that publishing cannot go forward."""
     return any(
         not is_whole(env.stores, entry.source, entry.size) and not is_whole(env.stores, entry.target, entry.size)
@@ -63,10 +92,13 @@ def _lost(env: Environment, generation: Generation) -> bool:
     )
 
 
-def _take_back(env: Environment, generation: Generation) -> None:
+def take_back(env: Environment, generation: Generation) -> None:
     """Take a superseded half out of the output; what was published before is whole, as removals come last."""
+    shown = published_generation(env.ledger, generation.window)
+    kept = set() if shown is None else {entry.target for entry in _added(env, shown, None)}
     for entry in _added(env, generation, None):
-        remove_file(env.stores, entry.target, entry.source)
+        if entry.target not in kept:  # else it was carried over, and is what readers see
+            remove_file(env.stores, entry.target, entry.source)
 
 
 def open_ref(env: Environment, window: Window, generation: Generation, *, status: str, message: str) -> WindowRef:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from airflow_provider_blockread.blocks import GroupLimits, iter_blocks
 from airflow_provider_blockread.blocks.group import Part
-from airflow_provider_blockread.errors import ExchangeError
+from airflow_provider_blockread.errors import ExchangeError, PrunedError
 from airflow_provider_blockread.exchange.files import MANIFEST, read_checked
-from airflow_provider_blockread.exchange.manifest import render_manifest
+from airflow_provider_blockread.exchange.manifest import read_manifest, render_manifest, summarize
+from airflow_provider_blockread.ledger.generations import PRUNED
 from airflow_provider_blockread.ledger.model import PendingFile, Window
+from airflow_provider_blockread.ledger.retention import restore_plan
 from airflow_provider_blockread.ledger.selection import window_files
 from airflow_provider_blockread.options import FormatOption
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
@@ -23,6 +25,24 @@ def part_of(found: PendingFile, option: FormatOption) -> Part:
     version = found.version
     whole = option.codec(version.path) is not None
     return Part(file=found.file, version=version, start=0, end=version.size, whole=whole)
+
+
+def restore_pruned(env: Environment, window: Window) -> None:
+    """Make sure that a generation of the window may start: a pruned one gets its groups back from its manifest.
+
+    Raises:
+        PrunedError: when the manifest was pruned too.
+    """
+    if window.pruned_at is None:
+        return
+    try:
+        planned = summarize(read_manifest(env.stores, window.manifest_uri, window.manifest_hash))
+    except ExchangeError as error:
+        when = f"{window.pruned_at:%Y-%m-%d %H:%M:%SZ}"
+        msg = f"feed {window.feed}: window {window.id} {window.key!r} was pruned on {when}: {PRUNED}"
+        raise PrunedError(msg) from error
+    restore_plan(env.ledger, window.id, planned)
+    env.log(f"window {window.id} was pruned; its plan is restored from {window.manifest_uri}")
 
 
 def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, request: PlanRequest) -> None:

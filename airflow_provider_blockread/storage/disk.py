@@ -73,6 +73,19 @@ class LocalDisk:
                 if entry.is_file():
                     yield entry.name, entry.stat().st_size
 
+    def folders(self, path: str) -> Iterator[str]:
+        """Yield the names of the folders directly in a folder."""
+        with os.scandir(path) as entries:
+            yield from sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+
+    def remove_folder(self, path: str) -> None:
+        """Remove a folder with all that is in it, if it is there."""
+        try:
+            shutil.rmtree(path)
+        except FileNotFoundError:
+            if Path(path).exists():  # somebody else is removing what is in it
+                raise
+
 
 class _WrittenEarly(io.BufferedWriter):
     """A file whose pages are on their way to the disk once it is closed, so that whoever syncs it waits for little."""

@@ -84,6 +84,22 @@ class RemoteStore:
             if info["type"] == "file":
                 yield name_of(str(info["name"])), cast("int", info["size"])
 
+    def folders(self, path: str) -> Iterator[str]:
+        """Yield the names of the folders directly in a folder."""
+        for info in self.entries(path):
+            if info["type"] == "directory":
+                yield name_of(str(info["name"]).rstrip("/"))
+
+    def remove_folder(self, path: str) -> None:
+        """Remove a folder with all that is in it, if it is there."""
+        self.system.invalidate_cache()
+        try:
+            self.system.rm(path, recursive=True)
+        except FileNotFoundError:
+            return
+        finally:
+            self.system.invalidate_cache()
+
     def entries(self, path: str) -> list[dict[str, object]]:
         """Return what the store says about each entry of a folder, in order of their names."""
         self.system.invalidate_cache()

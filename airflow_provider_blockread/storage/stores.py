@@ -184,6 +184,23 @@ class Stores:
         with translated(uri):
             store.makedirs(path)
 
+    def list_folders(self, folder: str) -> list[str]:
+        """Return the URIs of the folders directly in a folder; none if it is absent."""
+        folder = uris.canonical(folder)
+        store, path = self._at(folder)
+        try:
+            with translated(folder):
+                return [uris.child(folder, name) for name in store.folders(path)]
+        except FileMissingError:
+            return []
+
+    def remove_folder(self, uri: str) -> None:
+        """Remove a folder with all that is in it; one that is absent is fine."""
+        uri = uris.canonical(uri)
+        store, path = self._at(uri)
+        with translated(uri):
+            store.remove_folder(path)
+
     def list_names(self, folder: str, prefix: str = "") -> Iterator[tuple[str, int]]:
         """Yield URI and size of each file directly in a folder whose name begins so; none if the folder is absent."""
         folder = uris.canonical(folder)

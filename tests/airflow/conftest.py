@@ -32,7 +32,15 @@ class Runs:
         self._sync(dag)
         return dag.test(**options)
 
-    def create(self, dag: Any, *, run_id: str, run_type: str, interval: tuple[datetime, datetime] | None = None) -> Any:
+    def create(
+        self,
+        dag: Any,
+        *,
+        run_id: str,
+        run_type: str,
+        interval: tuple[datetime, datetime] | None = None,
+        partition: datetime | None = None,
+    ) -> Any:
         """Make a run of any type, as the scheduler would, and run it."""
         from airflow.timetables.base import DataInterval
         from airflow.utils.state import DagRunState
@@ -45,6 +53,8 @@ class Runs:
             data_interval=DataInterval(*interval) if interval else None,
             run_after=interval[1] if interval else START,
             triggered_by=DagRunTriggeredByType.TEST,
+            partition_key=partition.isoformat() if partition else None,
+            partition_date=partition,
             state=DagRunState.RUNNING,
             start_date=START,
         )

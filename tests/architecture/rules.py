@@ -15,6 +15,11 @@ KEYWORDS_BY_CONTRACT = {"record_format"}
 _STUB = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")
 # Somebody's home; after a letter, dot or slash it is a part of some other path.
 _MACHINE_PATH = re.compile(r"(?<![\w.:/~*}\]-])(?:file://)?/(?:root|home/\w+|Users/\w+)/\w")
+# Of the present, not of durations (`time.monotonic`), nor of times that are given (`datetime.fromtimestamp`).
+_CLOCK = re.compile(
+    r"\b(datetime\.(now|utcnow|today)|date\.today|time\.(time|time_ns|localtime|gmtime|ctime))\("
+    r"|from time import .*\btime\b|(?<!def )\butc_now\(\)"
+)
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -66,6 +71,11 @@ def mocks(text: str) -> list[str]:
 def machine_paths(text: str) -> list[str]:
     """Nothing knows the machine that it was written on."""
     return [f"line {number}: {line.strip()}" for number, line in _lines(text) if _MACHINE_PATH.search(line)]
+
+
+def clocks(text: str) -> list[str]:
+    """What time it is comes from a clock that is handed over: only durations are measured here."""
+    return [f"line {number}: {line.strip()}" for number, line in _lines(text) if _CLOCK.search(line)]
 
 
 def _functions(text: str) -> Iterator[Function]:

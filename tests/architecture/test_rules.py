@@ -39,6 +39,13 @@ BAD: dict[Rule, list[str]] = {
     ],
     rules.stubs: ["# TO" + "DO: later", "raise NotImplemented" + "Error"],
     rules.mocks: ["import unittest.mock", "from unittest import mock", "def f():\n  from unittest.mock import patch"],
+    rules.clocks: [
+        "x = datetime.now(UTC)",
+        "x = datetime.datetime.utcnow()",
+        "x = time.time()",
+        "from time import time",
+        "x = utc_now()",
+    ],
     rules.machine_paths: [f'x = "{SLASH}root/x"', f"see file://{SLASH}home/ann/x", f"cd {SLASH}Users/ann/x"],
 }
 
@@ -53,6 +60,7 @@ GOOD: dict[Rule, list[str]] = {
     rules.undocumented: ['"""M."""\ndef _f(): ...\nclass C:\n  """C."""\n  def __init__(self): ...'],
     rules.stubs: ["# nothing to do"],
     rules.mocks: ["import unittester"],
+    rules.clocks: ["x = time.monotonic()", "x = ledger.now()", "def f(now=utc_now): ...", "datetime.fromtimestamp(1)"],
     rules.machine_paths: [
         "s3://lake/root/x",
         "out.blockread/root/x",
@@ -79,6 +87,14 @@ def test_the_package_keeps_the_rules(rule: Rule) -> None:
 def test_all_code_keeps_the_limits(rule: Rule) -> None:
     """Tests, tools and examples keep the limits on files and parameters too."""
     assert broken(rule, code_files()) == []
+
+
+def test_the_present_has_one_place() -> None:
+    """All but the ledger's default clock ask a clock that they were given, so that tests can set it."""
+    found = broken(rules.clocks, package_files())
+
+    assert found == ["airflow_provider_blockread/ledger/store.py: line " + found[0].rpartition("line ")[2]]
+    assert found[0].endswith("return datetime.now(UTC)")
 
 
 def test_no_text_names_a_folder_of_this_machine() -> None:

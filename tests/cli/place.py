@@ -45,6 +45,7 @@ class Place:
     """A folder with a source `in`, an output `out` and a ledger."""
 
     folder: Path
+    ledger: str | None = None  # its URL, where it does not lie in the folder
 
     @property
     def source(self) -> Path:
@@ -54,7 +55,7 @@ class Place:
     @property
     def state(self) -> list[str]:
         """The options that name the ledger."""
-        return ["--state", f"sqlite:///{self.folder}/ledger.db"]
+        return ["--state", self.ledger or f"sqlite:///{self.folder}/ledger.db"]
 
     def put(self, files: dict[str, bytes]) -> None:
         """Let files land."""

@@ -26,6 +26,7 @@ from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import Selection
 
 FEED = "logs"
+VIEWS = ("file_lifecycle", "window_audit", "backlog")
 STALE_S = 60.0
 SUMS = Sums(records=10, bad_records=1, skipped_records=2, rows=9, bytes=100, digest="d")
 

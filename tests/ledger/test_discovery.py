@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import OptionsError, SourceError
+from airflow_provider_blockread.ledger.admission import Admission
 from airflow_provider_blockread.ledger.discovery import record_files
 from airflow_provider_blockread.ledger.exclusions import exclude_file
 from airflow_provider_blockread.ledger.model import Discovered
@@ -88,7 +89,9 @@ def test_a_modified_file_is_added(ledger: Ledger) -> None:
     open_window(ledger, names=["a", "b"])
     record_files(ledger, FEED, [version("a"), version("b", size=11)])
 
-    found = record_files(ledger, FEED, [version("a", size=11), version("b", size=11)], on_modified="add")
+    found = record_files(
+        ledger, FEED, [version("a", size=11), version("b", size=11)], rules=Admission(on_modified="add")
+    )
 
     assert found == Discovered(seen=2, modified=1, returned=1)
     assert feed_counts(ledger, FEED) == {"pending": 2, "planned": 2}
@@ -99,7 +102,7 @@ def test_a_modified_file_fails(ledger: Ledger) -> None:
     open_window(ledger, names=["a"])
 
     with pytest.raises(SourceError, match="feed logs: file:///in/a was modified"):
-        record_files(ledger, FEED, [version("new"), version("a", size=11)], on_modified="fail")
+        record_files(ledger, FEED, [version("new"), version("a", size=11)], rules=Admission(on_modified="fail"))
     assert feed_counts(ledger, FEED) == {"planned": 1}
 
 
@@ -191,7 +194,7 @@ def test_a_file_that_a_window_could_not_read_is_read_later(ledger: Ledger, reaso
     exclude_file(ledger, window.id, "file:///in/a", reason=reason, who="me")
     exclude_file(ledger, window.id, "file:///in/b", reason=reason, who="me")
 
-    found = record_files(ledger, FEED, [version("a"), version("b", size=11)], on_modified="fail")
+    found = record_files(ledger, FEED, [version("a"), version("b", size=11)], rules=Admission(on_modified="fail"))
 
     assert found == Discovered(seen=2, modified=1, returned=1)
     assert len(pending(ledger)) == 2
@@ -214,7 +217,7 @@ def test_names_that_are_not_unicode_are_refused(ledger: Ledger) -> None:
         record_files(ledger, FEED, [version("bad\udcff")])
 
 
-def test_an_unknown_policy_is_refused(ledger: Ledger) -> None:
+def test_an_unknown_policy_is_refused() -> None:
     """Words that mean nothing are refused before anything is recorded."""
     with pytest.raises(OptionsError, match="on_modified"):
-        record_files(ledger, FEED, [version("a")], on_modified="replace")
+        Admission(on_modified="replace")

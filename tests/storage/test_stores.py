@@ -70,6 +70,20 @@ def test_what_is_missing_is_an_error_that_names_it(folder: str) -> None:
     stores.remove(uri)
 
 
+def test_folders_are_listed_and_removed_whole(folder: str) -> None:
+    """Names in order, files left out; what is absent has none and may be removed."""
+    stores = Stores()
+    for name in ("w/g2/deep/x", "w/g1/y", "w/file"):
+        stores.write_bytes_atomic(f"{folder}/{name}", b"1")
+
+    assert stores.list_folders(f"{folder}/w") == [f"{folder}/w/g1", f"{folder}/w/g2"]
+    stores.remove_folder(f"{folder}/w/g2")
+    stores.remove_folder(f"{folder}/w/g2")
+    assert stores.list_folders(f"{folder}/w") == [f"{folder}/w/g1"]
+    assert not stores.exists(f"{folder}/w/g2/deep/x")
+    assert stores.list_folders(f"{folder}/absent") == []
+
+
 def test_a_folder_is_no_file(folder: str) -> None:
     """Taking a folder for a file is an error."""
     stores = Stores()

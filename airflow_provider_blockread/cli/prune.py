@@ -1,0 +1,50 @@
+"""`blockread prune`: old windows lose their detail, told first and then confirmed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from airflow_provider_blockread.cli.shared import open_environment, print_json
+from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options
+from airflow_provider_blockread.options import parse_duration
+from airflow_provider_blockread.steps.pruning import PruneRequest, propose_pruning
+from airflow_provider_blockread.steps.pruning import prune as prune_windows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pruning(Confirmed):
+    """The options of `blockread prune`."""
+
+    older_than: str
+    keep: int
+    feed: str | None
+    keep_manifests: bool
+
+    def request(self) -> PruneRequest:
+        """Return what is to be pruned.
+
+        Raises:
+            OptionsError: when `--older-than` is no duration.
+        """
+        seconds = 0.0 if self.older_than == "0" else parse_duration(self.older_than)
+        return PruneRequest(older_than=seconds, keep=self.keep, feed=self.feed, keep_manifests=self.keep_manifests)
+
+
+@click.command()
+@click.option("--older-than", default="90d", show_default=True, help="Windows published, or given up, so long ago.")
+@click.option("--keep", default=100, show_default=True, help="Leave the newest N windows of each feed as they are.")
+@click.option("--feed", "--name", "feed", metavar="FEED", help="Only windows of this feed.")
+@click.option("--keep-manifests", is_flag=True, help="Leave the plans of pruned windows, so that they can be rebuilt.")
+@confirmed_options
+def prune(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
+    """Drop the detail of old windows and clear the work area; what is published stays, no file is taken twice."""
+    asked = Pruning(**options)
+    env = open_environment(asked.state, quiet=asked.as_json)
+    request = asked.request()
+    if asked.confirm(propose_pruning(env, request)):
+        done = prune_windows(env, request)
+        if asked.as_json:
+            print_json(done.to_json())

@@ -1,0 +1,105 @@
+"""Options of `plan` and `run` that say which files a window takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+import click
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options import Limits, Selection, nanoseconds, parse_size, parse_time, utc_text
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selecting:
+    """The options as given."""
+
+    interval: str | None
+    order: str
+    late: str
+    start_from: str | None
+    max_age: str | None
+    max_files: int | None
+    max_bytes: str | None
+    max_blocks: int | None
+    on_modified: str
+    on_untimed: str
+
+    @property
+    def bounds(self) -> tuple[datetime, datetime] | None:
+        """The interval whose files are taken; None for what has arrived.
+
+        Raises:
+            OptionsError: when it is not two times, the earlier one first.
+        """
+        if self.interval is None:
+            return None
+        start, slash, end = self.interval.partition("/")
+        if not slash:
+            msg = f"--interval {self.interval!r} must read START/END, as in 2026-11-21T04:00Z/2026-11-21T05:00Z"
+            raise OptionsError(msg)
+        bounds = parse_time(start), parse_time(end)
+        if bounds[0] >= bounds[1]:
+            msg = f"--interval {self.interval!r} holds no time: its end must come after its start"
+            raise OptionsError(msg)
+        return bounds
+
+    @property
+    def interval_ns(self) -> tuple[int, int] | None:
+        """The same, half-open, in nanoseconds since the epoch."""
+        bounds = self.bounds
+        return None if bounds is None else (nanoseconds(bounds[0]), nanoseconds(bounds[1]))
+
+    @property
+    def interval_key(self) -> str | None:
+        """The key that a scheduled run of this interval has in Airflow too."""
+        bounds = self.bounds
+        return None if bounds is None else f"{utc_text(bounds[0])}/{utc_text(bounds[1])}"
+
+    def selection(self) -> Selection:
+        """Return which files a window takes."""
+        return Selection(
+            select="arrival" if self.interval is None else "interval",
+            order=self.order,
+            late=self.late,
+            start_from=self.start_from,
+            max_age=self.max_age,
+            on_modified=self.on_modified,
+            on_untimed=self.on_untimed,
+            limits=Limits(
+                max_files=self.max_files,
+                max_bytes=None if self.max_bytes is None else parse_size(self.max_bytes),
+                max_blocks=self.max_blocks,
+            ),
+        )
+
+
+def selecting_options(command: C) -> C:
+    """Add the options of `Selecting`."""
+    for option in (
+        _words("--on-untimed", ["ignore", "fail"], "A file for which no time is known, where one is needed."),
+        _words("--on-modified", ["ignore", "add", "fail"], "A new version of a file already taken."),
+        click.option("--max-blocks", type=click.IntRange(min=1), help="Blocks a window takes at most."),
+        click.option("--max-bytes", metavar="SIZE", help="Bytes a window takes at most, as 10GiB."),
+        click.option("--max-files", type=click.IntRange(min=1), help="Files a window takes at most."),
+        click.option("--max-age", metavar="DURATION", help="Leave out files older than this, as 36h or 7d."),
+        click.option("--start-from", metavar="TIME", help="Leave out files from before this time."),
+        _words("--late", ["next", "reopen", "report"], "Files of an interval that was planned before they came."),
+        _words("--order", ["oldest", "newest"], "Which files a window takes first."),
+        click.option(
+            "--interval",
+            metavar="START/END",
+            help="Take the files of these times (UTC; the end is not in it) instead of what has arrived.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def _words(name: str, words: list[str], text: str) -> Callable[[C], C]:
+    return click.option(name, default=words[0], show_default=True, type=click.Choice(words), help=text)

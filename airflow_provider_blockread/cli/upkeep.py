@@ -1,0 +1,100 @@
+"""`blockread windows abandon|undo`: what was planned or published is given up, told first and then confirmed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+
+from airflow_provider_blockread.cli.shared import json_option, open_environment, owner, print_json, state_option
+from airflow_provider_blockread.ledger.columns import WITHDRAWN_FILES
+from airflow_provider_blockread.ledger.queries import get_window
+from airflow_provider_blockread.steps.intent import Intent
+from airflow_provider_blockread.steps.withdrawing import abandon, propose_abandoning, propose_undoing, undo
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+feed_option = click.option(
+    "--name", "--feed", "feed", metavar="FEED", help="The feed, where a key alone is not enough."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confirmed:
+    """The options of a command that tells what it will do before it does it."""
+
+    state: str | None
+    as_json: bool
+    dry_run: bool
+    yes: bool
+
+    def confirm(self, intent: Intent) -> bool:
+        """Tell what is to be done; return whether to do it, and end the command where it is refused."""
+        if self.dry_run and self.as_json:
+            print_json(intent.to_json())
+        else:
+            for line in intent.lines():
+                click.echo(line, err=not self.dry_run)
+        if self.dry_run or intent.is_empty:
+            return False
+        if not self.yes:
+            click.confirm(f"{intent.action}?", abort=True, err=True)
+        return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneWindow(Confirmed):
+    """The same for a window that is named."""
+
+    window: str
+    feed: str | None
+    files: str | None = None
+
+
+def confirmed_options(command: C) -> C:
+    """Add `--dry-run`, `--yes`, `--state` and `--json`."""
+    for option in (
+        json_option,
+        state_option,
+        click.option("--yes", is_flag=True, help="Do it without asking."),
+        click.option("--dry-run", is_flag=True, help="Only say what would be done."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("abandon")
+@click.argument("window")
+@feed_option
+@confirmed_options
+def abandon_window(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
+    """Give the files of unpublished WINDOW (an id or a key) back to the feed; groups that run are fenced."""
+    asked = OneWindow(**options)
+    env = open_environment(asked.state)
+    window = get_window(env.ledger, asked.window, asked.feed)
+    if asked.confirm(propose_abandoning(env, window)):
+        done = abandon(env, window, who=owner())
+        if asked.as_json:
+            print_json(done.to_json())
+
+
+@click.command("undo")
+@click.argument("window")
+@feed_option
+@click.option(
+    "--files",
+    type=click.Choice(WITHDRAWN_FILES),
+    help="What its files become. Default: excluded, so that no record comes twice to those who copied the output.",
+)
+@confirmed_options
+def undo_window(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
+    """Take the published output of WINDOW (an id or a key) away, file by file; the window is abandoned."""
+    asked = OneWindow(**options)
+    env = open_environment(asked.state)
+    window = get_window(env.ledger, asked.window, asked.feed)
+    if asked.confirm(propose_undoing(env, window, files=asked.files)):
+        done = undo(env, window, files=asked.files, who=owner())
+        if asked.as_json:
+            print_json(done.to_json())

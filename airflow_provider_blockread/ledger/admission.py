@@ -1,0 +1,80 @@
+"""Admission: which of the files that a listing shows may be taken at all, and what time each of them has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.options import (
+    FileSource,
+    Selection,
+    TimePattern,
+    nanoseconds,
+    parse_duration,
+    parse_time,
+)
+from airflow_provider_blockread.options.plan import one_of
+
+#: Why a file that nobody has taken is left out: no time is known for it, or its time lies before a bound.
+LEFT_OUT = ("untimed", "before_start", "too_old")
+
+
+def bounds_ns(selection: Selection, now: datetime) -> tuple[int | None, int | None]:
+    """Return the first times that `start_from` and `max_age` let be taken, each None where it is not set.
+
+    Raises:
+        OptionsError: when one of them cannot be understood.
+    """
+    start, age = selection.start_from, selection.max_age
+    return (
+        None if start is None else nanoseconds(parse_time(start)),
+        None if age is None else nanoseconds(now) - int(parse_duration(age) * 10**9),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """The rules of one listing. Times are nanoseconds since the epoch."""
+
+    on_modified: str = "ignore"  # what a new version of a file already taken means: ignore | add | fail
+    on_untimed: str = "ignore"  # what a file without a time means, where one is needed: ignore | fail
+    needs_time: bool = False  # a modification time of 0 is none
+    pattern: TimePattern | None = None  # where a path names the time; without it, the modification time counts
+    start_ns: int | None = None
+    oldest_ns: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse unknown words."""
+        one_of("admission", "on_modified", self.on_modified, ("ignore", "add", "fail"))
+        one_of("admission", "on_untimed", self.on_untimed, ("ignore", "fail"))
+
+    @classmethod
+    def of(cls, source: FileSource, selection: Selection, now: datetime) -> Admission:
+        """Return the rules that options make at this time.
+
+        Raises:
+            OptionsError: when a time, a duration or a pattern cannot be understood.
+        """
+        start_ns, oldest_ns = bounds_ns(selection, now)
+        return cls(
+            on_modified=selection.on_modified,
+            on_untimed=selection.on_untimed,
+            needs_time=selection.select == "interval" or start_ns is not None or oldest_ns is not None,
+            pattern=None if source.time_pattern is None else TimePattern.parse(source.time_pattern),
+            start_ns=start_ns,
+            oldest_ns=oldest_ns,
+        )
+
+    def look(self, version: FileVersion) -> tuple[int, str | None]:
+        """Return a file's time, and why it is left out if it is: a word of `LEFT_OUT`."""
+        found = version.mtime_ns if self.pattern is None else self.pattern.time_ns(version.path)
+        if found is None or (found == 0 and self.pattern is None and self.needs_time):
+            return version.mtime_ns, "untimed"
+        if self.start_ns is not None and found < self.start_ns:
+            return found, "before_start"
+        return found, "too_old" if self.oldest_ns is not None and found < self.oldest_ns else None
+
+
+#: Every file, new versions of taken ones excepted.
+EVERY_FILE = Admission()

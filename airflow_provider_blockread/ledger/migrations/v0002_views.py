@@ -1,0 +1,72 @@
+"""Revision 0002, the part that people query: views whose columns are documented in docs/ledger.md."""
+
+from __future__ import annotations
+
+from alembic import op
+
+_SHOWN = "g.window_id = w.id AND g.state = 'published'"
+
+_FILE_LIFECYCLE = f"""
+SELECT d.name AS feed, f.path, f.size, f.mtime_ns, f.time_ns, f.etag, f.state, s.started_at AS discovered_at,
+       f.window_id, w.key AS window_key, w.created_at AS planned_at, g.number AS generation,
+       CASE WHEN f.state = 'done' THEN g.published_at END AS published_at, f.records,
+       CASE WHEN f.records IS NOT NULL THEN coalesce(f.bad_records, 0) END AS bad_records,
+       x.reason AS excluded_because, x.who AS excluded_by
+FROM files f
+JOIN feeds d ON d.id = f.feed_id
+LEFT JOIN scans s ON s.id = f.first_scan
+LEFT JOIN windows w ON w.id = f.window_id
+LEFT JOIN generations g ON {_SHOWN}
+LEFT JOIN exclusions x ON x.window_id = f.window_id AND x.file_id = f.id
+"""  # noqa: S608 - a constant
+
+_WINDOW_AUDIT = """
+SELECT d.name AS feed, w.id AS window_id, w.key AS window_key, w.sequence, w.state AS window_state,
+       w.owner AS planned_by, w.created_at AS planned_at, w.pruned_at, w.files, w.blocks, w.bytes,
+       (SELECT count(*) FROM exclusions x WHERE x.window_id = w.id) AS excluded_files,
+       g.number AS generation, g.state AS generation_state, g.mode, g.clear_number, w.groups,
+       (SELECT count(*) FROM groups p WHERE p.window_id = g.window_id AND p.generation = g.number AND p.state = 'done')
+           AS groups_done,
+       g.records, g.bad_records, g.skipped_records, g.rows AS output_rows, g.digest,
+       (SELECT count(*) FROM publications p WHERE p.window_id = g.window_id AND p.generation = g.number
+           AND p.action = 'add') AS output_files,
+       g.created_at AS started_at, g.proven_at, g.published_at, g.error
+FROM windows w
+JOIN feeds d ON d.id = w.feed_id
+LEFT JOIN generations g ON g.window_id = w.id
+"""
+
+_BACKLOG = """
+SELECT d.name AS feed,
+       coalesce(p.files, 0) AS pending_files, coalesce(p.bytes, 0) AS pending_bytes, p.oldest_ns AS oldest_pending_ns,
+       coalesce(w.windows, 0) AS open_windows, coalesce(w.files, 0) AS open_files, coalesce(w.bytes, 0) AS open_bytes,
+       w.oldest_at AS oldest_open_at,
+       coalesce(l.missing, 0) AS missing_files, coalesce(l.changed, 0) AS changed_files,
+       coalesce(l.ignored, 0) AS ignored_files,
+       (SELECT max(s.finished_at) FROM scans s WHERE s.feed_id = d.id) AS last_scan_at
+FROM feeds d
+LEFT JOIN (
+    SELECT feed_id, count(*) AS files, CAST(sum(size) AS BIGINT) AS bytes, min(time_ns) AS oldest_ns
+    FROM files WHERE state = 'pending' GROUP BY feed_id
+) p ON p.feed_id = d.id
+LEFT JOIN (
+    SELECT w.feed_id, count(*) AS windows, CAST(sum(w.files) AS BIGINT) AS files, CAST(sum(w.bytes) AS BIGINT) AS bytes,
+           min(w.created_at) AS oldest_at
+    FROM windows w
+    WHERE w.state = 'open'
+      AND NOT EXISTS (SELECT 1 FROM generations g WHERE g.window_id = w.id AND g.state = 'published')
+    GROUP BY w.feed_id
+) w ON w.feed_id = d.id
+LEFT JOIN (
+    SELECT feed_id, sum(CASE WHEN state = 'missing' THEN 1 ELSE 0 END) AS missing,
+           sum(CASE WHEN state = 'changed' THEN 1 ELSE 0 END) AS changed,
+           sum(CASE WHEN state = 'ignored' THEN 1 ELSE 0 END) AS ignored
+    FROM files WHERE state IN ('missing', 'changed', 'ignored') GROUP BY feed_id
+) l ON l.feed_id = d.id
+"""
+
+
+def upgrade() -> None:
+    """Create the views."""
+    for name, query in (("file_lifecycle", _FILE_LIFECYCLE), ("window_audit", _WINDOW_AUDIT), ("backlog", _BACKLOG)):
+        op.execute(f"CREATE VIEW {name} AS {query.strip()}")

@@ -1,0 +1,68 @@
+"""Withdrawn windows, and commands that go over many windows."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+from airflow_provider_blockread.ledger.migrations import v0002_files, v0002_views
+
+revision = "0002"
+down_revision = "0001"
+branch_labels = None
+depends_on = None
+
+ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+TIME = sa.DateTime(timezone=True)
+WINDOW = sa.String(length=16)
+
+
+def upgrade() -> None:
+    """Narrow the files' rows, and add the tables."""
+    v0002_files.upgrade()
+    _create_withdrawals()
+    _create_requests()
+    v0002_views.upgrade()
+
+
+def _create_withdrawals() -> None:
+    op.create_table(
+        "withdrawals",
+        sa.Column("window_id", WINDOW, nullable=False),
+        sa.Column("files", sa.String(length=16), nullable=False),
+        sa.Column("who", sa.Text(), nullable=False),
+        sa.Column("began_at", TIME, nullable=False),
+        sa.Column("finished_at", TIME, nullable=True),
+        sa.CheckConstraint("files IN ('pending', 'excluded')", name=op.f("ck_withdrawals_files")),
+        sa.ForeignKeyConstraint(["window_id"], ["windows.id"], name="fk_withdrawals_window_id"),
+        sa.PrimaryKeyConstraint("window_id", name="pk_withdrawals"),
+    )
+
+
+def _create_requests() -> None:
+    op.create_table(
+        "requests",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("action", sa.String(length=16), nullable=False),
+        sa.Column("arguments", sa.JSON(), nullable=False),
+        sa.Column("digest", sa.String(length=32), nullable=False),
+        sa.Column("who", sa.Text(), nullable=False),
+        sa.Column("began_at", TIME, nullable=False),
+        sa.Column("finished_at", TIME, nullable=True),
+        sa.CheckConstraint("action IN ('rebuild', 'reprocess')", name=op.f("ck_requests_action")),
+        sa.PrimaryKeyConstraint("id", name="pk_requests"),
+        sqlite_autoincrement=True,
+    )
+    is_open = sa.text("finished_at IS NULL")
+    op.create_index(
+        "uq_requests_open", "requests", ["digest"], unique=True, sqlite_where=is_open, postgresql_where=is_open
+    )
+    op.create_table(
+        "request_generations",
+        sa.Column("request_id", ID, nullable=False),
+        sa.Column("window_id", WINDOW, nullable=False),
+        sa.Column("generation", sa.Integer(), autoincrement=False, nullable=False),
+        sa.ForeignKeyConstraint(["request_id"], ["requests.id"], name="fk_request_generations_request_id"),
+        sa.ForeignKeyConstraint(["window_id"], ["windows.id"], name="fk_request_generations_window_id"),
+        sa.PrimaryKeyConstraint("request_id", "window_id", "generation", name="pk_request_generations"),
+    )

@@ -1,0 +1,124 @@
+"""Stretches: files that listings show one after another, known by one digest, so that known ones cost next to nothing.
+
+A listing is cut into stretches where the files themselves say so, so a file that comes or goes changes the stretch it
+lies in and no other. A stretch whose every version is recorded is remembered; the next listing that shows the same one
+looks none of its files up, unless one of them is unsettled: pending, or known and left out, which a listing may
+change. So whatever state files move to, what is remembered stays true. Only deleting an unread version makes it untrue,
+and `forget` goes with that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from operator import attrgetter
+
+from sqlalchemy import Connection, bindparam, select
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.ledger.dialect import insert_or_ignore
+from airflow_provider_blockread.ledger.known_tables import stretches
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.tables import IS_PENDING, IS_UNSETTLED, files
+
+_CUT = 0x0F  # a file in 16 ends a stretch
+_LONGEST = 1024
+_IDENTITY = attrgetter("path", "size", "mtime_ns", "etag")
+#: Paths of unsettled files held at once, some 20 MB; beyond, every file is looked up.
+MAX_UNSETTLED = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Files that follow each other in a listing, and the digest of their paths and versions."""
+
+    versions: list[FileVersion]
+    digest: str
+
+
+def cut(versions: Iterable[FileVersion], longest: int = _LONGEST) -> Iterator[Stretch]:
+    """Yield a listing's files in stretches of at most `longest`.
+
+    They end at files whose size and time say so, wherever these stand; numbers have the same hash in every process.
+    """
+    longest = min(longest, _LONGEST)
+    rest = iter(versions)
+    held: list[FileVersion] = []
+    while more := list(islice(rest, longest)):
+        held += more
+        start = 0
+        for end in [i for i, v in enumerate(held, 1) if not hash((v.size, v.mtime_ns)) & _CUT]:
+            yield from _stretches(held[start:end], longest)
+            start = end
+        held = held[start:]
+        while len(held) >= longest:
+            yield _stretch(held[:longest])
+            held = held[longest:]
+    yield from _stretches(held, longest)
+
+
+def _stretches(held: list[FileVersion], longest: int) -> Iterator[Stretch]:
+    return (_stretch(held[start : start + longest]) for start in range(0, len(held), longest))
+
+
+def _stretch(held: list[FileVersion]) -> Stretch:
+    # Version 2 writes equal values alike, whoever else holds them. It is the quickest by far: there are a million.
+    data = marshal.dumps([_IDENTITY(version) for version in held], 2)
+    return Stretch(held, hashlib.blake2b(data, digest_size=16).hexdigest())
+
+
+class KnownStretches:
+    """What one listing of a feed need not look up.
+
+    Args:
+        ledger: where the stretches are remembered.
+        feed_id: whose.
+        scan: the listing's id.
+    """
+
+    def __init__(self, ledger: Ledger, feed_id: int, scan: int) -> None:
+        self._ledger, self._feed_id, self._scan = ledger, feed_id, scan
+        self._unsettled = self._load_unsettled()
+
+    def _load_unsettled(self) -> set[str] | None:
+        found: set[str] = set()
+        with self._ledger.reading() as connection:
+            for state in (IS_PENDING, IS_UNSETTLED):
+                query = select(files.c.path).where(files.c.feed_id == self._feed_id, state)
+                found.update(connection.scalars(query.limit(MAX_UNSETTLED + 1)))
+        return None if len(found) > MAX_UNSETTLED else found
+
+    def new_in(self, shown: Collection[Stretch]) -> list[Stretch]:
+        """Return the stretches whose files must be looked up, in the order given."""
+        unsettled = self._unsettled
+        if unsettled is None:
+            return list(shown)
+        settled = [s.digest for s in shown if not unsettled or unsettled.isdisjoint([v.path for v in s.versions])]
+        query = select(stretches.c.digest).where(
+            stretches.c.feed_id == self._feed_id, stretches.c.digest.in_(bindparam("digests", expanding=True))
+        )
+        with self._ledger.reading() as connection:
+            known = set(connection.scalars(query, {"digests": settled})) if settled else set()
+        return [stretch for stretch in shown if stretch.digest not in known]
+
+    def remember(self, connection: Connection, recorded: Iterable[Stretch]) -> None:
+        """Keep stretches whose every version has just been recorded, or was."""
+        digests = {stretch.digest for stretch in recorded}
+        rows = [{"feed_id": self._feed_id, "digest": digest, "scan_id": self._scan} for digest in digests]
+        if rows:
+            connection.execute(insert_or_ignore(connection, stretches), rows)
+
+    def has_looked_for(self, path: str) -> bool:
+        """Tell whether the listing, if it showed this pending file, had its row brought up to date.
+
+        A file that went back to pending meanwhile may lie in a stretch that was known: no listing has missed it.
+        """
+        return self._unsettled is None or path in self._unsettled
+
+
+def forget(connection: Connection, feed_id: int, first_scan: int) -> None:
+    """Forget every stretch that may hold a version first seen by this scan or a later one: it is being deleted."""
+    connection.execute(stretches.delete().where(stretches.c.feed_id == feed_id, stretches.c.scan_id >= first_scan))

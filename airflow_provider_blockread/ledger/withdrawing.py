@@ -1,0 +1,244 @@
+"""Withdrawals: a window is given up for good, and its files go back to the feed or stay excluded.
+
+One transaction makes the window `abandoned` and all its generations superseded, which fences whoever reads, proves or
+publishes it, and writes down what is to become of the files. The caller takes the output away, and only then do files
+move, in batches. `finished_at` comes last: whatever dies in between, a repetition goes on from there.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, func, select
+
+from airflow_provider_blockread.errors import ConflictError, OptionsError, OwnedError, PrunedError
+from airflow_provider_blockread.ledger.columns import WITHDRAWN_FILES
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, lock_feed
+from airflow_provider_blockread.ledger.generations import UNFINISHED
+from airflow_provider_blockread.ledger.groups import age
+from airflow_provider_blockread.ledger.model import Withdrawal
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.tables import exclusions, files, generations, scans, windows
+from airflow_provider_blockread.ledger.upkeep_tables import withdrawals
+
+#: States of a generation of which readers see something.
+SHOWN = ("published", "publishing")
+#: An owner of a publication without a heartbeat for so long is taken for dead.
+STALE_PUBLISHER_S = 120.0
+_UNREAD = {"records": None, "bad_records": None}
+_HELD = ("planned", "done")  # states of a file that a window holds
+
+
+def find_withdrawal(ledger: Ledger, window_id: str) -> Withdrawal | None:
+    """Return the window's withdrawal, begun or finished; None where there is none."""
+    with ledger.reading() as connection:
+        return _found(connection, window_id)
+
+
+def check_abandoning(ledger: Ledger, window_id: str) -> None:
+    """Make sure that `begin_abandoning` may be called now.
+
+    Raises:
+        ConflictError: when the window is not open, or readers see something of it.
+    """
+    with ledger.reading() as connection:
+        _lock_window(connection, window_id)
+        _refuse_shown(connection, window_id)
+
+
+def check_undoing(ledger: Ledger, window_id: str) -> None:
+    """Make sure that `begin_undoing` may be called now.
+
+    Raises:
+        ConflictError: when nothing of the window is published.
+        OwnedError: when a live owner is publishing it.
+    """
+    with ledger.reading() as connection:
+        _lock_window(connection, window_id)
+        _refuse_unseen_or_live(connection, window_id, ledger.now(), STALE_PUBLISHER_S)
+
+
+def begin_abandoning(ledger: Ledger, window_id: str, *, who: str) -> Withdrawal:
+    """Give up a window of which nothing is published, so that its files can go back to `pending`; may be repeated.
+
+    Raises:
+        ConflictError: when it is not open, or readers see something of it.
+    """
+    with ledger.writing() as connection:
+        _lock_window(connection, window_id)
+        held = _found(connection, window_id)
+        if held is not None:
+            return held
+        _refuse_shown(connection, window_id)
+        return _begin(ledger, connection, window_id, Withdrawal(window=window_id, files="pending", who=who))
+
+
+def begin_undoing(
+    ledger: Ledger, window_id: str, *, files: str | None, who: str, stale_after_s: float = STALE_PUBLISHER_S
+) -> Withdrawal:
+    """Give up a published or half published window, so that its output can be taken away; may be repeated.
+
+    Args:
+        ledger: where to.
+        window_id: which window.
+        files: what they become: `pending`, to be read by a later window, or `excluded`, which is the default of a
+            first call. A repetition may still ask for `pending` where they were excluded.
+        who: a user or task.
+        stale_after_s: an owner of the publication without a heartbeat for so long is taken for dead.
+
+    Raises:
+        ConflictError: when nothing of it is published, or its files have gone back already and are to be excluded.
+        OwnedError: when a live owner is publishing it.
+        PrunedError: when its files are to go back, but were pruned.
+        OptionsError: when `files` is another word.
+    """
+    if files not in {None, *WITHDRAWN_FILES}:
+        msg = f"window {window_id}: files must be {' or '.join(WITHDRAWN_FILES)}, not {files!r}"
+        raise OptionsError(msg)
+    with ledger.writing() as connection:
+        _lock_window(connection, window_id)
+        held = _found(connection, window_id)
+        if held is not None:
+            return _changed(connection, held, files)
+        _refuse_unseen_or_live(connection, window_id, ledger.now(), stale_after_s)
+        if files == "pending":
+            _refuse_pruned(connection, window_id)
+        asked = Withdrawal(window=window_id, files=files or "excluded", who=who)
+        return _begin(ledger, connection, window_id, asked)
+
+
+def release_files(ledger: Ledger, withdrawal: Withdrawal) -> int:
+    """Move the window's files to where its withdrawal sends them and return how many moved; may be repeated.
+
+    Files that were excluded by hand, or found missing or changed, stay as they are.
+
+    Raises:
+        ConflictError: when the window was not withdrawn like this.
+    """
+    window, moved, last = withdrawal.window, 0, 0
+    by_hand = select(exclusions.c.file_id).where(exclusions.c.window_id == window)
+    states = (*_HELD, "excluded") if withdrawal.files == "pending" else _HELD
+    mine = (files.c.window_id == window, files.c.state.in_(states), files.c.id.not_in(by_hand))
+    while True:
+        # By id, so that all pages together pass over the table once.
+        page = select(files.c.id).where(*mine, files.c.id > last).order_by(files.c.id).limit(BATCH_FILES)
+        with ledger.reading() as connection:
+            batch = list(connection.scalars(page))
+        if not batch:
+            return moved
+        last = batch[-1]
+        with ledger.writing() as connection:
+            change = _lock_release(connection, withdrawal)
+            update = files.update().where(files.c.id.in_(batch), *mine).values(change)
+            moved += connection.execute(update).rowcount
+
+
+def finish_withdrawal(ledger: Ledger, withdrawal: Withdrawal) -> None:
+    """Record that nothing of the window is left in the output, and that its files have moved; may be repeated."""
+    with ledger.writing() as connection:
+        unfinished = (*_same(withdrawal), withdrawals.c.finished_at.is_(None))
+        connection.execute(withdrawals.update().where(*unfinished).values(finished_at=ledger.now()))
+
+
+def _found(connection: Connection, window_id: str) -> Withdrawal | None:
+    row = connection.execute(select(withdrawals).where(withdrawals.c.window_id == window_id)).one_or_none()
+    if row is None:
+        return None
+    return Withdrawal(window=window_id, files=row.files, who=row.who, finished_at=row.finished_at)
+
+
+def _lock_window(connection: Connection, window_id: str) -> None:
+    """Keep generations from being started until this transaction ends, and refuse a window that cannot be given up."""
+    query = select(windows.c.state).where(windows.c.id == window_id).with_for_update(key_share=True)
+    state = connection.scalar(query)
+    if state not in {"open", "abandoned"}:
+        found = state or "unknown to this ledger"
+        msg = f"window {window_id} is {found} and holds no plan to give up; list windows with `blockread windows list`"
+        raise ConflictError(msg)
+
+
+def _refuse_pruned(connection: Connection, window_id: str) -> None:
+    pruned_at = connection.scalar(select(windows.c.pruned_at).where(windows.c.id == window_id))
+    if pruned_at is not None:
+        msg = (
+            f"window {window_id} was pruned on {pruned_at:%Y-%m-%d %H:%M:%SZ}: the ledger no longer knows which files"
+            " were its own, so they cannot go back; let them stay excluded, and read them under another feed name"
+        )
+        raise PrunedError(msg)
+
+
+def _lock_generations(connection: Connection, window_id: str) -> list[Row[Any]]:
+    # Newest first, as whoever publishes one locks them.
+    query = select(generations).where(generations.c.window_id == window_id).order_by(generations.c.number.desc())
+    return list(connection.execute(query.with_for_update(key_share=True)))
+
+
+def _refuse_shown(connection: Connection, window_id: str) -> None:
+    for row in _lock_generations(connection, window_id):
+        if row.state in SHOWN:
+            what = "published" if row.state == "published" else "half published"
+            msg = f"window {window_id} is {what}; take it away with `blockread windows undo {window_id}`"
+            raise ConflictError(msg)
+
+
+def _refuse_unseen_or_live(connection: Connection, window_id: str, now: datetime, stale_after_s: float) -> None:
+    rows = _lock_generations(connection, window_id)
+    if not any(row.state in SHOWN for row in rows):
+        msg = f"nothing of window {window_id} is published; use `blockread windows abandon {window_id}`"
+        raise ConflictError(msg)
+    for row in rows:
+        beat = row.publish_heartbeat_at
+        live = beat is not None and beat >= now - timedelta(seconds=stale_after_s)
+        if row.state in UNFINISHED and row.publish_owner is not None and live:
+            msg = (
+                f"window {window_id}: {row.publish_owner} is publishing generation {row.number}, last heartbeat"
+                f" {age(beat, now)}; wait for it, or stop it and retry when its heartbeat is stale"
+            )
+            raise OwnedError(msg)
+
+
+def _begin(ledger: Ledger, connection: Connection, window_id: str, asked: Withdrawal) -> Withdrawal:
+    of_window = (windows.c.id == window_id, windows.c.state == "open")
+    if connection.execute(windows.update().where(*of_window).values(state="abandoned")).rowcount != 1:
+        msg = f"window {window_id} was withdrawn without a record; restore the ledger from a backup"
+        raise ConflictError(msg)
+    left = (generations.c.window_id == window_id, generations.c.state.in_((*UNFINISHED, "published")))
+    connection.execute(generations.update().where(*left).values(state="superseded"))
+    row = {"window_id": window_id, "files": asked.files, "who": asked.who, "began_at": ledger.now()}
+    connection.execute(withdrawals.insert().values(row))
+    return asked
+
+
+def _changed(connection: Connection, held: Withdrawal, wanted: str | None) -> Withdrawal:
+    """Return the withdrawal with what is asked of its files now: excluded ones may still go back."""
+    if wanted in {None, held.files}:
+        return held
+    if wanted == "excluded":
+        msg = f"window {held.window}: its files have gone back to pending already; take away the window that reads them"
+        raise ConflictError(msg)
+    _refuse_pruned(connection, held.window)
+    change = {"files": "pending", "finished_at": None}
+    connection.execute(withdrawals.update().where(*_same(held)).values(change))
+    return Withdrawal(window=held.window, files="pending", who=held.who)
+
+
+def _lock_release(connection: Connection, withdrawal: Withdrawal) -> dict[str, object]:
+    """Keep scans and plans of the feed out, and return what a file of the window becomes."""
+    query = select(windows.c.feed_id).join(withdrawals, withdrawals.c.window_id == windows.c.id)
+    mine = query.where(*_same(withdrawal), windows.c.state == "abandoned")
+    # Held until the files have moved: whoever asks for something else of them waits, and then sees where they are.
+    feed_id = connection.scalar(mine.with_for_update(of=withdrawals, key_share=True))
+    if feed_id is None:
+        msg = f"window {withdrawal.window}: its withdrawal was changed by somebody else; repeat the command"
+        raise ConflictError(msg)
+    lock_feed(connection, feed_id)
+    if withdrawal.files == "excluded":
+        return {"state": "excluded", **_UNREAD}
+    # A scan that is under way has perhaps passed the file already, and must not call it missing.
+    newest = connection.scalar(select(func.max(scans.c.id)).where(scans.c.feed_id == feed_id))
+    return {"state": "pending", "window_id": None, **_UNREAD} | ({"last_scan": newest} if newest else {})
+
+
+def _same(withdrawal: Withdrawal) -> tuple[ColumnElement[bool], ...]:
+    return withdrawals.c.window_id == withdrawal.window, withdrawals.c.files == withdrawal.files

@@ -1,0 +1,124 @@
+"""Times and durations as people write them, and times that stand in paths; all UTC."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from airflow_provider_blockread.errors import OptionsError
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*")
+_DIRECTIVE = re.compile(r"%(.?)")
+#: What a directive of a path's pattern stands for, as in `strptime`, but always with its leading zeros.
+_DIGITS = {"Y": r"\d{4}", "m": r"\d\d", "d": r"\d\d", "H": r"\d\d", "M": r"\d\d", "S": r"\d\d", "j": r"\d{3}"}
+_ORDERS = ("YmdHMS", "YjHMS")
+
+
+def is_template(text: str) -> bool:
+    """Tell whether a text is a Jinja template, whose value is only known when a task runs."""
+    return "{{" in text or "{%" in text
+
+
+def nanoseconds(moment: datetime) -> int:
+    """Return an aware time as nanoseconds since the epoch, without rounding."""
+    return (moment - _EPOCH) // timedelta(microseconds=1) * 1000
+
+
+def utc_text(moment: datetime) -> str:
+    """Return an aware time as ISO 8601 text in UTC, `2026-11-21T04:00:00Z`."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def parse_time(text: str) -> datetime:
+    """Return an aware time from ISO 8601 text such as `2026-11-21` or `2026-11-21T04:00:00Z`; UTC where none is said.
+
+    Raises:
+        OptionsError: when the text is no time.
+    """
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        msg = f"{text!r} is not a time; write it as 2026-11-21 or 2026-11-21T04:00:00Z"
+        raise OptionsError(msg) from error
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+
+
+def parse_duration(text: str | float) -> float:
+    """Return seconds from a number or from text such as `90`, `45min`, `36h`, `7d` or `2w`.
+
+    Raises:
+        OptionsError: when the text is not a duration, or is not positive.
+    """
+    match = _DURATION.fullmatch(str(text).lower())
+    seconds = float(match[1]) * _UNITS[match[2]] if match and match[2] in _UNITS else 0.0
+    if seconds <= 0:
+        msg = f"{text!r} is not a duration; write seconds as 90, or 45min, 36h, 7d or 2w"
+        raise OptionsError(msg)
+    return seconds
+
+
+@dataclass(frozen=True, slots=True)
+class TimePattern:
+    """Where the time of a file stands in its path, as `dt=%Y-%m-%d/hr=%H` says it."""
+
+    text: str
+    regex: re.Pattern[str]
+
+    @classmethod
+    def parse(cls, text: str) -> TimePattern:
+        """Return the pattern of a text with the directives %Y, %m, %d, %H, %M, %S, or %j (day of the year).
+
+        Raises:
+            OptionsError: when a directive is unknown, stands twice, or the coarser ones are not all there.
+        """
+        found = _DIRECTIVE.findall(text.replace("%%", ""))
+        unknown = [letter for letter in found if letter not in _DIGITS]
+        if unknown:
+            known = ", ".join(f"%{letter}" for letter in _DIGITS)
+            msg = f"time_pattern {text!r} holds %{unknown[0]}, which no path can be read by; use {known}, and %% for %"
+            raise OptionsError(msg)
+        if not found or not any(sorted(found) == sorted(order[: len(found)]) for order in _ORDERS):
+            msg = f"time_pattern {text!r} must hold %Y, then what is finer without a gap, each once: dt=%Y-%m-%d/hr=%H"
+            raise OptionsError(msg)
+        return cls(text, re.compile(_as_regex(text), re.ASCII))
+
+    def time_ns(self, path: str) -> int | None:
+        """Return the start of the time that a path names, in ns since the epoch.
+
+        None when the pattern fits nowhere, names no time there (a 30th of February), or fits at places of different
+        times.
+        """
+        times = {_as_time(match.groupdict()) for match in self.regex.finditer(path)} - {None}
+        return times.pop() if len(times) == 1 else None
+
+
+def _as_regex(text: str) -> str:
+    """Return a regular expression in which no number goes on to the left or right of what the pattern takes."""
+    parts = re.split(r"(%.)", text)
+    inner = "".join(_part(part) for part in parts)
+    before = r"(?<!\d)" if parts[0] == "" and parts[1] != "%%" else ""
+    after = r"(?!\d)" if parts[-1] == "" and parts[-2] != "%%" else ""
+    return before + inner + after
+
+
+def _part(part: str) -> str:
+    if not part.startswith("%"):
+        return re.escape(part)
+    return "%" if part == "%%" else f"(?P<{part[1]}>{_DIGITS[part[1]]})"
+
+
+def _as_time(found: dict[str, str]) -> int | None:
+    number = {letter: int(digits) for letter, digits in found.items()}
+    try:
+        day = datetime(number["Y"], number.get("m", 1), number.get("d", 1), tzinfo=UTC)
+        clock = day.replace(hour=number.get("H", 0), minute=number.get("M", 0), second=number.get("S", 0))
+    except ValueError:
+        return None
+    if "j" in number:
+        clock += timedelta(days=number["j"] - 1)
+        if clock.year != number["Y"]:
+            return None
+    return nanoseconds(clock)

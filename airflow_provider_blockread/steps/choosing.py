@@ -1,0 +1,128 @@
+"""Choosing files of published windows, and the groups that must be read again for them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.blocks.ids import same_version
+from airflow_provider_blockread.errors import FileMissingError, OptionsError
+from airflow_provider_blockread.exchange.manifest import read_manifest
+from airflow_provider_blockread.ledger.exclusions import excluded_files
+from airflow_provider_blockread.ledger.generations import list_groups
+from airflow_provider_blockread.ledger.model import Generation, Window
+from airflow_provider_blockread.ledger.queries import files_with_bad_records
+from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage.globs import compile_glob
+
+#: What was found in a file: any at all, bad records, or bad records that lie in the quarantine.
+STATUSES = ("done", "bad", "quarantined")
+_SAMPLE = 100  # files of a window that are looked at before they are read
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileChoice:
+    """Which files of a window are meant: both of them must hold.
+
+    `path` is a glob on the file's URI; without a scheme and a leading slash it holds at any depth.
+
+    Raises:
+        OptionsError: when the status is another word, or the path is no glob.
+    """
+
+    path: str | None = None
+    status: str = "done"
+    _regex: re.Pattern[str] | None = field(init=False, repr=False, compare=False, default=None)
+
+    def __post_init__(self) -> None:
+        """Compile the glob."""
+        if self.status not in STATUSES:
+            msg = f"status must be {', '.join(STATUSES)}, not {self.status!r}"
+            raise OptionsError(msg)
+        if self.path is not None:
+            object.__setattr__(self, "_regex", _compiled(self.path))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this choice as JSON."""
+        return {"path": self.path, "status": self.status}
+
+    def takes(self, path: str) -> bool:
+        """Tell whether a canonical path is meant."""
+        return self._regex is None or self._regex.fullmatch(path) is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """How many files of a window are meant, and the groups that are read again for them."""
+
+    files: int
+    groups: frozenset[int]
+    lost: frozenset[int]  # groups whose results are gone, so that they must be read again too
+    sample: tuple[FileVersion, ...] = ()  # some of the files
+
+    @property
+    def again(self) -> frozenset[int]:
+        """All groups that are read again."""
+        return self.groups | self.lost
+
+
+def choose(env: Environment, window: Window, shown: Generation, choice: FileChoice) -> Chosen:
+    """Return what reading these files of a published window again takes."""
+    files: set[int] = set()
+    groups: set[int] = set()
+    sample: list[FileVersion] = []
+    wanted = _wanted(env, window, shown, choice)
+    excluded = set(excluded_files(env.ledger, window.id))
+    for block in read_manifest(env.stores, window.manifest_uri, window.manifest_hash):
+        if block.file in excluded or (wanted is not None and block.file not in wanted):
+            continue
+        if choice.takes(block.version.path):
+            if block.file not in files and len(sample) < _SAMPLE:
+                sample.append(block.version)
+            files.add(block.file)
+            groups.add(block.group)
+    lost = frozenset() if not files else _lost(env, window, shown)
+    return Chosen(files=len(files), groups=frozenset(groups), lost=lost - groups, sample=tuple(sample))
+
+
+def changed_since(env: Environment, chosen: Chosen) -> list[str]:
+    """Return the paths of the sampled files that are gone or no longer the version that was planned."""
+    return [version.path for version in chosen.sample if not _is_there(env, version)]
+
+
+def _is_there(env: Environment, version: FileVersion) -> bool:
+    try:
+        return same_version(env.stores.stat(version.path), version)
+    except FileMissingError:
+        return False
+
+
+def _wanted(env: Environment, window: Window, shown: Generation, choice: FileChoice) -> set[int] | None:
+    """Return the ids of the files of that status, None for all."""
+    if choice.status == "done":
+        return None
+    policy = GenerationOptions.from_json(shown.options).policies.on_bad_record
+    if choice.status == "quarantined" and policy != "quarantine":
+        return set()
+    return files_with_bad_records(env.ledger, window.id)
+
+
+def _lost(env: Environment, window: Window, shown: Generation) -> frozenset[int]:
+    groups = list_groups(env.ledger, window.id, shown.number)
+    return frozenset(
+        group.ref.group
+        for group in groups
+        if group.state != "done" or not group.result_uri or not env.stores.exists(group.result_uri)
+    )
+
+
+def _compiled(path: str) -> re.Pattern[str]:
+    if "://" not in path and not path.startswith("/"):
+        return re.compile(f"[^:]+:/+(?:.*/)?{compile_glob(path).regex}", re.DOTALL)
+    scheme, slashes, rest = re.split("(:/+)", uris.canonical(path), maxsplit=1)
+    glob = f"/{rest}/" if path.endswith("/") else f"/{rest}"
+    return re.compile(re.escape(scheme + slashes) + f"(?:{compile_glob(glob).regex})", re.DOTALL)

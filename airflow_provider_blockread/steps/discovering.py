@@ -1,0 +1,89 @@
+"""Discovery: put what lies at the source into the feed's index, and tell what is left out and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.ledger.admission import Admission
+from airflow_provider_blockread.ledger.discovery import record_files
+from airflow_provider_blockread.ledger.model import Discovered, LateFiles
+from airflow_provider_blockread.ledger.selection import late_files
+from airflow_provider_blockread.options import Selection
+from airflow_provider_blockread.steps.model import Environment, PlanRequest
+from airflow_provider_blockread.storage.listing import list_files
+
+
+def discover(env: Environment, request: PlanRequest) -> Discovered:
+    """Put the files that lie at the source now, or those that upstream named, into the feed's index."""
+    found = record_files(
+        env.ledger,
+        request.feed,
+        _found(env, request),
+        rules=Admission.of(request.source, request.selection, env.ledger.now()),
+        complete=request.files is None,
+    )
+    env.log(_describe(request.feed, found))
+    return found
+
+
+def find_late(env: Environment, request: PlanRequest) -> LateFiles:
+    """Return the files that wait in intervals planned before they came, and that this window does not take."""
+    if request.interval_ns is None or request.selection.late == "next":
+        return LateFiles()
+    return late_files(env.ledger, request.feed, request.interval_ns)
+
+
+def left_out(found: Discovered, late: LateFiles) -> dict[str, int]:
+    """Return how many files are left out for which reason; reasons without any are not named."""
+    counts = {
+        "modified": found.ignored,
+        "untimed": found.untimed,
+        "before_start": found.before_start,
+        "too_old": found.too_old,
+        "late": late.files,
+    }
+    return {reason: count for reason, count in counts.items() if count}
+
+
+def describe_left_out(found: Discovered, late: LateFiles, selection: Selection) -> str:
+    """Return the same for people, to be put behind a sentence; nothing where nothing is left out.
+
+    It travels with the window's reference, so it names no paths; the log does.
+    """
+    reasons = {
+        f"modified after they were taken (on_modified={selection.on_modified!r})": found.ignored,
+        f"without a time (on_untimed={selection.on_untimed!r})": found.untimed,
+        f"before start_from={selection.start_from!r}": found.before_start,
+        f"older than max_age={selection.max_age!r}": found.too_old,
+        f"late for their interval (late={selection.late!r})": late.files,
+    }
+    told = [f"{count:,} {reason}" for reason, count in reasons.items() if count]
+    if late.files and selection.late == "reopen":
+        told[-1] += f": clear the runs of windows {', '.join(map(repr, late.windows))} to take them"
+    return f"; left out: {', '.join(told)}" if told else ""
+
+
+def _found(env: Environment, request: PlanRequest) -> Iterable[FileVersion]:
+    if request.files is None:
+        return list_files(env.stores, request.source, now_s=env.ledger.now().timestamp())
+    return (env.stores.stat(env.stores.canonical(path)) for path in request.files)
+
+
+def _describe(feed: str, found: Discovered) -> str:
+    text = f"feed {feed}: {found.seen:,} files seen, {found.new:,} new"
+    if found.modified:
+        text += f", {found.modified:,} modified"
+    if found.ignored:
+        text += (
+            f"; WARNING: {found.ignored:,} modified after they were taken and ignored (on_modified='ignore'), such as "
+            + ", ".join(found.samples)
+        )
+    if found.untimed:
+        text += (
+            f"; WARNING: {found.untimed:,} left out since no time is known for them (on_untimed='ignore'), such as "
+            + ", ".join(found.untimed_samples)
+        )
+    if found.missing:
+        text += f"; {found.missing:,} vanished before they were planned"
+    return text

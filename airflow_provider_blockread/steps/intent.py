@@ -1,0 +1,53 @@
+"""What a command is about to do, told before it is done: the same words for people, JSON and tasks' logs."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_blockread.ledger.model import Window
+
+_SHOWN = 20  # windows that are listed one by one
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowIntent:
+    """What is to be done about one window, or why nothing is."""
+
+    window: str
+    key: str
+    feed: str
+    what: str
+    does: bool = True  # False where the window is left as it is
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intent:
+    """What a command is about to do, window by window; `notes` are about all of them."""
+
+    action: str  # abandon | undo | rebuild | reprocess
+    windows: tuple[WindowIntent, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing would be done."""
+        return not any(window.does for window in self.windows)
+
+    def lines(self) -> list[str]:
+        """Return the intent as text, the windows that are left alone after those that are not."""
+        ordered = sorted(self.windows, key=lambda window: not window.does)
+        lines = [f"window {w.window} {w.key!r} of feed {w.feed}: {w.what}" for w in ordered[:_SHOWN]]
+        if len(ordered) > _SHOWN:
+            lines.append(f"and {len(ordered) - _SHOWN:,} more windows")
+        return [f"{self.action}: nothing to do", *lines] if self.is_empty else [*lines, *self.notes]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this intent as JSON."""
+        return dataclasses.asdict(self)
+
+
+def window_intent(window: Window, what: str, *, does: bool = True) -> WindowIntent:
+    """Return what is to be done about a window."""
+    return WindowIntent(window=window.id, key=window.key, feed=window.feed, what=what, does=does)

@@ -1,0 +1,228 @@
+"""Rebuild and reprocess: published windows are read again, whole or in part, in the order of their planning.
+
+A rebuild reads all groups of a window; reprocessing files reads those that hold them, and the new generation takes
+over the results of the others: their receipts are proven once more, and their published files stay where they are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from airflow_provider_blockread.errors import BlockReadError, OptionsError
+from airflow_provider_blockread.ledger.generations import UNFINISHED, latest_generation, published_generation
+from airflow_provider_blockread.ledger.model import Generation, Request, Window
+from airflow_provider_blockread.ledger.queries import get_window, windows_in_order
+from airflow_provider_blockread.ledger.requests import (
+    find_request,
+    finish_request,
+    open_request,
+    requested_generations,
+    start_requested,
+)
+from airflow_provider_blockread.steps.choosing import Chosen, FileChoice, changed_since, choose
+from airflow_provider_blockread.steps.describe import format_bytes
+from airflow_provider_blockread.steps.intent import Intent, WindowIntent, window_intent
+from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
+from airflow_provider_blockread.steps.replaying import is_lost, open_ref, take_back
+from airflow_provider_blockread.steps.restoring import restore_pruned
+from airflow_provider_blockread.steps.running import WindowRunner
+
+_NAMED = 20  # windows that a message names
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowRange:
+    """Which windows: the one that is named, or those of a feed between two times or two keys.
+
+    Times are those of planning, `since` included and `until` not; keys are compared as texts, both included.
+    """
+
+    window: str | None = None  # an id or a key
+    feed: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    first_key: str | None = None
+    last_key: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this range as JSON, times in UTC."""
+        times = {name: time.astimezone(UTC).isoformat() for name in ("since", "until") if (time := getattr(self, name))}
+        return dataclasses.asdict(self) | times
+
+    def windows(self, env: Environment) -> list[Window]:
+        """Return the windows that are meant, in the order of their planning.
+
+        Raises:
+            OptionsError: when no feed is named for a range, or a named window does not exist.
+        """
+        if self.window is not None:
+            return [get_window(env.ledger, self.window, self.feed)]
+        if self.feed is None:
+            msg = "name a window, or a feed with --feed; a range is one of a feed's windows"
+            raise OptionsError(msg)
+        return [window for window in windows_in_order(env.ledger, self.feed) if self._holds(window)]
+
+    def _holds(self, window: Window) -> bool:
+        return (
+            (self.since is None or window.created_at >= self.since)
+            and (self.until is None or window.created_at < self.until)
+            and (self.first_key is None or window.key >= self.first_key)
+            and (self.last_key is None or window.key <= self.last_key)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RebuildRequest:
+    """Which windows to read again, and which of their files: None for all."""
+
+    range: WindowRange
+    files: FileChoice | None = None
+
+    @property
+    def action(self) -> str:
+        """What it is called."""
+        return "rebuild" if self.files is None else "reprocess"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this request as JSON; the same text is the same request."""
+        return self.range.to_json() | ({} if self.files is None else {"files": self.files.to_json()})
+
+
+def propose_rebuild(env: Environment, asked: RebuildRequest) -> Intent:
+    """Return what `rebuild` would do; nothing is changed.
+
+    Raises:
+        OptionsError: when the range is not one.
+    """
+    begun = find_request(env.ledger, asked.action, asked.to_json())
+    told = tuple(intent for _, intent in _look(env, asked, begun))
+    notes = []
+    if begun is not None:
+        notes = [f"This goes on with the {asked.action} that {begun.who} began at {begun.began_at:%Y-%m-%d %H:%M:%SZ}."]
+    return Intent(action=asked.action, windows=told, notes=tuple(notes))
+
+
+def give_up_rebuild(env: Environment, asked: RebuildRequest) -> None:
+    """Forget that this request was begun: the next one goes over all of its windows."""
+    begun = find_request(env.ledger, asked.action, asked.to_json())
+    if begun is not None:
+        finish_request(env.ledger, begun)
+
+
+def rebuild(env: Environment, asked: RebuildRequest, runner: WindowRunner) -> list[Published]:
+    """Read, prove and publish a new generation of each published window that is meant, and return what is published.
+
+    The first failure stops it. The same call goes on with the rest: windows that it has rebuilt stay as they are,
+    and one that was being read is resumed. What is published of a window stays until its new generation is proven.
+
+    Raises:
+        OptionsError: when the range is not one.
+        BlockReadError: what the window at hand ended in, with what is done and how to go on.
+    """
+    request = open_request(env.ledger, asked.action, asked.to_json(), who=runner.owner)
+    todo = [window for window, intent in _look(env, asked, request) if intent.does]
+    done: list[Published] = []
+    for window in todo:
+        try:
+            done.append(runner.run(_begin(runner, request, window, asked.files)))
+        except BlockReadError as error:
+            before, left = [found.window for found in done], [found.id for found in todo[len(done) + 1 :]]
+            msg = (
+                f"{asked.action} of window {window.id} {window.key!r} failed: {error}\nDone before it:"
+                f" {_named(before)}; left: {_named(left)}. Mend the cause and repeat the command: it goes on"
+                " from this window"
+            )
+            raise type(error)(msg) from error
+    finish_request(env.ledger, request)
+    return done
+
+
+def _look(env: Environment, asked: RebuildRequest, begun: Request | None) -> Iterator[tuple[Window, WindowIntent]]:
+    """Yield each window that is meant with what is to be done about it; one without a file that is meant is none."""
+    started = {} if begun is None else requested_generations(env.ledger, begun)
+    for window in asked.range.windows(env):
+        if begun is None or window.created_at <= begun.began_at:
+            intent = _intent(env, window, started.get(window.id), asked.files)
+            if intent is not None:
+                yield window, intent
+
+
+def _intent(env: Environment, window: Window, mine: Generation | None, files: FileChoice | None) -> WindowIntent | None:
+    shown = published_generation(env.ledger, window.id) if window.state == "open" else None
+    why = _left_alone(env, window, mine, shown)
+    if why or shown is None:
+        return window_intent(window, why, does=False)
+    latest = latest_generation(env.ledger, window.id)
+    resumed = mine is not None and mine.number == latest.number
+    number = latest.number + (not resumed)
+    chosen = None if files is None else choose(env, window, shown, files)
+    if chosen is not None and not chosen.files and not resumed:
+        return None
+    what = (
+        f"{_groups(env, window, chosen)} as generation {number}, which replaces generation {shown.number}"
+        f" ({shown.sums.rows:,} rows) when proven"
+    )
+    if latest.state in UNFINISHED and not resumed:
+        fate = "is completed first" if latest.state == "publishing" else "is dropped"
+        what += f"; generation {latest.number}, now {latest.state}, {fate}"
+    return window_intent(window, what)
+
+
+def _left_alone(env: Environment, window: Window, mine: Generation | None, shown: Generation | None) -> str:
+    """Return why nothing is done about a window; empty where something is."""
+    if mine is not None and mine.published_at is not None:
+        return f"done already, as generation {mine.number}"
+    if shown is None:
+        return f"left alone, since it is {'not published' if window.state == 'open' else window.state}"
+    if window.pruned_at is not None and not env.stores.exists(window.manifest_uri):
+        return f"left alone, since it was pruned on {window.pruned_at:%Y-%m-%d} and its plan is gone"
+    return ""
+
+
+def _groups(env: Environment, window: Window, chosen: Chosen | None) -> str:
+    if chosen is None:
+        return f"{window.files:,} files ({format_bytes(window.bytes)}) in {window.groups:,} groups are read again"
+    what = f"{len(chosen.again):,} of {window.groups:,} groups are read again for {chosen.files:,} files"
+    if chosen.lost:
+        what += f", {len(chosen.lost):,} of them since their results are gone"
+    changed = changed_since(env, chosen)
+    if changed:
+        what += f" (WARNING: gone or changed at the source, which will fail it: {', '.join(changed[:3])})"
+    return what
+
+
+def _begin(runner: WindowRunner, request: Request, window: Window, files: FileChoice | None) -> WindowRef:
+    """Return the generation that the window gets: the one that an earlier call began, or a new one."""
+    env = runner.env
+    mine = requested_generations(env.ledger, request).get(window.id)
+    latest = latest_generation(env.ledger, window.id)
+    publishing = latest.state == "publishing"
+    lost = publishing and is_lost(env, latest)
+    if mine is not None and mine.number == latest.number and mine.state in UNFINISHED and not lost:
+        message = f"window {window.id}: generation {mine.number} is resumed"
+        return open_ref(env, window, mine, status="read", message=message)
+    if publishing and not lost:
+        # Readers must not be left with a half for good.
+        message = f"window {window.id}: generation {latest.number} is half published and completed first"
+        runner.run(open_ref(env, window, latest, status="read", message=message))
+    restore_pruned(env, window)
+    again = None if files is None else _again(env, window, files)
+    started = start_requested(env.ledger, request, window.id, again=again)
+    if lost:
+        take_back(env, latest)
+    message = f"window {window.id}: generation {started.number} starts to {request.action} it"
+    return open_ref(env, window, started, status="read", message=message)
+
+
+def _again(env: Environment, window: Window, files: FileChoice) -> frozenset[int] | None:
+    shown = published_generation(env.ledger, window.id)
+    return None if shown is None else choose(env, window, shown, files).again
+
+
+def _named(windows: list[str]) -> str:
+    more = f" and {len(windows) - _NAMED:,} more" if len(windows) > _NAMED else ""
+    return ", ".join(windows[:_NAMED]) + more if windows else "none"

@@ -1,0 +1,168 @@
+"""Abandon and undo: a window is given up, its output taken away, and only then are its files free to be read again."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_blockread.exchange.layout import published_quarantine
+from airflow_provider_blockread.ledger.generations import list_generations, list_groups
+from airflow_provider_blockread.ledger.journal import journal_entries
+from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Window, Withdrawal
+from airflow_provider_blockread.ledger.withdrawing import (
+    SHOWN,
+    begin_abandoning,
+    begin_undoing,
+    check_abandoning,
+    check_undoing,
+    find_withdrawal,
+    finish_withdrawal,
+    release_files,
+)
+from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.sinks.publish import remove_file, sweep
+from airflow_provider_blockread.steps.describe import format_bytes
+from airflow_provider_blockread.steps.intent import Intent, window_intent
+from airflow_provider_blockread.steps.model import Environment
+
+_FATES = {
+    "pending": "go back to pending, to be read and published by a later window of the feed",
+    "excluded": "stay excluded, so that no later window reads them (--files pending gives them back)",
+}
+_KEY = "Its key stays taken: a run that plans it again is skipped."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Withdrawn:
+    """What became of a window that was given up; zeros where an earlier call had done it all."""
+
+    window: str
+    key: str
+    feed: str
+    files: int  # moved by this call
+    files_are: str  # pending | excluded
+    removed: int  # output and quarantine files that this call took away
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this summary as JSON."""
+        return dataclasses.asdict(self)
+
+
+def propose_abandoning(env: Environment, window: Window) -> Intent:
+    """Return what `abandon` would do; nothing is changed.
+
+    Raises:
+        ConflictError: when the window is not open, or something of it is published.
+    """
+    held = find_withdrawal(env.ledger, window.id)
+    if held is not None:
+        return _continued("abandon", window, held)
+    check_abandoning(env.ledger, window.id)
+    last = list_generations(env.ledger, window.id)[-1:]
+    groups = [group for found in last for group in list_groups(env.ledger, window.id, found.number)]
+    what = f"{_files(window)} {_FATES['pending']}"
+    done = sum(group.state == "done" for group in groups)
+    if done:
+        what += f"; {done:,} of {len(groups):,} groups are read already, for nothing"
+    notes = [f"Group {g.ref.group} is being read by {g.owner}: that is fenced." for g in groups if g.state == "running"]
+    return Intent(action="abandon", windows=(window_intent(window, what),), notes=(*notes, _KEY))
+
+
+def propose_undoing(env: Environment, window: Window, *, files: str | None = None) -> Intent:
+    """Return what `undo` would do; nothing is changed.
+
+    Raises:
+        ConflictError: when nothing of the window is published.
+        OwnedError: when a live owner is publishing it.
+    """
+    held = find_withdrawal(env.ledger, window.id)
+    if held is not None:
+        return _continued("undo", window, held, files)
+    check_undoing(env.ledger, window.id)
+    generations = list_generations(env.ledger, window.id)
+    added = {entry.target: entry for found in generations if found.state in SHOWN for entry in _added(env, found)}
+    size, rows = (sum(getattr(entry, name) for entry in added.values()) for name in ("size", "rows"))
+    places = ", ".join(sorted({target.rpartition("/")[0] for target in added})) or "the output"
+    what = (
+        f"{len(added):,} published files ({format_bytes(size)}, {rows:,} rows) are removed from {places}, one by one;"
+        f" {_files(window)} {_FATES[files or 'excluded']}"
+    )
+    return Intent(action="undo", windows=(window_intent(window, what),), notes=(_KEY,))
+
+
+def abandon(env: Environment, window: Window, *, who: str) -> Withdrawn:
+    """Give an unpublished window's files back to the feed; a repeated call goes on where one was stopped.
+
+    Raises:
+        ConflictError: when the window is not open, or something of it is published.
+    """
+    return _withdraw(env, window, begin_abandoning(env.ledger, window.id, who=who))
+
+
+def undo(env: Environment, window: Window, *, files: str | None = None, who: str) -> Withdrawn:
+    """Take a published window's output away, file by file; a repeated call goes on where one was stopped.
+
+    Only when nothing of it is left in the output do the files become `pending` or `excluded` (the default: readers of
+    the output may have copied its records already, and a later window would give them the same ones again).
+
+    Raises:
+        ConflictError: when nothing of the window is published.
+        OwnedError: when a live owner is publishing it.
+    """
+    return _withdraw(env, window, begin_undoing(env.ledger, window.id, files=files, who=who))
+
+
+def _withdraw(env: Environment, window: Window, held: Withdrawal) -> Withdrawn:
+    moved = removed = 0
+    if held.finished_at is None:
+        removed = _take_away(env, window)
+        moved = release_files(env.ledger, held)
+        finish_withdrawal(env.ledger, held)
+    done = Withdrawn(
+        window=window.id, key=window.key, feed=window.feed, files=moved, files_are=held.files, removed=removed
+    )
+    env.log(f"window {window.id} is abandoned: {removed:,} published files removed, {moved:,} files now {held.files}")
+    return done
+
+
+def _take_away(env: Environment, window: Window) -> int:
+    """Remove all that the window's generations ever published and return how many files were there."""
+    generations = list_generations(env.ledger, window.id)
+    removed = 0
+    for generation in generations:
+        added = _added(env, generation)
+        for entry in added:
+            removed += env.stores.exists(entry.target)
+            remove_file(env.stores, entry.target, entry.source)
+        if added or generation.published_at is not None:
+            for folder in _folders(window, generation):
+                removed += len(sweep(env.stores, folder, window.id, ()))
+    return removed
+
+
+def _added(env: Environment, generation: Generation) -> list[JournalEntry]:
+    entries = journal_entries(env.ledger, generation.window, generation.number)
+    return [entry for entry in entries if entry.action == "add"]
+
+
+def _folders(window: Window, generation: Generation) -> tuple[str, str]:
+    """Return the output and the quarantine that a generation publishes into."""
+    sink = GenerationOptions.from_json(generation.options).sink
+    return sink.uri, published_quarantine(sink.work_area, window.feed, window.id)
+
+
+def _files(window: Window) -> str:
+    return f"its {window.files:,} files ({format_bytes(window.bytes)})"
+
+
+def _continued(action: str, window: Window, held: Withdrawal, files: str | None = None) -> Intent:
+    """Return what is left to do of a withdrawal that was begun before."""
+    if held.finished_at is None:
+        what = f"abandoned by {held.who}, but not to its end: the rest is done now, and its files {_FATES[held.files]}"
+    elif files == "pending" and held.files == "excluded":
+        what = f"its files, now excluded, {_FATES['pending']}"
+    else:
+        what = f"abandoned by {held.who} on {held.finished_at:%Y-%m-%d %H:%M:%SZ}, files {held.files}: nothing is left"
+        return Intent(action=action, windows=(window_intent(window, what, does=False),))
+    return Intent(action=action, windows=(window_intent(window, what),))

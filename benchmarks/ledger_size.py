@@ -1,0 +1,218 @@
+"""A million known files: what the ledger takes for each, and what planning a thousand new ones among them costs."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from sqlalchemy import text
+
+from airflow_provider_blockread.blocks import BlockGroup, FileVersion
+from airflow_provider_blockread.blocks.ids import window_id
+from airflow_provider_blockread.ledger.discovery import record_files
+from airflow_provider_blockread.ledger.groups import claim_group, complete_group
+from airflow_provider_blockread.ledger.journal import journal, record_file_sums
+from airflow_provider_blockread.ledger.model import FileSums, GroupOutcome, GroupRef, NewWindow, Sums, Window
+from airflow_provider_blockread.ledger.planning import freeze_window
+from airflow_provider_blockread.ledger.publishing import claim_publication, finish_publication, mark_proven
+from airflow_provider_blockread.ledger.retention import Bound, begin_pruning, drop_detail, finish_pruning, old_windows
+from airflow_provider_blockread.ledger.selection import pending_files
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.tables import metadata
+from airflow_provider_blockread.options import Selection
+from benchmarks.lab import Lab
+from benchmarks.measure import Row
+
+_FEED = "events"
+_WINDOWS = 100  # that take the files one after another, as in production; autovacuum would run between them
+_VACUUM = "VACUUM ANALYZE files, file_sums, groups, generations, windows, stretches, taken_files"
+_NEW = 1_000
+_MOST_BYTES = 300.0
+_MOST_SECONDS = 2.0
+_MS = 1_000_000
+
+
+class _Vacuumed:
+    """A ledger, and what it takes on disk once it is vacuumed."""
+
+    def __init__(self, url: str) -> None:
+        self.now = datetime(2026, 1, 1, tzinfo=UTC)
+        self.ledger = Ledger(url, now=lambda: self.now)
+        self.ledger.upgrade()
+        self._file = Path(self.ledger.name.removeprefix("sqlite:///")) if url.startswith("sqlite") else None
+
+    def vacuum(self, how: str = _VACUUM) -> None:
+        """Give the room of dead rows back; on SQLite, only a full one does."""
+        with self.ledger.reading() as connection:
+            driver = connection.connection.driver_connection
+            assert driver is not None  # noqa: S101 - tells the type
+            if self._file is None:
+                connection.rollback()
+                driver.autocommit = True
+                driver.execute(how)
+                driver.autocommit = False
+            elif how != _VACUUM:
+                connection.rollback()
+                driver.execute("VACUUM")
+                driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def size(self) -> int:
+        """Return the bytes of all tables with their indexes."""
+        if self._file is not None:
+            return self._file.stat().st_size
+        query = text("SELECT pg_total_relation_size(CAST(:name AS regclass))")
+        with self.ledger.reading() as connection:
+            return sum(int(connection.execute(query, {"name": name}).scalar_one()) for name in metadata.tables)
+
+
+def listing(start: int, stop: int, etag: str | None = None) -> Iterator[FileVersion]:
+    """Yield files as a listing shows them, their paths 57 characters long."""
+    for n in range(start, stop):
+        yield FileVersion(
+            path=f"s3://landing/events/dt=2026-11-{n // 40_000:02}/hr={n // 1_700 % 24:02}/part-{n:010}.csv",
+            size=4096 + n % 1000,
+            mtime_ns=1_700_000_000_000_000_000 + n * _MS,
+            etag=etag and f'"{n:032x}"',
+        )
+
+
+def run(lab: Lab) -> Iterator[Row]:
+    """Yield the rows of SQLite and PostgreSQL."""
+    files = lab.files * 10
+    with tempfile.TemporaryDirectory(prefix="blockread-ledger-", dir=lab.scratch) as folder:
+        yield from _rows(f"sqlite:///{folder}/ledger.db", "SQLite", files)
+    with _postgres() as url:
+        yield from _rows(url, "PostgreSQL", files)
+
+
+def _rows(url: str, database: str, files: int) -> Iterator[Row]:
+    place = _Vacuumed(url)
+    share = files // _WINDOWS
+    for number in range(_WINDOWS):
+        record_files(place.ledger, _FEED, listing(number * share, (number + 1) * share), complete=False)
+        window = _plan(place.ledger, f"w{number:03}")
+        if number == _WINDOWS - 1:
+            place.vacuum()
+            yield _bytes(f"{database}: {files:,} known files, the last {share:,} planned", place.size() / files)
+        _publish(place.ledger, window)
+        place.vacuum()
+        place.now += timedelta(days=1)
+    yield _bytes(f"{database}: {files:,} known files, done", place.size() / files)
+    yield from _planning(place, database, files)
+    yield from _pruning(place, database, files)
+    place.ledger.close()
+
+
+def _planning(place: _Vacuumed, database: str, files: int) -> Iterator[Row]:
+    """Yield what a plan costs beyond its listing, new files at the end of the listing and all over it."""
+    record_files(place.ledger, _FEED, listing(0, files))
+    step = files // _NEW
+    for name, shown in (
+        ("at the end", lambda: listing(0, files + _NEW)),
+        ("all over", lambda: _with_more(listing(0, files + _NEW), step)),
+    ):
+        only, found = _timed(lambda shown=shown: sum(1 for _ in shown()))
+        del found
+        seconds, taken = _timed(lambda shown=shown, name=name: _discover_and_plan(place.ledger, shown(), name))
+        if taken != _NEW:
+            msg = f"{taken} files were planned instead of {_NEW}"
+            raise ValueError(msg)
+        more = seconds - only
+        yield Row(
+            work=f"{database}: plan {_NEW:,} new files {name} among {files:,} known",
+            rival="",
+            ours=f"{more:.2f} s and the listing, {only:.2f} s",
+            target=f"< {_MOST_SECONDS:g} s and the listing",
+            met=more < _MOST_SECONDS,
+        )
+
+
+def _pruning(place: _Vacuumed, database: str, files: int) -> Iterator[Row]:
+    bound = Bound(before=place.now, keep=2)
+    started = time.perf_counter()
+    for window in old_windows(place.ledger, bound, after="", limit=1000):
+        begin_pruning(place.ledger, window.id, bound)
+        drop_detail(place.ledger, window.id)
+        finish_pruning(place.ledger, window.id)
+        place.vacuum()
+    seconds = time.perf_counter() - started
+    yield _bytes(
+        f"{database}: the same pruned at once ({seconds:.0f} s), rooms kept for new files",
+        place.size() / files,
+        limit=False,
+    )
+    place.vacuum("VACUUM FULL")
+    yield _bytes(f"{database}: the same after a full vacuum", place.size() / files)
+
+
+def _with_more(shown: Iterator[FileVersion], step: int) -> Iterator[FileVersion]:
+    for n, version in enumerate(shown):
+        yield version
+        if n % step == 0 and n // step < _NEW:
+            yield FileVersion(path=f"{version.path}.late", size=1, mtime_ns=version.mtime_ns)
+
+
+def _timed(work: Callable[[], int]) -> tuple[float, int]:
+    started = time.perf_counter()
+    result = work()
+    return time.perf_counter() - started, result
+
+
+def _discover_and_plan(ledger: Ledger, shown: Iterator[FileVersion], key: str) -> int:
+    record_files(ledger, _FEED, shown)
+    return _plan(ledger, key).files
+
+
+def _plan(ledger: Ledger, key: str) -> Window:
+    ids = [found.file for found in pending_files(ledger, _FEED, Selection(), block_size=2**26)]
+    group = BlockGroup(number=0, files=len(ids), blocks=len(ids), bytes=1, first_path="a", last_path="b")
+    plan = NewWindow(
+        id=window_id(_FEED, key), feed=_FEED, key=key, manifest_uri=f"s3://lake/{key}.parquet", manifest_hash="0" * 64,
+        files=len(ids), blocks=len(ids), bytes=1, groups=[group], options={}, clear_number=0, owner="bench",
+    )  # fmt: skip
+    return freeze_window(ledger, plan, ids)
+
+
+def _publish(ledger: Ledger, window: Window) -> None:
+    ref = GroupRef(window=window.id, generation=1, group=0)
+    claim = claim_group(ledger, ref, owner="bench", clear_number=0, stale_after_s=60)
+    assert claim is not None  # noqa: S101 - tells the type
+    done = GroupOutcome(result_uri="s3://lake/r.json", result_hash="0", records=1, bad_records=0, rows=1, bytes=1)
+    complete_group(ledger, claim, done)
+    held = claim_publication(ledger, window.id, 1, owner="bench", stale_after_s=60)
+    with ledger.reading() as connection:
+        ids = list(connection.scalars(text("SELECT id FROM files WHERE window_id = :w"), {"w": window.id}))
+    record_file_sums(ledger, held, (FileSums(file=n, records=40, bad_records=0, bytes=4096) for n in ids))
+    mark_proven(ledger, held, Sums(records=1, bad_records=0, skipped_records=0, rows=1, bytes=1))
+    journal(ledger, held, [])
+    finish_publication(ledger, held)
+
+
+def _bytes(work: str, found: float, *, limit: bool = True) -> Row:
+    target = f"< {_MOST_BYTES:g} bytes" if limit else ""
+    met = found < _MOST_BYTES if limit else None
+    return Row(work=work, rival="", ours=f"{found:.0f} bytes a file", target=target, met=met)
+
+
+@contextmanager
+def _postgres() -> Iterator[str]:
+    """Start a PostgreSQL server of our own, with its own settings as they come."""
+    folder = Path(tempfile.mkdtemp(prefix="blockread-pg-"))
+    folder.chmod(0o755)  # run as root, the server is another user, and must be able to go there
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pgserver  # noqa: PLC0415 - only this benchmark needs it
+    logging.getLogger("pgserver").setLevel(logging.WARNING)
+    server = pgserver.get_server(folder / "data")
+    try:
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)

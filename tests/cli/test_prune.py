@@ -1,0 +1,81 @@
+"""`blockread prune`, what lists tell of pruned windows, and ledgers that forget."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from airflow_provider_blockread.ledger.generations import start_generation
+from airflow_provider_blockread.ledger.queries import get_window
+from tests.cli.place import Place
+from tests.pipeline.make import Pipe, ReadHere
+
+OLD = ["prune", "--older-than", "30d", "--keep", "0", "--feed", "feed"]
+
+
+@pytest.fixture
+def windows(place: Place) -> Place:
+    """A ledger with a window of two files that was published years ago, and one that is open."""
+    pipe = Pipe(folder=place.folder, submitter=ReadHere(), time=datetime(2020, 1, 1, tzinfo=UTC))
+    pipe.put({"a.txt": b"a\n", "b.txt": b"b\n"})
+    pipe.run("old")
+    pipe.put({"c.txt": b"c\n"})
+    pipe.plan("new")
+    pipe.close()
+    return place
+
+
+def test_pruning_is_told_before_it_is_done(windows: Place) -> None:
+    """A dry run changes nothing, a call that is not answered neither; `--yes` does it, once."""
+    told = windows.json(*OLD, "--dry-run")
+    assert (told["action"], told["pruned"], told["files"]) == ("prune", 1, 2)
+    assert "its detail goes, of 2 files identities stay" in windows.call(*OLD, "--dry-run").stdout
+    assert windows.call(*OLD).exit_code == 1
+    assert windows.json(*OLD[:-2], "--feed", "other", "--dry-run")["pruned"] == 0
+
+    assert windows.json(*OLD, "--yes") == {"windows": 1, "files": 2, "leftovers": 0, "scans": 1}
+    assert "prune: nothing to do" in windows.call(*OLD, "--yes").output
+
+
+def test_lists_tell_what_was_pruned(windows: Place) -> None:
+    """The window stays published, with a note; its files are counted."""
+    windows.json(*OLD, "--yes")
+
+    old, new = sorted(windows.json("windows", "list"), key=lambda row: str(row["state"]))
+    assert (old["state"], old["records"], old["note"][:10]) == ("published", 2, "pruned on ")
+    assert (new["state"], new["note"]) == ("reading", None)
+    listed = windows.call("files", "list", "feed")
+    assert "feed: 1 planned, 2 pruned" in listed.stderr
+    assert windows.call("windows", "show", "old").exit_code == 0
+
+
+def test_a_verification_that_failed_hides_no_publication(windows: Place) -> None:
+    """The window is published, and the note says what is the matter."""
+    pipe = Pipe(folder=windows.folder, submitter=ReadHere())
+    window = get_window(pipe.env.ledger, "old")
+    start_generation(pipe.env.ledger, window.id, options={}, mode="verify", clear_number=1)
+    pipe.close()
+
+    row = next(row for row in windows.json("windows", "list") if row["key"] == "old")
+    assert (row["state"], row["note"]) == ("published", "verification (generation 2) is reading")
+    assert (row["records"], row["generation"]) == (2, 1)
+
+
+def test_bounds_must_be_durations(windows: Place) -> None:
+    """What cannot be understood is refused."""
+    result = windows.call("prune", "--older-than", "soon")
+
+    assert "'soon' is not a duration" in str(result.exception)
+
+
+def test_a_ledger_that_forgets(place: Place) -> None:
+    """Each command begins with nothing known, and leaves nothing behind."""
+    place.put({"a.txt": b"a\n"})
+    forgetful = Place(folder=place.folder, ledger="noop://")
+
+    for _ in range(2):
+        shown = forgetful.json("plan", str(place.source))
+        assert (shown["files"], shown["window"]) == (1, None)
+    assert forgetful.json("windows", "list") == []
+    assert not (place.folder / "ledger.db").exists()

@@ -1,0 +1,83 @@
+"""The command line's options that say which files a window takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cli.place import Place
+
+PATTERN = ["--time-pattern", "dt=%Y-%m-%d/hr=%H"]
+
+
+@pytest.fixture
+def hours(place: Place) -> Place:
+    """A source of four hours, a file of 10 bytes each, and one file without a time."""
+    files = {f"dt=2026-11-21/hr={hour:02d}/f{hour}.log": b"123456789\n" for hour in range(4)}
+    place.put(files | {"notes.log": b"1\n"})
+    return place
+
+
+def _names(shown: dict[str, Any]) -> list[str]:
+    return [file["path"].rpartition("/")[2].removesuffix(".log") for file in shown["sample"]]
+
+
+@pytest.mark.parametrize(
+    ("options", "names", "left_out"),
+    [
+        ([], ["f0", "f1", "f2", "f3"], {}),
+        (["--interval", "2026-11-21T01:00/2026-11-21T03:00Z"], ["f1", "f2"], {}),
+        (["--interval", "2026-11-21T01:00/2026-11-21T02:00", "--order", "newest"], ["f1"], {}),
+        (["--order", "newest", "--max-bytes", "25B", "--max-files", "3"], ["f3", "f2"], {}),
+        (["--block-size", "5B", "--max-blocks", "5"], ["f0", "f1"], {}),
+        (["--start-from", "2026-11-21T02:00"], ["f2", "f3"], {"before_start": 2}),
+        (["--max-age", "1s"], [], {"too_old": 4}),
+    ],
+)
+def test_plan_shows_what_is_selected(
+    hours: Place, options: list[str], names: list[str], left_out: dict[str, int]
+) -> None:
+    """Each option reaches the plan, which tells how many files are left out and why."""
+    shown = hours.json("plan", str(hours.source), *PATTERN, *options)
+
+    assert (_names(shown), shown["left_out"]) == (names, {"untimed": 1} | left_out)
+
+
+def test_plan_tells_people_what_is_left_out(hours: Place) -> None:
+    """The table has a line for it."""
+    done = hours.call("plan", str(hours.source), *PATTERN, "--start-from", "2026-11-21T02:00")
+
+    assert "without a time (on_untimed='ignore'" in done.stdout
+    assert "2 before start_from='2026-11-21T02:00'" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--window", " "], "the window's key is blank; give it a value"),
+        (["--window", ""], "the window's key is blank; give it a value"),
+        (["--interval", "2026-11-21"], "must read START/END"),
+        (["--interval", "2026-11-21/2026-11-21"], "holds no time: its end must come after its start"),
+        (["--interval", "soon/2026-11-21"], "'soon' is not a time"),
+        (["--start-from", "soon"], "'soon' is not a time; write it as 2026-11-21"),
+        (["--max-age", "old"], "'old' is not a duration; write seconds as 90, or 45min"),
+        (["--max-bytes", "much"], "'much' is not a size"),
+        (["--time-pattern", "%H"], "must hold %Y, then what is finer"),
+        ([*PATTERN, "--on-untimed", "fail"], "notes.log has no time"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(hours: Place, options: list[str], message: str) -> None:
+    """One line says what is wrong and how it is written."""
+    done = hours.call("plan", str(hours.source), *options)
+
+    assert done.exit_code == 1
+    assert message in str(done.exception)
+
+
+def test_a_state_that_no_file_can_have_is_refused(hours: Place) -> None:
+    """A word mistyped is not an empty list: the legal words are named."""
+    done = hours.call("files", "list", "feed", "--file-state", "pendign")
+
+    assert done.exit_code == 2
+    assert "'pendign' is not one of 'pending', 'planned', 'done'" in done.stderr

@@ -1,0 +1,175 @@
+"""Disks and servers that fail: an error that says what to do, and nothing half written."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select, text
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import LedgerUnavailableError, OptionsError
+from airflow_provider_blockread.ledger import trouble
+from airflow_provider_blockread.ledger.discovery import record_files
+from airflow_provider_blockread.ledger.feeds import open_feed
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.tables import feeds, files
+from tests.ledger.make import FEED, version
+
+_BATCH = 500
+_LISTED = 20_000
+# Writes batch after batch until the file may not grow any more, as on a disk that is full.
+_FILL = f"""
+import resource, sys
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.ledger.discovery import record_files
+from airflow_provider_blockread.ledger.store import Ledger
+resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
+versions = (FileVersion(path=f"file:///in/{{n:06}}", size=1, mtime_ns=n) for n in range({_LISTED}))
+try:
+    record_files(Ledger(sys.argv[1]), "{FEED}", versions, batch_size={_BATCH})
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+def _count(ledger: Ledger) -> int:
+    with ledger.reading() as connection:
+        return int(connection.execute(select(func.count()).select_from(files)).scalar_one())
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    """The error says so, whole batches are kept, and a repetition with more room finds the rest."""
+    ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
+    ledger.upgrade()
+    done = subprocess.run(
+        [sys.executable, "-c", _FILL, f"sqlite:///{tmp_path / 'ledger.db'}"], capture_output=True, text=True, check=True
+    )
+    kept = _count(ledger)
+
+    assert done.stdout.startswith("LedgerUnavailableError ledger sqlite:"), done.stderr
+    assert "free space on its disk, then retry" in done.stdout
+    assert 0 < kept < _LISTED
+    versions = (FileVersion(path=f"file:///in/{n:06}", size=1, mtime_ns=n) for n in range(_LISTED))
+    assert record_files(ledger, FEED, versions).new == _LISTED - kept
+    assert _count(ledger) == _LISTED
+    ledger.close()
+
+
+def test_a_file_that_may_only_be_read(tmp_path: Path) -> None:
+    """Reading works; writing says who must be let in."""
+    ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
+    ledger.upgrade()
+    ledger.close()
+    read_only = Ledger(f"sqlite:///file:{tmp_path / 'ledger.db'}?mode=ro&uri=true")
+    read_only.check()
+
+    with pytest.raises(LedgerUnavailableError, match="readonly database; let the account that runs this write"):
+        open_feed(read_only, FEED)
+    read_only.close()
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    """A file where a folder is needed is told, not left to the operating system's error."""
+    (tmp_path / "taken").touch()
+    ledger = Ledger(f"sqlite:///{tmp_path / 'taken' / 'home' / 'ledger.db'}")
+
+    with pytest.raises(LedgerUnavailableError, match="its folder cannot be made"):
+        ledger.upgrade()
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "cifs", "fuse.sshfs"])
+def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """SQLite is refused where its locks do not hold, and only there."""
+    shared, local = tmp_path / "my share", tmp_path / "my share" / "local"
+    mounts = tmp_path / "mounts"
+    mounts.write_text(
+        f"rootfs / ext4 rw 0 0\nhost:/x {str(shared).replace(' ', chr(92) + '040')} {kind} rw 0 0\n"
+        f"disk {str(local).replace(' ', chr(92) + '040')} ext4 rw 0 0\n"
+    )
+    monkeypatch.setattr(trouble, "_MOUNTS", mounts)
+
+    with pytest.raises(OptionsError, match=rf"network file system \({kind} at .*my share\).*put it on a local disk"):
+        Ledger(f"sqlite:///{shared / 'ledger.db'}").upgrade()
+    assert not (shared / "ledger.db").exists()
+    for folder in (local, tmp_path / "elsewhere"):
+        ledger = Ledger(f"sqlite:///{folder / 'ledger.db'}")
+        ledger.upgrade()
+        ledger.close()
+
+
+on_a_server = pytest.mark.parametrize("url", [pytest.param("postgresql", marks=pytest.mark.postgres)], indirect=True)
+
+
+@on_a_server
+def test_a_server_that_only_reads(ledger: Ledger, url: str) -> None:
+    """A standby is told from one that is down."""
+    assert ledger.uuid
+    standby = Ledger(f"{url}%20-cdefault_transaction_read_only%3Don")
+    standby.check()
+
+    with pytest.raises(LedgerUnavailableError, match="it takes no writes: name the primary server"):
+        open_feed(standby, FEED)
+    standby.close()
+
+
+@on_a_server
+def test_a_user_without_rights(ledger: Ledger, url: str) -> None:
+    """What the server forbids is told as that, not as a mistake of this package."""
+    with ledger.writing() as connection:
+        schema = connection.scalar(text("SELECT current_schema()"))
+        connection.execute(text(f"CREATE ROLE {schema}_reader"))
+        connection.execute(text(f"GRANT USAGE ON SCHEMA {schema} TO {schema}_reader"))
+        connection.execute(text(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {schema}_reader"))
+    reader = Ledger(f"{url}%20-crole%3D{schema}_reader")
+    reader.check()
+
+    with pytest.raises(LedgerUnavailableError, match=r"permission denied.*let its user write to all tables"):
+        open_feed(reader, FEED)
+    reader.close()
+
+
+@on_a_server
+def test_a_connection_that_drops_in_a_transaction(ledger: Ledger, url: str) -> None:
+    """Nothing of the transaction is kept, and the next call has a new connection."""
+    other = Ledger(url)
+
+    def write() -> None:
+        with ledger.writing() as connection:
+            connection.execute(feeds.insert().values(name="half", created_at=ledger.now()))
+            process = connection.scalar(text("SELECT pg_backend_pid()"))
+            with other.writing() as second:
+                assert second.scalar(text("SELECT pg_terminate_backend(:process, 5000)"), {"process": process})
+            connection.execute(feeds.insert().values(name="other half", created_at=ledger.now()))
+
+    with pytest.raises(LedgerUnavailableError, match=r"terminating connection.*check that it is up and reachable"):
+        write()
+    with ledger.reading() as connection:
+        assert connection.execute(select(feeds.c.name)).all() == []
+    assert record_files(ledger, FEED, [version("a")]).new == 1
+    other.close()
+
+
+@on_a_server
+def test_connections_that_drop_while_files_are_listed(ledger: Ledger, url: str) -> None:
+    """Between two batches nobody notices: the next one has a new connection."""
+
+    def listing() -> Iterator[FileVersion]:
+        for number in range(3 * _BATCH):
+            if number == 2 * _BATCH:
+                _drop_all(url)
+            yield version(f"{number:05}")
+
+    assert record_files(ledger, FEED, listing(), batch_size=_BATCH).new == 3 * _BATCH
+    assert _count(ledger) == 3 * _BATCH
+
+
+def _drop_all(server: str) -> None:
+    other = Ledger(server)
+    with other.reading() as connection:
+        others = "pid <> pg_backend_pid() AND backend_type = 'client backend'"
+        connection.execute(text(f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {others}"))  # noqa: S608 - a constant
+    other.close()

@@ -1,0 +1,176 @@
+"""Runs, rebuilds, abandons and undos in any order, each dying anywhere: readers see a record once or not at all."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from airflow_provider_blockread.ledger.model import Window
+from airflow_provider_blockread.ledger.queries import get_window
+from airflow_provider_blockread.steps import committing, rebuilding, withdrawing
+from airflow_provider_blockread.steps.choosing import FileChoice
+from airflow_provider_blockread.steps.rebuilding import RebuildRequest, WindowRange, rebuild
+from airflow_provider_blockread.steps.running import WindowRunner
+from airflow_provider_blockread.steps.withdrawing import abandon, undo
+from tests.pipeline.make import Pipe, ReadHere
+
+_STEPS: list[tuple[Any, str]] = [
+    *((committing, name) for name in ("mark_proven", "journal", "publish_file", "remove_file", "confirm_entries")),
+    *((committing, name) for name in ("sweep", "finish_publication")),
+    *((rebuilding, name) for name in ("start_requested", "open_ref", "finish_request")),
+    *((withdrawing, name) for name in ("remove_file", "sweep", "release_files", "finish_withdrawal")),
+]
+_DEATHS = st.none() | st.tuples(st.sampled_from(_STEPS), st.integers(0, 2))
+
+
+class _Died(BaseException):
+    """A process that is gone."""
+
+
+class Upkeep(RuleBasedStateMachine):
+    """Files in groups of their own; the model knows which file is in which window, and what readers must see."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory(prefix="blockread-")
+        self.pipe = Pipe(folder=Path(self.folder.name), submitter=ReadHere(), group_bytes=6)
+        self.files = self.keys = self.clears = 0
+        self.waiting: set[int] = set()
+        self.excluded: dict[str, set[int]] = {}
+        self.planned: dict[str, set[int]] = {}
+        self.published: dict[str, set[int]] = {}
+
+    def teardown(self) -> None:
+        """Close the ledger and remove the folder."""
+        self.pipe.close()
+        self.folder.cleanup()
+
+    @rule(count=st.integers(1, 3))
+    def land(self, count: int) -> None:
+        """Files land."""
+        for _ in range(count):
+            self.files += 1
+            self.pipe.put({f"{self.files}.txt": f"{self.files}a\n{self.files}b\n".encode()})
+            self.waiting.add(self.files)
+
+    @precondition(lambda self: self.waiting)
+    @rule(read=st.booleans())
+    def plan(self, *, read: bool) -> None:
+        """A window is planned, and perhaps read in part."""
+        self.keys += 1
+        key = f"k{self.keys}"
+        ref = self.pipe.plan(key)
+        self.planned[key], self.waiting = self.waiting, set()
+        if read:
+            self.pipe.read(ref, groups=[0])
+
+    @precondition(lambda self: self.planned)
+    @rule(data=st.data(), death=_DEATHS)
+    def publish(self, data: st.DataObject, death: Any) -> None:
+        """A planned window is taken to its end."""
+        key = data.draw(st.sampled_from(sorted(self.planned)))
+        self._do(lambda: self.pipe.run(key), death)
+        self.published[key] = self.planned.pop(key)
+
+    @precondition(lambda self: self.planned)
+    @rule(data=st.data(), death=_DEATHS)
+    def abandon(self, data: st.DataObject, death: Any) -> None:
+        """A planned window is given up."""
+        key = data.draw(st.sampled_from(sorted(self.planned)))
+        self._do(lambda: abandon(self.pipe.env, self._window(key), who="me"), death)
+        self.waiting |= self.planned.pop(key)
+
+    @precondition(lambda self: self.published)
+    @rule(data=st.data(), death=_DEATHS, fate=st.sampled_from(["pending", "excluded"]))
+    def undo(self, data: st.DataObject, death: Any, fate: str) -> None:
+        """A published window is taken away."""
+        self._undo(data.draw(st.sampled_from(sorted(self.published))), death, fate)
+
+    @precondition(lambda self: self.excluded)
+    @rule(data=st.data(), death=_DEATHS)
+    def give_back(self, data: st.DataObject, death: Any) -> None:
+        """The files of a window that was taken away go back after all."""
+        key = data.draw(st.sampled_from(sorted(self.excluded)))
+        self._do(lambda: undo(self.pipe.env, self._window(key), files="pending", who="me"), death)
+        self.waiting |= self.excluded.pop(key)
+
+    @precondition(lambda self: self.published)
+    @rule(data=st.data(), death=_DEATHS, gives_up=st.booleans())
+    def rebuild(self, data: st.DataObject, death: Any, *, gives_up: bool) -> None:
+        """Published windows are read again by a command, whole or for some files, or by a clear; or undone halfway."""
+        key = data.draw(st.sampled_from(sorted(self.published)))
+        way = data.draw(st.sampled_from(["clear", "window", "feed", "files"]))
+        self.clears += way == "clear"
+        files = FileChoice(path=f"{min(self.published[key])}.txt") if way == "files" else None
+        which = WindowRange(feed="feed") if way == "feed" else WindowRange(window=key)
+        runner = WindowRunner(env=self.pipe.env, owner="test", job=self.pipe.job, submitter=self.pipe.submitter)
+
+        def again() -> object:
+            if way == "clear":
+                return self.pipe.run(key, clear_number=self.clears)
+            return rebuild(self.pipe.env, RebuildRequest(range=which, files=files), runner)
+
+        if gives_up and self._dies(again, death):
+            self.pipe.pass_seconds(1000)
+            self._undo(key, None, "pending")
+        self._do(again if key in self.published else lambda: None, None if gives_up else death)
+        if way == "feed":
+            self._do(again, None)  # what was left of the others, if it died
+
+    @invariant()
+    def readers_see_each_record_once(self) -> None:
+        """The output holds the records of the files of published windows, each once."""
+        shown = [f"{file}{letter}" for files in self.published.values() for file in files for letter in "ab"]
+        assert self.pipe.values() == sorted(shown)
+
+    def _undo(self, key: str, death: Any, fate: str) -> None:
+        self._do(lambda: undo(self.pipe.env, self._window(key), files=fate, who="me"), death)
+        files = self.published.pop(key)
+        if fate == "pending":
+            self.waiting |= files
+        else:
+            self.excluded[key] = files
+
+    def _window(self, key: str) -> Window:
+        return get_window(self.pipe.env.ledger, key, "feed")
+
+    def _do(self, action: Callable[[], object], death: Any) -> None:
+        """Do something, and once more where it dies."""
+        if self._dies(action, death):
+            self.pipe.pass_seconds(1000)
+            action()
+
+    def _dies(self, action: Callable[[], object], death: Any) -> bool:
+        if death is None:
+            action()
+            return False
+        (module, name), left = death
+        step: Callable[..., object] = getattr(module, name)
+
+        def die_later(*given: Any, **options: Any) -> object:
+            nonlocal left
+            if not left:
+                raise _Died
+            left -= 1
+            return step(*given, **options)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, name, die_later)
+            try:
+                action()
+            except _Died:
+                return True
+        return False
+
+
+Upkeep.TestCase.settings = settings(
+    max_examples=12, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+)
+TestUpkeep = Upkeep.TestCase
