@@ -3,10 +3,12 @@
 PYTHON ?= python3
 PORT ?= 8080
 SEED ?= 1
+WORKERS ?= 2
 TESTS ?= tests
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 DEMO_ARGS ?=
+CRASH_ARGS ?=
 
 VENV := .venv
 # Naming a PYTHON makes .venv anew for it; without one, a .venv that is there is used as it is.
@@ -16,7 +18,7 @@ UV = $$(uv --version >/dev/null 2>&1 && echo uv || echo .uv/bin/uv)
 RUN = home="$$($(VENV)/bin/python tools/java_home.py)" && JAVA_HOME="$$home" PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test bench demo up exactness fuzz format clean
+.PHONY: help setup check test bench demo up exactness fuzz crash stress format clean
 
 help: ## List the targets.
 	@echo "Targets (PYTHON=$(PYTHON) chooses the interpreter):"
@@ -32,8 +34,9 @@ check: $(READY) ## Check format, lint, types, import contracts and the rules of 
 	$(VENV)/bin/lint-imports
 	$(VENV)/bin/python -m pytest -q tests/architecture
 
-test: $(READY) ## Run all tests, in an order that SEED decides; TESTS=tests/records runs some.
-	$(RUN) SEED=$(SEED) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),120) python -m pytest $(TESTS) --randomly-seed=$(SEED) $(PYTEST_ARGS)
+test: $(READY) ## Run all tests, in an order that SEED decides, in WORKERS processes; TESTS=tests/records runs some.
+	$(RUN) SEED=$(SEED) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),120) \
+	  python -m pytest $(TESTS) --numprocesses=$(WORKERS) --dist=loadgroup --randomly-seed=$(SEED) $(PYTEST_ARGS)
 
 fuzz: $(READY) ## Try random files of every format for FUZZ_SECONDS (1800), then the property tests on random data.
 	$(RUN) python -m tests.fuzz --seconds $(or $(FUZZ_SECONDS),1800)
@@ -51,6 +54,13 @@ demo: $(READY) ## Make files, run the example DAG over them, and show what came 
 up: $(READY) ## Start Airflow with the example DAGs on http://127.0.0.1:PORT; Ctrl-C stops it.
 	@$(RUN) python dags/demo.py --only-files
 	@$(RUN) python tools/up.py --port $(PORT)
+
+crash: $(READY) ## Kill a process at every fault point, in every scenario, or in one each (CRASH_ARGS=--quick).
+	$(RUN) python -m tests.crash --seed $(SEED) --table docs/crashes.md $(CRASH_ARGS)
+
+stress: $(READY) ## 8 processes at 200 windows, killed at random; then 1 M files planned while groups complete.
+	$(RUN) python -m tests.crash.stress --windows 200 --processes 8 --seed $(SEED)
+	$(RUN) python -m tests.crash.latency --files 1000000
 
 format: $(READY) ## Format the code and apply safe lint fixes.
 	$(VENV)/bin/ruff check --fix-only .

@@ -1,0 +1,77 @@
+"""Kill a process at every fault point of every scenario: python -m tests.crash [--list] [--quick] [--table FILE]."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+from tests.crash.cases import Outcome
+from tests.crash.killing import UNREACHED, Lab, as_table, open_lab, unreached
+from tests.crash.server import postgres_server
+from tests.crash.sites import write_list
+
+
+def main() -> int:
+    """Run the cases, print what failed, and write the table; 1 where anything was lost, doubled or left over."""
+    parser = argparse.ArgumentParser(prog="python -m tests.crash", description=__doc__)
+    parser.add_argument("--list", action="store_true", help="only write the list of fault points anew")
+    parser.add_argument("--quick", action="store_true", help="each fault point once, as in the tests")
+    parser.add_argument("--table", type=Path, help="where to write what came of each fault point")
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED", "1")))
+    parser.add_argument("--processes", type=int, default=3)
+    options = parser.parse_args()
+    if options.list:
+        write_list()
+        return 0
+    return _kill(options)
+
+
+def _kill(options: argparse.Namespace) -> int:
+    started = time.monotonic()
+    with (
+        postgres_server() as server,
+        open_lab(server, processes=options.processes, seed=options.seed) as lab,
+    ):
+        outcomes = list(_outcomes(lab, everything=not options.quick))
+    wrong = sum(bool(outcome.wrong) for outcome in outcomes)
+    ended = sum(outcome.case.fault is not None for outcome in outcomes)
+    figures = (
+        f"{ended:,} processes ended in {time.monotonic() - started:.0f} s (seed {options.seed}); "
+        f"{sum(outcome.records for outcome in outcomes):,} records checked, {sum(o.lost for o in outcomes)} lost, "
+        f"{sum(o.doubled for o in outcomes)} doubled; {wrong} cases failed"
+    )
+    print(figures)
+    if options.table:
+        options.table.write_text(f"{_HEAD}\n{figures}.\n\n{as_table(outcomes)}\n", "utf-8")
+    return int(wrong > 0)
+
+
+def _outcomes(lab: Lab, *, everything: bool) -> Iterator[Outcome]:
+    traces = lab.traces()
+    kills, sleeps = lab.kills(traces, everything=everything), lab.sleeps(traces, everything=everything)
+    print(f"{len(traces)} scenarios, {len(kills)} deaths, {len(sleeps)} sleepers", flush=True)
+    print("Never come by:", *set(unreached(traces)) - set(UNREACHED))
+    for outcome in chain(traces.values(), lab.run(kills + sleeps)):
+        if outcome.wrong:
+            print(f"{outcome.case}: {outcome.wrong}", flush=True)
+        yield outcome
+
+
+_HEAD = """# Crashes
+
+`make crash` writes this page. A fault point is a statement sent to the ledger, the commit of a transaction, a change of
+a store, or a step of such a change on the local disk; `tests/crash` finds them in the code. At each of them a process
+that plans, reads or publishes a window is killed (`SIGKILL`), on SQLite and on PostgreSQL, in several scenarios. Its
+task is tried again, or another owner repeats the whole run later, and the published records are compared with the
+truth. Sleepers are stopped there instead (`SIGSTOP`), and woken up when another process has published and rebuilt the
+window.
+"""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,207 @@
+"""A pipeline whose process may die anywhere, its tasks as a scheduler runs them, and what it must come to."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pyarrow.dataset as ds
+from fsspec.implementations.local import LocalFileSystem
+from fsspec.spec import AbstractFileSystem
+
+from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.exchange.failures import write_failure
+from airflow_provider_blockread.ledger.journal import journal_entries
+from airflow_provider_blockread.ledger.queries import list_files, list_windows
+from airflow_provider_blockread.options import Csv, FormatOption, ParquetSink, Policies
+from airflow_provider_blockread.steps import Environment, PlanRequest, Published, WindowRef
+from airflow_provider_blockread.storage import uris
+from tests.crash.faults import Fault, Faults, FaultyLedger, FaultyStores, watch_disk
+from tests.pipeline.make import Pipe, ReadHere
+
+
+class Bucket(LocalFileSystem):
+    """A folder that behaves as an object store: nothing is renamed, a file is copied and its source stays."""
+
+    protocol = "bucket"
+    mv = AbstractFileSystem.mv
+
+    def __init__(self) -> None:
+        """Make folders as files need them."""
+        super().__init__(auto_mkdir=True)
+
+
+_CSV = Csv(header=True)
+
+fsspec.register_implementation("bucket", Bucket, clobber=True)
+
+
+@dataclass
+class Doomed(Pipe):
+    """A feed that is named as its folder; its ledger may be shared with others."""
+
+    submitter: Any = None
+    url: str = ""  # of the ledger, which is there, or made by what happens
+    scheme: str = ""  # of the store that holds output and work area
+    faults: Faults = field(default_factory=Faults)
+    record_format: FormatOption = _CSV
+    policies: Policies = Policies(on_bad_record="quarantine", proof="digest")
+    block_size: int = 6
+    group_bytes: int = 18
+    elsewhere: Path | None = None  # the work area, where it is not beside the output
+    row_group_bytes: int = 2**20
+    time_pattern: str | None = None
+    intervals: dict[str, tuple[int, int]] = field(default_factory=dict)  # of windows, by their keys
+
+    def __post_init__(self) -> None:
+        """Make the folders; let jobs run here, and leave errors as applications do."""
+        self.feed = self.folder.name
+        self.submitter = _Here(FaultyStores(self.faults))
+        self.job = dataclasses.replace(self.job, heartbeat_s=59.0)
+        super().__post_init__()
+        watch_disk(self.faults)
+
+    @property
+    def work(self) -> Path:
+        """The work area."""
+        return self.elsewhere or super().work
+
+    def environment(self, name: str) -> Environment:
+        """Return an environment whose process may die."""
+        del name  # the URL says where the ledger is
+        ledger = FaultyLedger(self.url, self.faults, now=lambda: self.time)
+        return Environment(ledger=ledger, stores=FaultyStores(self.faults), log=self.messages.append)
+
+    def request(self, key: str, clear_number: int = 0) -> PlanRequest:
+        """Return what to plan, with a sink that shows more of its steps."""
+        found = super().request(key, clear_number)
+        out, work = (self.scheme + str(place) for place in (self.out, self.work))
+        sink = ParquetSink(out, work_uri=work, row_group_bytes=self.row_group_bytes)
+        generation = dataclasses.replace(found.generation, sink=sink)
+        source = dataclasses.replace(found.source, time_pattern=self.time_pattern)
+        interval = self.intervals.get(key)
+        return dataclasses.replace(found, generation=generation, source=source, interval_ns=interval)
+
+    def put_old(self, files: dict[str, bytes]) -> None:
+        """Let files land, each a second later than the one before."""
+        self.put(files)
+        for second, name in enumerate(files):
+            os.utime(self.source / name, (second + 1, second + 1))
+
+    def ids(self) -> list[int]:
+        """Return the column that tells the records apart, sorted."""
+        return sorted(row["id"] for row in self.rows())
+
+    def quarantined(self) -> list[bytes]:
+        """Return the bad records that are kept for good, sorted."""
+        folder = self.work / "quarantine"
+        files = [str(path) for path in folder.rglob("*.parquet")]
+        return sorted(ds.dataset(files, format="parquet").to_table()["bytes"].to_pylist()) if files else []
+
+
+class _Here(ReadHere):
+    def submit(self, spec_uri: str, *, name: str) -> None:
+        """Run the job; an error is left beside the specification, as an application leaves it."""
+        try:
+            super().submit(spec_uri, name=name)
+        except BlockReadError as error:
+            write_failure(self.stores, spec_uri.rpartition("/")[0], error)
+            raise
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tasks:
+    """A scheduler's memory: what a task returned is kept, and the task is not run again.
+
+    Without `keeps` every task is run again, as when a whole run is cleared or a command is repeated.
+    """
+
+    path: Path
+    keeps: bool = True
+
+    def once(self, name: str, task: Callable[[], Any]) -> Any:
+        """Return what the task returned, now or in an earlier process."""
+        known = json.loads(self.path.read_text("utf-8")) if self.path.exists() else {}
+        if self.keeps and name in known:
+            return known[name]
+        known[name] = task()
+        hidden = self.path.with_suffix(".new")
+        hidden.write_text(json.dumps(known), "utf-8")
+        hidden.replace(self.path)
+        return known[name]
+
+    def window(self, pipe: Doomed, key: str = "w", *, clear_number: int = 0) -> Published:
+        """Run the tasks of one window."""
+        ref = self.plan(pipe, key, clear_number=clear_number)
+        self.read(pipe, ref, clear_number=clear_number)
+        return pipe.commit(ref)
+
+    def plan(self, pipe: Doomed, key: str = "w", *, clear_number: int = 0) -> WindowRef:
+        """Run the task that plans."""
+        name = f"plan {key} {clear_number}"
+        return WindowRef.from_json(self.once(name, lambda: pipe.plan(key, clear_number=clear_number).to_json()))
+
+    def read(self, pipe: Doomed, ref: WindowRef, *, clear_number: int = 0, again: str = "") -> None:
+        """Run the tasks that read."""
+        for group in range(ref.groups if ref.status == "read" else 0):
+            name = f"read {ref.key} {ref.generation} {group}{again}"
+            self.once(name, lambda n=group: pipe.read(ref, clear_number=clear_number, groups=[n])[0].group)
+
+
+def in_a_child(work: Callable[[], None], report: Path | None = None) -> int:
+    """Run the work in a process of its own, which may die, and return the process's id; it is to be waited for."""
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        work()
+        code = 0
+    except BaseException:  # noqa: BLE001 - the parent reads what it was
+        (report or Path("/dev/stderr")).write_text(traceback.format_exc(), "utf-8")
+    finally:
+        os._exit(code)
+
+
+def die_at(pipe: Doomed, name: str, work: Callable[[], object]) -> None:
+    """Let another process do the work and die."""
+
+    def die() -> None:
+        pipe.faults.fault = Fault(name=name)
+        with pipe.faults.arm():
+            work()
+
+    pipe.close()
+    _, status = os.waitpid(in_a_child(die), 0)
+    assert os.WIFSIGNALED(status), name
+
+
+def strays(pipe: Doomed) -> list[str]:
+    """Return what lies where it must not: anything that no generation of a published window has put there."""
+    ledger = pipe.env.ledger
+    listed = {
+        uris.name_of(entry.target)
+        for summary in list_windows(ledger, pipe.feed, limit=1000)
+        for number in range(1, (summary.published or 0) + 1)
+        for entry in journal_entries(ledger, summary.window.id, number)
+        if entry.action == "add"
+    }
+    kept = pipe.work / "quarantine"
+    files = [path for path in pipe.folder.rglob("*") if path.is_file()]
+    ours = [path for path in files if not path.name.startswith(("ledger.db", "test-"))]
+    free = [path for path in ours if pipe.source not in path.parents and pipe.work not in path.parents]
+    placed = [*free, *(path for path in kept.rglob("*") if path.is_file())]
+    return sorted(str(path) for path in placed if path.name not in listed)
+
+
+def open_files(pipe: Doomed) -> list[str]:
+    """Return the files that the ledger does not know as settled."""
+    rows = list_files(pipe.env.ledger, pipe.feed)
+    return [f"{row.version.path} is {row.state}" for row in rows if row.state in {"pending", "planned"}]

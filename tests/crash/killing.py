@@ -1,0 +1,191 @@
+"""All cases: which process dies where, on which database, and what came of it, as a table."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from tests.crash.cases import RETRIES, Case, Outcome, run_case
+from tests.crash.faults import Fault
+from tests.crash.forks import FORKS
+from tests.crash.making import Scenario
+from tests.crash.scenarios import SCENARIOS
+from tests.crash.server import new_ledger, new_schema, quick_folder
+from tests.crash.sites import all_sites, fault_names
+
+#: Scenarios in which tests let processes fall asleep: one that publishes may wake up with a copy half made.
+SLEEPING = ("first", "rebuild", "another disk", "object store")
+
+_LEARNT = "forgets what the next listing learns anew, in very large feeds"
+_TOLD = "only counts what people are told"
+_WORDS = "only finds the words of an error"
+
+#: Fault points that no scenario comes by, and why nothing can be lost there.
+UNREACHED = {
+    "commit:ledger.retention.drop_stretches/1": _LEARNT,
+    "statement:ledger.retention.drop_stretches/2": _LEARNT,
+    "statement:ledger.retention.drop_stretches/3": _LEARNT,
+    "statement:ledger.dialect._configure_sqlite/1": "settings of a connection; nothing is stored",
+    "statement:ledger.exclusions._file/2": _WORDS,
+    "statement:ledger.generations._latest/2": _WORDS,
+    "statement:ledger.groups._overtaken/1": _WORDS,
+    "statement:ledger.planning._Plan.update/2": _WORDS,
+    "statement:ledger.retention.prunable/1": _TOLD,
+    "statement:ledger.retention.prunable/2": _TOLD,
+    "statement:ledger.selection.late_files/1": _TOLD,
+    "statement:ledger.selection.late_files/2": _TOLD,
+}
+
+DATABASES = ("sqlite", "postgresql")
+
+_CASE_S = 60.0  # some take one; that one hangs is an outcome, too
+_STORES = ("store", "disk")
+
+#: What each scenario comes by, by database and name.
+Traces = dict[tuple[str, str], Outcome]
+
+#: Where processes end, by the fault point's name.
+Ends = dict[str, list[tuple[Scenario, Fault]]]
+
+
+@dataclass
+class Lab:
+    """Runs cases, several at a time, each in a process forked from one that has everything imported."""
+
+    folder: Path
+    urls: dict[str, str]  # of a ledger, by database
+    processes: int = 2
+    seed: int = 1
+    numbers: Iterator[int] = field(default_factory=count)
+
+    def case(self, database: str, scenario: Scenario, fault: Fault | None = None, *, retry: str = "run") -> Case:
+        """Return a case in a folder of its own."""
+        number = next(self.numbers)
+        chosen = "run" if scenario.repeats else retry
+        folder = self.folder / f"{database}-{number}"
+        return Case(scenario=scenario.name, folder=folder, url=self.urls[database], fault=fault, retry=chosen)
+
+    def run(self, cases: Iterable[Case]) -> Iterator[Outcome]:
+        """Run the cases, in order."""
+        with ThreadPoolExecutor(self.processes) as threads:
+            yield from threads.map(_run_apart, cases)
+
+    def traces(self) -> Traces:
+        """Return what each scenario comes by on each database when nothing dies."""
+        cases = [self.case(database, scenario) for database in self.urls for scenario in SCENARIOS]
+        keys = [(database, scenario.name) for database in self.urls for scenario in SCENARIOS]
+        return dict(zip(keys, self.run(cases), strict=True))
+
+    def kills(self, traces: Traces, *, everything: bool = False) -> list[Case]:
+        """Return a case for each fault point, in a scenario that the seed decides; or for each in every scenario."""
+        cases: list[Case] = []
+        for database in self.urls:
+            ends: Ends = defaultdict(list)
+            for scenario in SCENARIOS:
+                times = Counter(name for name, _, _ in traces[database, scenario.name].trace)
+                for name, last in times.items():
+                    ends[name] += [(scenario, Fault(name=name, skip=skip)) for skip in sorted({0, last - 1})]
+            if database != DATABASES[0] and not everything:  # stores are the same, whatever the database
+                ends = {name: found for name, found in ends.items() if not name.startswith(_STORES)}
+            cases += self._cases(database, ends, everything=everything)
+        return cases
+
+    def sleeps(self, traces: Traces, *, everything: bool = False) -> list[Case]:
+        """Return such cases in which a process falls asleep where it holds no lock, and wakes up when all is done."""
+        cases: list[Case] = []
+        for database in self.urls:
+            ends: Ends = defaultdict(list)
+            for scenario in (s for s in SCENARIOS if everything or s.name in SLEEPING):
+                free = [name for name, skip, free in traces[database, scenario.name].trace if free and not skip]
+                for name in (name for name in free if name.startswith(("commit", *_STORES))):
+                    ends[name].append((scenario, Fault(name=name, signal=signal.SIGSTOP)))
+            cases += self._cases(database, ends, everything=everything)
+        return cases
+
+    def _cases(self, database: str, ends: Ends, *, everything: bool) -> list[Case]:
+        """Return a case for each end, or for one by name, retried in one way or the other by turns."""
+        chance = random.Random(f"{self.seed} {database}")
+        found = [end for name in sorted(ends) for end in (ends[name] if everything else [chance.choice(ends[name])])]
+        ways = (RETRIES[(number + self.seed) % len(RETRIES)] for number in count())
+        return [self.case(database, *end, retry=way) for end, way in zip(found, ways, strict=False)]
+
+    def some(self, cases: list[Case], number: int) -> list[Case]:
+        """Return a sample that the seed decides."""
+        return random.Random(self.seed).sample(cases, min(number, len(cases)))
+
+
+@contextmanager
+def open_lab(server: str, *, processes: int = 2, seed: int = 1) -> Iterator[Lab]:
+    """Give a lab in a folder of its own, and with a schema of its own on a PostgreSQL server."""
+    with quick_folder() as folder:
+        urls = {"sqlite": new_ledger(f"sqlite:///{folder / 'empty.db'}"), "postgresql": new_schema(server, "crash")}
+        yield Lab(folder=folder, urls=urls, processes=processes, seed=seed)
+
+
+def _run_apart(case: Case) -> Outcome:
+    """Run a case in a process forked from one that has everything imported; it is ended when it takes too long."""
+    here, there = FORKS.Pipe(duplex=False)
+    process = FORKS.Process(target=_answer, args=(case, there))
+    process.start()
+    there.close()  # so that a process which dies without an answer is noticed
+    try:
+        if here.poll(_CASE_S):
+            return here.recv()
+        os.killpg(process.pid or 0, signal.SIGKILL)
+        return Outcome(case=case, wrong=[f"not ended after {_CASE_S:.0f} s"])
+    except EOFError:
+        return Outcome(case=case, wrong=["the process that looks on died"])
+    finally:
+        here.close()
+        process.join()
+
+
+def _answer(case: Case, there: Connection) -> None:
+    os.setpgid(0, 0)  # so that all processes of the case can be ended
+    there.send(run_case(case))
+
+
+def unreached(traces: Traces) -> list[str]:
+    """Return the fault points that no scenario comes by."""
+    seen = {name for outcome in traces.values() for name, _, _ in outcome.trace}
+    return [site for site in all_sites() if not any(name in seen for name in fault_names(site))]
+
+
+def as_table(outcomes: Iterable[Outcome]) -> str:
+    """Return a line for each fault point: what it is, how often a process ended there, and what came of it."""
+    ends: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        if outcome.case.fault is not None:
+            ends[outcome.case.fault.name.removesuffix(":before").removesuffix(":after")].append(outcome)
+    lines = [
+        "| fault point | scenarios | killed: SQLite | killed: PostgreSQL | asleep | outcome |",
+        "|---|---|---|---|---|---|",
+    ]
+    for site in all_sites():
+        if site in UNREACHED:
+            lines.append(f"| `{site}` | | | | | {UNREACHED[site]} |")
+            continue
+        found = ends[site]
+        killed = Counter(o.case.database for o in found if o.case.fault and o.case.fault.signal == signal.SIGKILL)
+        asleep = sum(o.case.fault is not None and o.case.fault.signal == signal.SIGSTOP for o in found)
+        names = ", ".join(dict.fromkeys(o.case.scenario for o in found))
+        counts = f"{killed['sqlite']} | {killed['postgresql']} | {asleep}"
+        lines.append(f"| `{site}` | {names} | {counts} | {_verdict(found)} |")
+    return "\n".join(lines)
+
+
+def _verdict(found: list[Outcome]) -> str:
+    wrong = [outcome for outcome in found if outcome.wrong]
+    if not found:
+        return "not run"
+    lost, doubled = (sum(getattr(o, name) for o in found) for name in ("lost", "doubled"))
+    return f"{len(wrong)} FAILED" if wrong else f"each record once: {lost} lost, {doubled} doubled"

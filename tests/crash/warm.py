@@ -1,0 +1,22 @@
+"""Everything that a pipeline imports, also what it imports late: a process forked from this one imports nothing."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+
+from tests.crash.sites import all_sites
+
+LATE = (
+    "alembic.command",
+    "alembic.runtime.migration",
+    "psycopg",
+    "pyarrow.dataset",
+    "sqlalchemy.dialects.postgresql.psycopg",
+)
+
+for name in ("tests.crash.cases", *LATE):
+    importlib.import_module(name)
+
+all_sites()  # reads the code, once for all
+gc.freeze()  # what is here stays, and a collection would only copy the pages that are shared
