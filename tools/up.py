@@ -40,10 +40,20 @@ class UpError(Exception):
     """Airflow did not start; the message says where to look."""
 
 
-def settings(home: Path, dags: Path, host: str, port: int) -> dict[str, str]:
-    """Return the environment variables that make Airflow live in `home` and listen on that address only."""
+def settings(home: Path, dags: Path, host: str, port: int, database: str | None) -> dict[str, str]:
+    """Return the environment variables that make Airflow live in `home` and listen on that address only.
+
+    Args:
+        home: the folder that becomes AIRFLOW_HOME.
+        dags: the folder of DAGs.
+        host: the address to listen on.
+        port: the port to listen on.
+        database: URL of Airflow's database, by a driver that can also wait, as `postgresql+psycopg` can; SQLite in
+            `home` when None.
+    """
     url = f"http://{LOOPBACK}:{port}"
-    return {
+    others = {} if database is None else {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_ASYNC": database}
+    return others | {
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__API__BASE_URL": url,
         "AIRFLOW__API__HOST": host,
@@ -56,7 +66,7 @@ def settings(home: Path, dags: Path, host: str, port: int) -> dict[str, str]:
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__CORE__PARALLELISM": "4",
         "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "5",
-        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home}/airflow.db",
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": database or f"sqlite:///{home}/airflow.db",
         "AIRFLOW__SCHEDULER__ENABLE_HEALTH_CHECK": "False",
         "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
     }
@@ -167,12 +177,14 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=8080)
     parser.add_argument("--home", type=Path, default=ROOT / ".demo" / "airflow", help="becomes AIRFLOW_HOME")
     parser.add_argument("--dags", type=Path, default=ROOT / "dags")
+    parser.add_argument("--database", help="URL of Airflow's database; default SQLite in home")
     chosen = parser.parse_args()
     home = chosen.home.absolute()
     for number in SIGNALS:
         signal.signal(number, _interrupt)
     try:
-        up(home, {**os.environ, **settings(home, chosen.dags.absolute(), chosen.host, chosen.port)})
+        own = settings(home, chosen.dags.absolute(), chosen.host, chosen.port, chosen.database)
+        up(home, {**os.environ, **own})
     except UpError as error:
         print(error, file=sys.stderr)
         return 1

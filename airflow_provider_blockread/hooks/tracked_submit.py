@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
 import threading
 import time
 from collections import deque
@@ -61,7 +62,8 @@ class TrackedSubmitHook(SparkSubmitHook):
             AirflowException: when it fails, with the tail of its output.
         """
         try:
-            self.submit(application, env=environment, start_new_session=True)
+            # A task's stdin is its socket to Airflow's supervisor: the task counts as alive while anybody holds it.
+            self.submit(application, env=environment, start_new_session=True, stdin=subprocess.DEVNULL)
         finally:
             if self._submit_sp is not None and self._submit_sp.stdout is not None:
                 self._submit_sp.stdout.close()  # Airflow's hook leaves it open

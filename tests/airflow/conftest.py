@@ -159,3 +159,12 @@ def land(landing: Path) -> Callable[..., None]:
             (landing / f"{name}.log").write_bytes(text.encode())
 
     return put
+
+
+@pytest.fixture
+def without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Applications run without Spark, as processes of their own all the same."""
+    from tests.airflow.without_spark import install
+
+    install(tmp_path / "bin")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")

@@ -11,7 +11,7 @@ import pytest
 from airflow.sdk import DAG, CronPartitionTimetable
 
 from airflow_provider_blockread.operators.split_files import SplitFilesOperator
-from airflow_provider_blockread.options import FileSource, ParquetSink, Selection, SparkJob
+from airflow_provider_blockread.options import FileSource, Limits, ParquetSink, Selection, SparkJob, Splitting
 from tests.pipeline.make import ReadHere
 
 pytestmark = pytest.mark.airflow
@@ -81,3 +81,17 @@ def test_a_clear_reopens_the_interval_that_the_path_names(
     assert (first["key"], first["files"]) == ("2026-11-21T04:00:00Z/2026-11-21T05:00:00Z", 1)
     assert first["left_out"] == {"untimed": 1}
     assert (second["key"], second["files"], second["status"]) == (f"{first['key']}/late-1", 1, "read")
+
+
+def test_runs_read_a_large_file_in_parts(runs: Any, make_dag: Callable[..., DAG], land: Callable[..., None]) -> None:
+    """Each run takes the next part, and a clear of an earlier one rebuilds that part alone."""
+    land(a=3)
+    limits = Limits(max_blocks=1)
+    dag = make_dag(selection=Selection(limits=limits), splitting=Splitting(block_size=2))
+    created = [runs.create(dag, run_id=f"manual__{number}", run_type="manual") for number in range(2)]
+    windows = [publish(runs, run) for run in created]
+    again = publish(runs, runs.clear(dag, created[0]))
+
+    assert "part 1 of a file, bytes 0 to 2 of" in windows[0]["message"]
+    assert "part 2 of a file, bytes 2 to 4 of" in windows[1]["message"]
+    assert (again["window"], again["generation"]) == (windows[0]["window"], 2)

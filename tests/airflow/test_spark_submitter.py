@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -82,6 +83,26 @@ def test_a_stop_that_comes_first_lets_nothing_run(sleeper: Path) -> None:
         submitter.submit("file:///spec.json", name="sleep")
 
     assert not sleeper.exists()
+
+
+def test_an_application_does_not_hold_its_tasks_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task's standard input is its line to Airflow, which would wait for an application that outlives the task."""
+    program = tmp_path / "spark-submit"
+    program.write_text(f"#!/bin/sh\n[ -S /dev/stdin ] && touch {tmp_path}/held\ntouch {tmp_path}/ran\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    kept = os.dup(0)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        os.dup2(theirs.fileno(), 0)
+        try:
+            SparkSubmitter(JOB).submit("file:///spec.json", name="short")
+        finally:
+            os.dup2(kept, 0)
+            os.close(kept)
+
+    assert (tmp_path / "ran").exists()
+    assert not (tmp_path / "held").exists()
 
 
 @pytest.mark.spark

@@ -68,11 +68,12 @@ def test_the_readme_lists_every_format_and_sink() -> None:
     assert [name for name in FORMATS if f"| `{name}` |" not in readme] == []
 
 
-def test_every_test_that_guards_a_law_exists() -> None:
-    """The table of laws names files and functions that are there."""
-    named = re.findall(r"`([a-z_]+/test_\w+\.py)(?:::(\w+))?`", (_ROOT / "docs" / "laws.md").read_text())
+@pytest.mark.parametrize(("page", "least"), [("laws.md", 20), ("operations.md", 10)])
+def test_every_test_that_a_table_names_exists(page: str, least: int) -> None:
+    """The tables of laws, and of what a clear does, name files and functions that are there."""
+    named = re.findall(r"`([a-z_]+/test_\w+\.py)(?:::(\w+))?`", (_ROOT / "docs" / page).read_text())
 
-    assert len(named) > 20
+    assert len(named) > least
     for file, test in named:
         text = (_ROOT / "tests" / file).read_text()
         assert not test or f"def {test}(" in text, f"{file}::{test}"

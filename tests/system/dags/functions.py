@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
+BAD = {"b.log", "h2026010101.log"}
+
 
 def fail(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Raise on the file `b.log`."""
+    """Raise on bad files."""
     path, mended = _places(batch)
-    if path.name == "b.log" and not mended.exists():
-        msg = "b.log is not to my taste"
+    if path.name in BAD and not mended.exists():
+        msg = f"{path.name} is not to my taste"
         raise ValueError(msg)
     return batch
 
@@ -25,6 +27,18 @@ def sleep(batch: pa.RecordBatch) -> pa.RecordBatch:
     if not mended.exists():
         mended.with_name("asleep").touch()
         time.sleep(3600)
+    return batch
+
+
+def linger(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Tell that the read has begun; the first one waits until it is `mended`, another takes no time."""
+    _, mended = _places(batch)
+    try:
+        mended.with_name("asleep").touch(exist_ok=False)
+    except FileExistsError:
+        return batch
+    while not mended.exists():
+        time.sleep(0.1)
     return batch
 
 
