@@ -9,7 +9,8 @@ import click
 
 from airflow_provider_blockread.cli.pipeline import Pipeline, Reading, pipeline_options
 from airflow_provider_blockread.cli.shared import open_environment, print_facts, print_json, print_table
-from airflow_provider_blockread.steps.describe import format_bytes
+from airflow_provider_blockread.ledger.model import PendingFile
+from airflow_provider_blockread.steps.describe import describe_part, format_bytes
 from airflow_provider_blockread.steps.preview import Preview, preview
 
 
@@ -43,8 +44,15 @@ def _as_json(shown: Preview) -> dict[str, object]:
         "ignored": found.ignored,
         "late": shown.late,
         "left_out": dict(shown.left_out),
+        "parts": [_part(found) for found in shown.parts],
         "sample": [{"path": path, "size": size} for path, size in shown.sample],
     }
+
+
+def _part(found: PendingFile) -> dict[str, object]:
+    return {"path": found.version.path, "size": found.version.size} | (
+        {"part": found.part.number, "start": found.part.start, "end": found.part.end} if found.part else {}
+    )
 
 
 def _print(shown: Preview) -> None:
@@ -56,6 +64,8 @@ def _print(shown: Preview) -> None:
         facts["window"] = f"{shown.existing.id} has this key already and would be replayed, not planned again"
     size = "one block a file" if not shown.limits.splittable else format_bytes(shown.limits.block_size)
     facts["would read"] = f"{shown.files:,} files, {format_bytes(shown.bytes)}: in no window of this feed yet"
+    if shown.parts:
+        facts["parts"] = "; ".join(f"{part.version.path}: {describe_part(part)}" for part in shown.parts)
     if shown.late:
         facts["late"] = f"{shown.late:,} of them came too late for their own interval (late='next')"
     facts["blocks"] = f"{shown.blocks:,} of {size}" if shown.limits.splittable else f"{shown.blocks:,}, {size}"

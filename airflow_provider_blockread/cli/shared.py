@@ -22,6 +22,7 @@ from rich.table import Table
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.noop import is_noop, noop_ledger
+from airflow_provider_blockread.ledger.owners import process_owner
 from airflow_provider_blockread.ledger.store import Ledger, default_url
 from airflow_provider_blockread.options import FORMATS, FormatOption, parse
 from airflow_provider_blockread.steps import Environment
@@ -115,7 +116,7 @@ def _forgetful() -> Ledger:
 
 def owner() -> str:
     """Return who this process is, in the ledger."""
-    return f"cli/{getpass.getuser()}@{socket.gethostname()}/{os.getpid()}"
+    return process_owner(f"cli/{getpass.getuser()}@{socket.gethostname()}")
 
 
 def print_json(data: object) -> None:

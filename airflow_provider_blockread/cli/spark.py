@@ -7,7 +7,8 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -55,7 +56,8 @@ class InProcessSpark:
     ) -> None:
         """Stop the session."""
         if self._context is not None:
-            self._context.stop()
+            with _if_living():
+                self._context.stop()
         self._folder.cleanup()
 
     def submit(self, spec_uri: str, *, name: str) -> None:
@@ -67,9 +69,10 @@ class InProcessSpark:
         job.run(spec_uri, context)
 
     def cancel(self) -> None:
-        """Cancel what is running."""
+        """Cancel what is running; where Spark itself has died, nothing is."""
         if self._context is not None:
-            self._context.cancelAllJobs()
+            with _if_living():
+                self._context.cancelAllJobs()
 
     def _started(self) -> SparkContext:
         if self._context is None:
@@ -101,6 +104,15 @@ class InProcessSpark:
             raise SparkJobError(msg) from error
         context.addPyFile(bundle.write_bundle(self._folder.name))
         return context
+
+
+@contextmanager
+def _if_living() -> Iterator[None]:
+    """Ask Spark for what it need not do any more when it has died; why it did is told by the job's own error."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - comes with pyspark
+
+    with suppress(Py4JError, OSError):
+        yield
 
 
 def require_java() -> None:

@@ -3,7 +3,8 @@
 <work area>/<feed>/ledger                                    the UUID of the ledger whose windows lie here
 <work area>/<feed>/<window>/manifest-<hash>.parquet          what is read
                            /states-<digest>.json             entry states of files that span groups, by format
-                           /states-<digest>-g<group>.json    entry states of the other files of a group
+                           /states-<digest>-g<group>.json    entry states of the other files of a group; both have
+                                                             one more digest where parts of files are entered
                            /schema-<digest>.json             columns inferred for csv without a schema
                            /g<generation>/<group>-e<epoch>/  one attempt: job.json, result.json, receipts.parquet
                                           /data/             its data files, until they are published

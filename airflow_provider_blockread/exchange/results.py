@@ -34,8 +34,9 @@ def read_spec(stores: Stores, uri: str) -> JobSpec:
     data = parse_json(read_required(stores, uri, "job specification"), uri, "job specification")
     try:
         options = GenerationOptions.from_json(data.pop("options"))
-        return JobSpec(**data | {"options": options, "excluded": tuple(data["excluded"])})
-    except (KeyError, TypeError, OptionsError) as error:
+        states = tuple((file, state) for file, state in data["part_states"])
+        return JobSpec(**data | {"options": options, "excluded": tuple(data["excluded"]), "part_states": states})
+    except (KeyError, TypeError, ValueError, OptionsError) as error:
         _refuse("job specification", uri, error)
 
 

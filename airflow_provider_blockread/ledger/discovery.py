@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, func, literal, select
+from sqlalchemy import Connection, bindparam, func, select
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.blocks.ids import path_digest, version_digest
@@ -23,29 +23,19 @@ from airflow_provider_blockread.ledger.admission import EVERY_FILE, LEFT_OUT, Ad
 from airflow_provider_blockread.ledger.columns import SHORT
 from airflow_provider_blockread.ledger.dialect import driver_digests, insert_many
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, lock_feed, open_feed
-from airflow_provider_blockread.ledger.known_tables import taken_files
+from airflow_provider_blockread.ledger.known_files import Known, drop_replaced, known_versions
 from airflow_provider_blockread.ledger.model import Discovered
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.stretches import KnownStretches, Stretch, cut, forget
+from airflow_provider_blockread.ledger.stretches import KnownStretches, Stretch, cut
 from airflow_provider_blockread.ledger.tables import IS_PENDING, files, scans
 
 _TAKEN = frozenset({"planned", "done", "quarantined"})
-_UNREAD = frozenset({"pending", "ignored"})
 _MAY_MOVE = frozenset({"pending", "missing", "changed", "ignored"})
 _SAMPLES = 10
 _COLUMNS = (
     *("feed_id", "first_scan", "last_scan"),
     *("path", "path_digest", "version_digest", "size", "mtime_ns", "etag", "time_ns", "state"),
 )
-
-
-class _Known(NamedTuple):
-    id: int
-    path_digest: str
-    version_digest: str
-    state: str
-    time_ns: int
-    first_scan: int
 
 
 class _Seen(NamedTuple):
@@ -68,6 +58,7 @@ class _Batch:
     ignored: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     untimed: list[str] = field(default_factory=list)
+    cut_short: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +77,7 @@ def record_files(
     *,
     rules: Admission = EVERY_FILE,
     complete: bool = True,
-    batch_size: int = 10_000,
+    batch_size: int = BATCH_FILES // 2,
 ) -> Discovered:
     """Record what a listing saw and return the counts; the listing is streamed.
 
@@ -96,7 +87,7 @@ def record_files(
         versions: the files, in any order.
         rules: which files may be taken, and what time each has.
         complete: the listing covers the feed; a pending file it does not show becomes `missing` until seen again.
-        batch_size: files per transaction.
+        batch_size: files per transaction; each is looked up and inserted, so that fewer fit into the time of one.
 
     Raises:
         SourceError: a taken file was modified or a file has no time, under `fail`; or a name is not valid Unicode.
@@ -155,6 +146,7 @@ def _add(total: Discovered, seen: int, batch: _Batch) -> Discovered:
         modified=total.modified + batch.modified,
         returned=total.returned + len(batch.moved["pending"]),
         ignored=total.ignored + len(batch.ignored),
+        cut_short=(total.cut_short + tuple(batch.cut_short)),
         samples=(total.samples + tuple(batch.ignored[:_SAMPLES]))[:_SAMPLES],
         untimed_samples=(total.untimed_samples + tuple(batch.untimed[:_SAMPLES]))[:_SAMPLES],
         **left_out,
@@ -165,8 +157,10 @@ def _record(connection: Connection, scan: _Scan, seen: dict[str, _Seen]) -> _Bat
     lock_feed(connection, scan.feed_id)
     # The newest scan begun, perhaps not this one: whoever began it must not call missing what is seen after.
     stamp = int(connection.execute(select(func.max(scans.c.id)).where(scans.c.feed_id == scan.feed_id)).scalar_one())
-    known = _drop_replaced(connection, scan.feed_id, seen, _known(connection, scan.feed_id, list(seen)))
-    batch = _Batch()
+    shown = {digest: item.version_digest for digest, item in seen.items()}
+    known = known_versions(connection, scan.feed_id, list(seen))
+    known, cut_short = drop_replaced(connection, scan.feed_id, shown, known)
+    batch = _Batch(cut_short=[seen[digest].version.path for digest in cut_short])
     for digest, item in seen.items():
         _decide(scan, item, known.get(digest), batch)
     update = files.update().where(files.c.id.in_(bindparam("ids", expanding=True)))
@@ -187,42 +181,14 @@ def _record(connection: Connection, scan: _Scan, seen: dict[str, _Seen]) -> _Bat
     return batch
 
 
-def _known(connection: Connection, feed_id: int, digests: list[str]) -> dict[str, list[_Known]]:
-    known: dict[str, list[_Known]] = {}
-    pruned = connection.scalar(select(taken_files.c.state).where(taken_files.c.feed_id == feed_id).limit(1))
-    for table in (files, taken_files) if pruned else (files,):
-        columns = [table.c[n] if n in table.c else literal(0).label(n) for n in _Known._fields]
-        wanted = table.c.path_digest.in_(bindparam("digests", expanding=True))
-        query = select(*columns).where(table.c.feed_id == feed_id, wanted)
-        for row in connection.execute(query, {"digests": digests}):
-            known.setdefault(row.path_digest, []).append(_Known(*row))
-    return known
-
-
-def _drop_replaced(
-    connection: Connection, feed_id: int, seen: dict[str, _Seen], known: dict[str, list[_Known]]
-) -> dict[str, list[_Known]]:
-    """Forget unread versions that the listing shows no longer; the feed's lock keeps planners from taking them."""
-    stale = {
-        row.id: row.first_scan
-        for digest, rows in known.items()
-        for row in rows
-        if row.state in _UNREAD and row.version_digest != seen[digest].version_digest
-    }
-    if stale:
-        connection.execute(files.delete().where(files.c.id.in_(list(stale)), files.c.state.in_(_UNREAD)))
-        forget(connection, feed_id, min(stale.values()))
-    # A path stays known when its only version is dropped: the new one is a modification, not a discovery.
-    return {digest: [row for row in rows if row.id not in stale] for digest, rows in known.items()}
-
-
-def _decide(scan: _Scan, item: _Seen, rows: list[_Known] | None, batch: _Batch) -> None:
+def _decide(scan: _Scan, item: _Seen, rows: list[Known] | None, batch: _Batch) -> None:
     same = next((row for row in rows or () if row.version_digest == item.version_digest), None)
     if same is not None and same.state not in _MAY_MOVE:
         return
     waits = same is not None and same.state == "pending"
-    state = "pending" if waits else _state_of_new(scan, item, rows, batch)
-    if state == "pending" and item.left_out is not None:
+    state = "pending" if waits else _state_of_new(scan, item, [row for row in rows or () if row is not same], batch)
+    begun = same is not None and bool(same.part_next_offset)  # then its rest is read, whatever bound it now lies behind
+    if state == "pending" and item.left_out is not None and not begun:
         state = "ignored"
         _leave_out(scan, item, item.left_out, batch)
     if same is None:
@@ -237,9 +203,10 @@ def _decide(scan: _Scan, item: _Seen, rows: list[_Known] | None, batch: _Batch) 
         batch.retimed.append({"number": same.id, "time": item.time_ns})
 
 
-def _state_of_new(scan: _Scan, item: _Seen, rows: list[_Known] | None, batch: _Batch) -> str:
+def _state_of_new(scan: _Scan, item: _Seen, others: list[Known], batch: _Batch) -> str:
     """Return what a version that does not wait yet becomes, as `on_modified` says of a path that was taken."""
-    if not any(row.state in _TAKEN for row in rows or ()) or scan.rules.on_modified == "add":
+    taken = any(row.state in _TAKEN or row.part_next_offset for row in others)
+    if not taken or scan.rules.on_modified == "add":
         return "pending"
     if scan.rules.on_modified == "fail":
         msg = (

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, or_, select
 
 from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.errors import ConflictError, SourceError
 from airflow_provider_blockread.ledger import tables
 from airflow_provider_blockread.ledger.generations import UNFINISHED, lock_generation
 from airflow_provider_blockread.ledger.groups import reopen_generation
+from airflow_provider_blockread.ledger.known_tables import parts
+from airflow_provider_blockread.ledger.parts import leave_part_out
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import exclusions, files, generations, windows
 
@@ -37,7 +39,8 @@ def exclude_file(
 
     Raises:
         SourceError: when the window does not hold the file.
-        ConflictError: when the window is published, being published, or not open.
+        ConflictError: when the window is published, being published, or not open; or when it reads a part of the
+            file, and another window goes on behind it.
     """
     state = reason if reason in _REASON_STATES else "excluded"
     with ledger.writing() as connection:
@@ -50,6 +53,7 @@ def exclude_file(
         connection.execute(exclusions.insert().values(row | {"excluded_at": ledger.now()}))
         held = (files.c.id == file_id, files.c.window_id == window_id, files.c.state.in_(("planned", "done")))
         connection.execute(files.update().where(*held).values(state=state))
+        leave_part_out(connection, window_id, file_id, state=state)
         reopen_generation(connection, window_id, generation)
         return file_id, _reset(connection, window_id, generation, groups)
 
@@ -79,7 +83,9 @@ def _unpublished(connection: Connection, window_id: str) -> int:
 
 def _file(connection: Connection, window_id: str, path: str) -> int:
     mine = (files.c.feed_id == windows.c.feed_id, files.c.path_digest == path_digest(path))
-    query = select(files.c.id, files.c.path).join(windows, windows.c.id == files.c.window_id)
+    in_parts = select(parts.c.file_id).where(parts.c.window_id == window_id)
+    holds = or_(files.c.window_id == windows.c.id, files.c.id.in_(in_parts))
+    query = select(files.c.id, files.c.path).join_from(windows, files, holds)
     row = connection.execute(query.where(*mine, windows.c.id == window_id)).one_or_none()
     if row is None:
         excluded = (exclusions.c.window_id == window_id, exclusions.c.path == path)

@@ -12,8 +12,8 @@ from airflow_provider_blockread.ledger.dialect import insert_or_ignore
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import feeds
 
-#: Files per transaction: some tens of milliseconds, so that nobody waits long for the ledger.
-BATCH_FILES = 10_000
+#: Files per transaction: some tens of milliseconds, so that nobody waits long for the ledger, on a busy host either.
+BATCH_FILES = 5_000
 
 T = TypeVar("T")
 

@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Row, exists, select
 from airflow_provider_blockread.errors import ConflictError, FencedError, OwnedError
 from airflow_provider_blockread.ledger.generations import FINISHED, OVERTAKEN, lock_generation
 from airflow_provider_blockread.ledger.model import Claim, GroupOutcome, GroupRef
+from airflow_provider_blockread.ledger.owners import is_live
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import exclusions, generations, groups
 
@@ -24,7 +25,8 @@ def claim_group(ledger: Ledger, ref: GroupRef, *, owner: str, clear_number: int,
     """Return the right to run a group; None when it is done already at this clear number.
 
     The same owner may always take over from itself, anybody from an owner whose heartbeat is older than
-    `stale_after_s`. A higher clear number redoes a done group, unless its generation is being published already.
+    `stale_after_s`, or whose process is known to be gone. A higher clear number redoes a done group, unless its
+    generation is being published already.
 
     Raises:
         OwnedError: when a live foreign owner holds the group.
@@ -168,7 +170,7 @@ def _refuse_zombie(ref: GroupRef, group: Row[Any], owner: str, clear_number: int
 
 
 def _refuse_foreign(ref: GroupRef, group: Row[Any], owner: str, limit: datetime, now: datetime) -> None:
-    if group.state == "running" and group.owner != owner and group.heartbeat_at >= limit:
+    if group.state == "running" and group.owner != owner and is_live(group.owner, group.heartbeat_at, limit):
         msg = (
             f"{ref}: {group.owner} is running it, last heartbeat {age(group.heartbeat_at, now)}; "
             "wait for it, or stop it and retry when its heartbeat is stale"

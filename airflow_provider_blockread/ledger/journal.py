@@ -13,18 +13,29 @@ from sqlalchemy import ColumnElement, Connection, select
 from airflow_provider_blockread.errors import ConflictError
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.generations import lock_generation
-from airflow_provider_blockread.ledger.model import FileSums, JournalEntry, Publication
+from airflow_provider_blockread.ledger.model import FileSums, JournalEntry, PartBorders, Publication
+from airflow_provider_blockread.ledger.parts import chain_parts
 from airflow_provider_blockread.ledger.publishing import WORKING, hold
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import file_sums, publications
 
 
-def journal(ledger: Ledger, publication: Publication, entries: Sequence[JournalEntry]) -> None:
+def journal(
+    ledger: Ledger, publication: Publication, entries: Sequence[JournalEntry], *, parts: Iterable[PartBorders] = ()
+) -> None:
     """Write down every step of publishing before the first is taken; the same steps again change nothing.
+
+    Args:
+        ledger: where to.
+        publication: the right to do so.
+        entries: the steps.
+        parts: where the proof found the ends of the parts of files that the window reads.
 
     Raises:
         FencedError: when a newer epoch or generation has taken over.
-        ConflictError: when the generation is not proven, or holds a journal of other steps.
+        ConflictError: when the generation is not proven, or holds a journal of other steps; or when a part before one
+            of its own is not published.
+        ProofError: when a part does not touch its neighbours.
     """
     place = {"window_id": publication.window, "generation": publication.generation}
     with ledger.writing() as connection:
@@ -43,6 +54,7 @@ def journal(ledger: Ledger, publication: Publication, entries: Sequence[JournalE
             msg = f"{publication}: it only verifies, so it publishes nothing; finish it by finish_verification"
             raise ConflictError(msg)
         hold(connection, publication, ("proven",), {"state": "publishing", "publish_heartbeat_at": ledger.now()})
+        chain_parts(connection, publication, parts)
         if entries:
             connection.execute(publications.insert(), [place | asdict(entry) for entry in entries])
 

@@ -1,13 +1,23 @@
-"""The tables of what is known of files beside their rows: identities for ever, and how listings skip known files.
+"""The tables of what is known of files beside their rows: identities, how listings skip known files, and parts.
 
 Stored as `tables` says.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, Integer, PrimaryKeyConstraint, String, Table
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Integer,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    UniqueConstraint,
+)
 
-from airflow_provider_blockread.ledger.columns import TAKEN_STATES, Digest, ShortDigest, metadata, one_of
+from airflow_provider_blockread.ledger.columns import TAKEN_STATES, WINDOW, Digest, ShortDigest, metadata, one_of
 
 # What is left of a file whose window was pruned: enough never to take it again.
 taken_files = Table(
@@ -30,4 +40,22 @@ stretches = Table(
     Column("digest", Digest, primary_key=True),
     Column("scan_id", Integer, nullable=False),  # of the scan that found all its files known
     sqlite_with_rowid=False,
+)
+
+# Of files that several windows read, the range that each of them reads; a file that one window reads has no row.
+parts = Table(
+    "parts",
+    metadata,
+    Column("window_id", WINDOW, ForeignKey("windows.id"), primary_key=True),
+    # No foreign key: the manifest names it for ever, the row may go.
+    Column("file_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("part_start", BigInteger, nullable=False),
+    Column("part_end", BigInteger, nullable=False),
+    # What the published generation found, from when its journal is written: how reading goes on behind the part.
+    Column("next_start", BigInteger),
+    Column("exit_state", BigInteger),
+    Column("records", BigInteger),
+    Column("bad_records", BigInteger),
+    UniqueConstraint("file_id", "part_start"),
+    CheckConstraint("part_start < part_end", name="range"),
 )

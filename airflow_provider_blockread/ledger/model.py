@@ -28,15 +28,28 @@ class Discovered:
     too_old: int = 0  # left out by `max_age`
     samples: tuple[str, ...] = ()  # some paths of the ignored ones
     untimed_samples: tuple[str, ...] = ()
+    cut_short: tuple[str, ...] = ()  # read in part, and modified since: the rest of what they were is gone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePart:
+    """The range of a file that one of several windows reads."""
+
+    file: int
+    start: int
+    end: int
+    number: int  # among the file's parts, from 1
+    is_last: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingFile:
-    """A file version that no window has taken."""
+    """A file version that no window has taken, or of which windows have taken the parts before this one."""
 
     file: int
     version: FileVersion
     late: bool = False  # its time lies outside of the interval that is planned
+    part: FilePart | None = None  # that the window reads; None where it reads all of the file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +78,7 @@ class NewWindow:
     owner: str
     run: str | None = None  # of Airflow, that asked for it
     interval_ns: tuple[int, int] | None = None  # the times whose files it takes, half-open
+    parts: Sequence[FilePart] = ()  # of the files that it does not read whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +223,20 @@ class JournalEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartBorders:
+    """Where a proven generation's reading of a part began and ended, and in which states of the format."""
+
+    file: int
+    path: str
+    start: int
+    end: int
+    first_start: int
+    entry_state: int
+    next_start: int
+    exit_state: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileSums:
     """What a proven generation read from one file."""
 
@@ -216,6 +244,7 @@ class FileSums:
     records: int
     bad_records: int
     bytes: int
+    part: PartBorders | None = None  # where the window does not read all of the file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

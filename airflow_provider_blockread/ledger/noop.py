@@ -49,9 +49,14 @@ def key_of_run(ledger: Ledger, key: str, run: str) -> str:
 
     Without a memory, nothing would tell the output of one run from that of another with the same key.
     """
-    if not key.strip() or key.endswith(run) or ledger.uuid != _IDENTITY:
+    if not key.strip() or key.endswith(run) or not forgets(ledger):
         return key
     return f"{key} of {run}"
+
+
+def forgets(ledger: Ledger) -> bool:
+    """Tell whether a ledger belongs to one run."""
+    return ledger.uuid == _IDENTITY
 
 
 def _remove_old(folder: Path, before: datetime) -> None:

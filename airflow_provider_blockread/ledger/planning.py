@@ -19,6 +19,8 @@ from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, find_f
 from airflow_provider_blockread.ledger.generations import insert_generation, insert_groups
 from airflow_provider_blockread.ledger.groups import age
 from airflow_provider_blockread.ledger.model import NewWindow, Window
+from airflow_provider_blockread.ledger.owners import is_live
+from airflow_provider_blockread.ledger.parts import take_parts
 from airflow_provider_blockread.ledger.rows import WINDOW_COLUMNS, window_from
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import IS_PLANNED, feeds, files, windows
@@ -47,7 +49,8 @@ class _Plan:
         """Move files from pending to planned, all or none, and return how many."""
         with self.ledger.writing() as connection:
             self.update(connection, {})
-            free = (files.c.id.in_(batch), files.c.feed_id == self.feed_id, files.c.state == "pending")
+            whole = files.c.part_next_offset.is_(None)  # no part of it was taken since it was chosen
+            free = (files.c.id.in_(batch), files.c.feed_id == self.feed_id, files.c.state == "pending", whole)
             change = files.update().where(*free).values(state="planned", window_id=self.window)
             lost = len(batch) - connection.execute(change).rowcount
             if lost:
@@ -89,7 +92,7 @@ def freeze_window(ledger: Ledger, plan: NewWindow, files: Iterable[int]) -> Wind
     Args:
         ledger: where to.
         plan: the window; its manifest lists the same files.
-        files: ids, streamed.
+        files: ids, streamed; those of which it reads parts need not be among them.
 
     Raises:
         PlanConflictError: the key is planned already or by somebody else just now, or a file is no longer pending.
@@ -98,7 +101,9 @@ def freeze_window(ledger: Ledger, plan: NewWindow, files: Iterable[int]) -> Wind
     release_stale_plans(ledger, plan.feed)
     attempt = _claim(ledger, plan.feed, plan.key, plan.owner, plan.interval_ns)
     try:
-        taken = sum(attempt.take(batch) for batch in batched(files, BATCH_FILES))
+        in_parts = {part.file for part in plan.parts}
+        whole = (file for file in files if file not in in_parts)
+        taken = sum(attempt.take(batch) for batch in batched(whole, BATCH_FILES))
         with ledger.writing() as connection:
             _open(connection, attempt, plan, taken)
     except BaseException:  # an interrupted task must not hold files either
@@ -122,16 +127,19 @@ def close_empty_window(
 
 def release_stale_plans(ledger: Ledger, feed: str, *, key: str = "", owner: str = "") -> int:
     """Give back the files of planners that died, and of an owner's own earlier try at a key; return how many plans."""
-    stale = windows.c.heartbeat_at < _stale_before(ledger.now())
-    dead = (windows.c.state == "planning", stale | ((windows.c.key == key) & (windows.c.owner == owner)))
+    limit, released = _stale_before(ledger.now()), 0
     with ledger.reading() as connection:
         feed_id = find_feed(connection, feed)
-        query = select(windows.c.id, windows.c.feed_id, windows.c.epoch).where(windows.c.feed_id == feed_id, *dead)
+        query = select(windows).where(windows.c.feed_id == feed_id, windows.c.state == "planning")
         found = connection.execute(query).all()
-    released = 0
     for row in found:
+        own = (row.key, row.owner) == (key, owner)
+        if not own and is_live(row.owner, row.heartbeat_at, limit):
+            continue
         # Take it over before emptying it, lest its planner wakes up and takes more files meanwhile.
-        held = (windows.c.id == row.id, windows.c.epoch == row.epoch, *dead)
+        held = [windows.c.id == row.id, windows.c.epoch == row.epoch, windows.c.state == "planning"]
+        if not own:
+            held.append(windows.c.heartbeat_at == row.heartbeat_at)
         change = {"epoch": row.epoch + 1, "heartbeat_at": ledger.now()}
         with ledger.writing() as connection:
             taken = connection.execute(windows.update().where(*held).values(change)).rowcount
@@ -182,15 +190,15 @@ def _refuse_held(held: Row[Any], owner: str, now: datetime) -> None:
     if held.state != "planning":
         msg = f"{place} is {held.state} since {held.created_at.isoformat()}, planned by {held.owner}; read it again"
         raise PlanConflictError(msg)
-    if held.owner != owner and held.heartbeat_at >= _stale_before(now):
+    if held.owner != owner and is_live(held.owner, held.heartbeat_at, _stale_before(now)):
         beat = age(held.heartbeat_at, now)
         msg = f"{place}: {held.owner} is planning it, last heartbeat {beat}; wait, then read it again"
         raise PlanConflictError(msg)
 
 
 def _open(connection: Connection, attempt: _Plan, plan: NewWindow, taken: int) -> None:
-    if taken != plan.files:
-        msg = f"window {plan.id}: the plan counts {plan.files} files but {taken} were given; plan again"
+    if taken + len(plan.parts) != plan.files:
+        msg = f"window {plan.id}: the plan counts {plan.files} files but {taken} were given whole; plan again"
         raise PlanConflictError(msg)
     attempt.update(
         connection,
@@ -213,6 +221,8 @@ def _open(connection: Connection, attempt: _Plan, plan: NewWindow, taken: int) -
     }
     insert_generation(connection, row | {"options": plan.options, "created_at": attempt.ledger.now()})
     insert_groups(connection, attempt.window, plan.groups, plan.clear_number)
+    # In this transaction, as the next part may be taken once the window is open: none is ever given back alone.
+    take_parts(connection, attempt.window, plan.parts)
 
 
 def _existing(ledger: Ledger, feed: str, key: str) -> Window:

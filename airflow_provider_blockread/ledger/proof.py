@@ -9,15 +9,15 @@ cut of it read nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.blocks.ids import same_version
 from airflow_provider_blockread.errors import ProofError, SourceError
 from airflow_provider_blockread.exchange.model import GroupResult, OutputFile, Receipt
-from airflow_provider_blockread.ledger.model import FileSums, Sums
+from airflow_provider_blockread.ledger.model import FileSums, PartBorders, Sums
 
 _BATCH_FILES = 10_000  # whose sums are held at once
 _ADVICE = "nothing of this generation is published; clear the group's task to read it again"
@@ -43,6 +43,7 @@ class Evidence:
     on_bad_record: str  # fail | quarantine | drop
     keep: Callable[[Sequence[FileSums]], None] = lambda _: None  # takes the sums of files, as they are proven
     transforms: bool  # a function of the user's may return other rows than it was given
+    before: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # by file: next start, state of a part before
     carried: Collection[int] = ()  # groups read by an earlier generation, whose files may be gone or changed since
 
 
@@ -71,6 +72,7 @@ class _Chain:
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
         self._block: Block | None = None
+        self._first: Receipt | None = None  # of the file at hand
         self._last: Receipt | None = None
         self._read_now = False  # some block of the file at hand, by this generation
         self._records = self._bad = self._skipped = self._bytes = self._digest = 0
@@ -112,13 +114,29 @@ class _Chain:
         self.rows_out += receipt.rows_out
 
     def _begin_file(self, block: Block, receipt: Receipt) -> None:
-        if block.start != 0:
-            self.refuse(f"the file's first block starts at byte {block.start}, not 0", block)
+        self._first = receipt
+        if block.start != block.part_start:
+            self.refuse(f"the file's first block starts at byte {block.start}, not {block.part_start}", block)
+        if block.part_start:
+            self._go_on(block, receipt)
+            return
         first = min(receipt.data_offset, self._readable(block, receipt))
         if receipt.first_start != first:
             self.refuse(f"reading began at byte {receipt.first_start}, but data begin at byte {first}", block)
         if receipt.entry_state != self._evidence.initial_state:
             self.refuse(f"the file was entered in state {receipt.entry_state}", block)
+
+    def _go_on(self, block: Block, receipt: Receipt) -> None:
+        """Check that a part begins where the part before, which another window published, ended."""
+        before = self._evidence.before.get(block.file)
+        if before is None:
+            self.refuse("no window is known to have read the part before", block)
+        if receipt.first_start != before[0]:
+            what = "lost" if receipt.first_start > before[0] else "read twice"
+            low, high = sorted((receipt.first_start, before[0]))
+            self.refuse(f"bytes [{low}, {high}) are {what} between it and the part before", block)
+        if receipt.entry_state != before[1]:
+            self.refuse(f"it was entered in state {receipt.entry_state}, the part before left in {before[1]}", block)
 
     def _follow(self, block: Block, receipt: Receipt, last: Receipt) -> None:
         if block.start != last.end:
@@ -183,18 +201,20 @@ class _Chain:
         """Check that the file at hand was read to its end and is still the version that was planned."""
         if self._block is None or self._last is None:
             return
-        size = self._block.version.size
-        plain = not self._evidence.compressed(self._block.version.path)
-        if self._block.end != size or (plain and self._last.next_start != size):
-            self.refuse(f"the file's {size} bytes were read up to byte {self._last.next_start}", self._block)
+        block, size = self._block, self._block.version.size
+        plain = not self._evidence.compressed(block.version.path)
+        ends = block.part_end == size  # else the next part goes on where this one found the next record
+        if block.end != block.part_end or (plain and ends and self._last.next_start != size):
+            self.refuse(f"the file's {size} bytes were read up to byte {self._last.next_start}", block)
         if self._read_now:
-            self._check_version(self._block)
+            self._check_version(block)
         self._files.append(
             FileSums(
-                file=self._block.file,
+                file=block.file,
                 records=self._records - self._records_before,
                 bad_records=self._bad - self._bad_before,
                 bytes=self._bytes - self._bytes_before,
+                part=self._borders(block, self._last),
             )
         )
         self._records_before, self._bad_before, self._bytes_before = self._records, self._bad, self._bytes
@@ -202,6 +222,21 @@ class _Chain:
             self.hand_over()
         self._block = self._last = None
         self._read_now = False
+
+    def _borders(self, block: Block, last: Receipt) -> PartBorders | None:
+        """Return where the file at hand was entered and left; None where all of it was read."""
+        if self._first is None or (block.part_start, block.part_end) == (0, block.version.size):
+            return None
+        return PartBorders(
+            file=block.file,
+            path=block.version.path,
+            start=block.part_start,
+            end=block.part_end,
+            first_start=self._first.first_start,
+            entry_state=self._first.entry_state,
+            next_start=last.next_start,
+            exit_state=last.exit_state,
+        )
 
     def _check_version(self, block: Block) -> None:
         try:

@@ -18,6 +18,8 @@ from airflow_provider_blockread.ledger.feeds import BATCH_FILES
 from airflow_provider_blockread.ledger.generations import FINISHED, OVERTAKEN, lock_generation
 from airflow_provider_blockread.ledger.groups import age, error_text
 from airflow_provider_blockread.ledger.model import Publication, Sums
+from airflow_provider_blockread.ledger.owners import is_live
+from airflow_provider_blockread.ledger.parts import keep_part_sums
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import IS_PLANNED, file_sums, files, generations, groups, publications
 
@@ -170,7 +172,7 @@ def _update(connection: Connection, held: Publication, states: tuple[str, ...], 
 
 def _refuse_foreign(held: Publication, row: Row[Any], limit: datetime, now: datetime) -> None:
     beat = row.publish_heartbeat_at
-    if row.publish_owner not in {None, held.owner} and beat is not None and beat >= limit:
+    if row.publish_owner not in {None, held.owner} and is_live(row.publish_owner, beat, limit):
         msg = (
             f"{held}: {row.publish_owner} is publishing it, last heartbeat {age(beat, now)}; "
             "wait for it, or stop it and retry when its heartbeat is stale"
@@ -223,6 +225,7 @@ def _settle_files(ledger: Ledger, held: Publication) -> None:
             hold(connection, held, ("publishing",), {"publish_heartbeat_at": ledger.now()})
             mine = (files.c.id.in_(batch), files.c.window_id == held.window)
             connection.execute(files.update().where(*mine).values(change))
+            keep_part_sums(connection, held, batch)
             connection.execute(file_sums.delete().where(*sums, file_sums.c.file_id.in_(batch)))
     while batch := _some(ledger, select(files.c.id).where(files.c.window_id == held.window, IS_PLANNED)):
         with ledger.writing() as connection:

@@ -11,7 +11,7 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.columns import FILE_STATES
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed
-from airflow_provider_blockread.ledger.known_tables import taken_files
+from airflow_provider_blockread.ledger.known_tables import parts, taken_files
 from airflow_provider_blockread.ledger.model import FileRow, Window, WindowSummary
 from airflow_provider_blockread.ledger.rows import WINDOW_COLUMNS, generation_from, window_from
 from airflow_provider_blockread.ledger.store import Ledger
@@ -92,10 +92,11 @@ def get_window(ledger: Ledger, id_or_key: str, feed: str | None = None) -> Windo
 
 def files_with_bad_records(ledger: Ledger, window_id: str) -> set[int]:
     """Return the ids of the files in which the window's published generation found bad records."""
+    whole = select(files.c.id).where(files.c.window_id == window_id, files.c.bad_records > 0)
+    in_parts = select(parts.c.file_id).where(parts.c.window_id == window_id)
+    bad_parts = in_parts.where(parts.c.bad_records > 0)
     with ledger.reading() as connection:
-        return set(
-            connection.scalars(select(files.c.id).where(files.c.window_id == window_id, files.c.bad_records > 0))
-        )
+        return set(connection.scalars(whole.where(files.c.id.not_in(in_parts)).union(bad_parts)))
 
 
 def list_files(ledger: Ledger, feed: str, *, state: str | None = None, limit: int = 1000) -> Iterator[FileRow]:

@@ -7,6 +7,8 @@ limits of that window left it out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import (
@@ -27,10 +29,13 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.admission import bounds_ns
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed
-from airflow_provider_blockread.ledger.model import LateFiles, PendingFile
+from airflow_provider_blockread.ledger.known_tables import parts
+from airflow_provider_blockread.ledger.limiting import Cuts, within
+from airflow_provider_blockread.ledger.model import FilePart, LateFiles, PendingFile
+from airflow_provider_blockread.ledger.noop import forgets
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.tables import IS_PENDING, files, windows
-from airflow_provider_blockread.options import Limits, Selection
+from airflow_provider_blockread.ledger.tables import files, windows
+from airflow_provider_blockread.options import Selection
 
 Interval = tuple[int, int]
 
@@ -54,7 +59,8 @@ def pending_files(
 ) -> Iterator[PendingFile]:
     """Yield the pending files that a window may take, oldest or newest first by (time, path).
 
-    Nothing is held or locked: a file may be gone to another window by the time it is frozen.
+    Files of which windows have taken parts come before all others, and `start_from` and `max_age` leave none of them
+    out. Nothing is held or locked: a file may be gone to another window by the time it is frozen.
 
     Args:
         ledger: where from.
@@ -82,12 +88,16 @@ def pending_files(
             planned = _planned_intervals(connection, feed_id) if selection.late == "next" else []
             ranges = [*_merged([interval_ns, *planned])]
     # A listing sees to both bounds; but paths from upstream are no listing of what waits already.
-    query = _COLUMNS.where(files.c.feed_id == feed_id, IS_PENDING)
+    query = _COLUMNS.where(files.c.feed_id == feed_id, _WAITS, files.c.part_next_offset.is_(None))
     for bound in bounds_ns(selection, ledger.now()):
         if bound is not None:
             query = query.where(files.c.time_ns >= bound)
-    found = _of_ranges(ledger, query, ranges if selection.order == "oldest" else ranges[::-1], selection.order)
-    return _within(selection.limits, block_size, _with_lateness(found, own), whole)
+    in_order = ranges if selection.order == "oldest" else ranges[::-1]
+    begun = _of_ranges(ledger, _rests(feed_id), in_order, selection.order)
+    found = chain(begun, _of_ranges(ledger, query, in_order, selection.order))
+    # A ledger that forgets would begin the same file in every run.
+    cuts = Cuts(block_size=block_size, whole=whole, splits=not forgets(ledger))
+    return within(selection.limits, cuts, _with_lateness(found, own))
 
 
 def late_files(ledger: Ledger, feed: str, interval_ns: Interval) -> LateFiles:
@@ -114,7 +124,22 @@ def late_files(ledger: Ledger, feed: str, interval_ns: Interval) -> LateFiles:
 
 def window_files(ledger: Ledger, window_id: str, *, order: str) -> Iterator[PendingFile]:
     """Yield the files that a window holds, in the order in which `pending_files` yielded them."""
-    return _with_lateness(_ordered(ledger, _COLUMNS.where(files.c.window_id == window_id), order), None)
+    in_parts = select(parts.c.file_id).where(parts.c.window_id == window_id)
+    of_parts = _COLUMNS.add_columns(parts.c.part_start, parts.c.part_end, literal_column("0"))
+    held = of_parts.join(parts, parts.c.file_id == files.c.id).where(parts.c.window_id == window_id)
+    whole = _COLUMNS.where(files.c.window_id == window_id, files.c.id.not_in(in_parts))
+    return _with_lateness(chain(_ordered(ledger, held, order), _ordered(ledger, whole, order)), None)
+
+
+def _rests(feed_id: int | None) -> Select[Any]:
+    """Return the waiting files of which open windows hold parts, with the rest of each and its number."""
+    other = parts.alias("other")
+    number = select(func.count() + 1).where(other.c.file_id == files.c.id).scalar_subquery()
+    newest = and_(files.c.id == parts.c.file_id, files.c.part_next_offset == parts.c.part_end)
+    query = _COLUMNS.add_columns(parts.c.part_end, files.c.size.label("part_size"), number)
+    # By the feed's windows: of files it may have a million.
+    query = query.select_from(windows).join(parts, parts.c.window_id == windows.c.id).join(files, newest)
+    return query.where(windows.c.feed_id == feed_id, windows.c.state == "open", files.c.state == "pending")
 
 
 def _planned_intervals(connection: Connection, feed_id: int | None) -> list[Interval]:
@@ -141,20 +166,21 @@ def _lies_in(interval: Interval) -> ColumnElement[bool]:
     return and_(files.c.time_ns >= interval[0], files.c.time_ns < interval[1])
 
 
-def _with_lateness(found: Iterable[tuple[int, FileVersion, int]], own: Interval | None) -> Iterator[PendingFile]:
-    for number, version, time_ns in found:
-        yield PendingFile(file=number, version=version, late=own is not None and not own[0] <= time_ns < own[1])
+def _with_lateness(found: Iterable[tuple[PendingFile, int]], own: Interval | None) -> Iterator[PendingFile]:
+    for item, time_ns in found:
+        late = own is not None and not own[0] <= time_ns < own[1]
+        yield replace(item, late=True) if late else item
 
 
 def _of_ranges(
     ledger: Ledger, wanted: Select[Any], ranges: Iterable[Interval | None], order: str
-) -> Iterator[tuple[int, FileVersion, int]]:
-    """Yield id, version and time of the wanted files, range after range."""
+) -> Iterator[tuple[PendingFile, int]]:
+    """Yield the wanted files and their times, range after range."""
     for interval in ranges:
         yield from _ordered(ledger, wanted if interval is None else wanted.where(_lies_in(interval)), order)
 
 
-def _ordered(ledger: Ledger, wanted: Select[Any], order: str) -> Iterator[tuple[int, FileVersion, int]]:
+def _ordered(ledger: Ledger, wanted: Select[Any], order: str) -> Iterator[tuple[PendingFile, int]]:
     query = wanted.limit(BATCH_FILES)
     query = query.order_by(*(column if order == "oldest" else column.desc() for column in _ORDER))
     page: Select[Any] = query
@@ -162,8 +188,9 @@ def _ordered(ledger: Ledger, wanted: Select[Any], order: str) -> Iterator[tuple[
         # Page by page from the index, not through an open cursor: the caller writes a manifest in between.
         with ledger.reading() as connection:
             rows = connection.execute(page).all()
-        for number, path, size, mtime_ns, etag, time_ns in rows:
-            yield number, FileVersion(path=path, size=size, mtime_ns=mtime_ns, etag=etag), time_ns
+        for number, path, size, mtime_ns, etag, time_ns, *of_part in rows:
+            version = FileVersion(path=path, size=size, mtime_ns=mtime_ns, etag=etag)
+            yield PendingFile(file=number, version=version, part=_part(number, size, of_part)), time_ns
         if len(rows) < BATCH_FILES:
             return
         page = _after(query, order, rows[-1])
@@ -175,27 +202,8 @@ def _after(query: Select[Any], order: str, row: Row[Any]) -> Select[Any]:
     return query.where(place > last if order == "oldest" else place < last)
 
 
-def _within(
-    limits: Limits,
-    block_size: int,
-    found: Iterable[PendingFile],
-    whole: Callable[[str], bool] = lambda _: False,
-) -> Iterator[PendingFile]:
-    """Yield the longest head that holds all limits together, and the first file whatever its size."""
-    if limits == Limits():
-        yield from found
-        return
-    files_left, bytes_left, blocks_left = limits.max_files, limits.max_bytes, limits.max_blocks
-    for position, item in enumerate(found):
-        size = item.version.size
-        blocks = 1 if whole(item.version.path) else -(-size // block_size)
-        left = [
-            None if limit is None else limit - used
-            for limit, used in ((files_left, 1), (bytes_left, size), (blocks_left, blocks))
-        ]
-        if position and any(rest is not None and rest < 0 for rest in left):
-            return
-        files_left, bytes_left, blocks_left = left
-        yield item
-        if files_left == 0:
-            return
+def _part(file: int, size: int, found: list[int]) -> FilePart | None:
+    if not found:
+        return None
+    start, end, number = found
+    return FilePart(file=file, start=start, end=end, number=number, is_last=end == size)

@@ -127,8 +127,8 @@ files = Table(
     Column("version_digest", ShortDigest, nullable=False),
     Column("records", BigInteger),  # of the published generation, with the bad ones
     Column("bad_records", BigInteger),  # of the published generation; empty for none
-    Column("part_next_offset", BigInteger),  # of a large file that spreads over windows: where the next part starts
-    Column("part_state", BigInteger),  # and the state of the record format there
+    # Of a large file that spreads over windows: where the newest part ends that a window holds; see `parts`.
+    Column("part_next_offset", BigInteger),
     Column("feed_id", Integer, ForeignKey("feeds.id"), nullable=False),
     Column("first_scan", Integer, nullable=False),
     # The newest scan that had begun when the file was last seen; kept up to date while it is pending.

@@ -18,6 +18,8 @@ from airflow_provider_blockread.ledger.feeds import BATCH_FILES, lock_feed
 from airflow_provider_blockread.ledger.generations import UNFINISHED
 from airflow_provider_blockread.ledger.groups import age
 from airflow_provider_blockread.ledger.model import Withdrawal
+from airflow_provider_blockread.ledger.owners import is_live
+from airflow_provider_blockread.ledger.parts import end_files, give_back, refuse_followed
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import exclusions, files, generations, scans, windows
 from airflow_provider_blockread.ledger.upkeep_tables import withdrawals
@@ -45,9 +47,10 @@ def check_abandoning(ledger: Ledger, window_id: str) -> None:
     with ledger.reading() as connection:
         _lock_window(connection, window_id)
         _refuse_shown(connection, window_id)
+        refuse_followed(connection, window_id, to="pending")
 
 
-def check_undoing(ledger: Ledger, window_id: str) -> None:
+def check_undoing(ledger: Ledger, window_id: str, *, files: str | None = None) -> None:
     """Make sure that `begin_undoing` may be called now.
 
     Raises:
@@ -57,6 +60,7 @@ def check_undoing(ledger: Ledger, window_id: str) -> None:
     with ledger.reading() as connection:
         _lock_window(connection, window_id)
         _refuse_unseen_or_live(connection, window_id, ledger.now(), STALE_PUBLISHER_S)
+        refuse_followed(connection, window_id, to=files or "excluded")
 
 
 def begin_abandoning(ledger: Ledger, window_id: str, *, who: str) -> Withdrawal:
@@ -71,6 +75,7 @@ def begin_abandoning(ledger: Ledger, window_id: str, *, who: str) -> Withdrawal:
         if held is not None:
             return held
         _refuse_shown(connection, window_id)
+        refuse_followed(connection, window_id, to="pending")
         return _begin(ledger, connection, window_id, Withdrawal(window=window_id, files="pending", who=who))
 
 
@@ -102,6 +107,7 @@ def begin_undoing(
         if held is not None:
             return _changed(connection, held, files)
         _refuse_unseen_or_live(connection, window_id, ledger.now(), stale_after_s)
+        refuse_followed(connection, window_id, to=files or "excluded")
         if files == "pending":
             _refuse_pruned(connection, window_id)
         asked = Withdrawal(window=window_id, files=files or "excluded", who=who)
@@ -116,7 +122,7 @@ def release_files(ledger: Ledger, withdrawal: Withdrawal) -> int:
     Raises:
         ConflictError: when the window was not withdrawn like this.
     """
-    window, moved, last = withdrawal.window, 0, 0
+    window, moved, last = withdrawal.window, _release_parts(ledger, withdrawal), 0
     by_hand = select(exclusions.c.file_id).where(exclusions.c.window_id == window)
     states = (*_HELD, "excluded") if withdrawal.files == "pending" else _HELD
     mine = (files.c.window_id == window, files.c.state.in_(states), files.c.id.not_in(by_hand))
@@ -132,6 +138,15 @@ def release_files(ledger: Ledger, withdrawal: Withdrawal) -> int:
             change = _lock_release(connection, withdrawal)
             update = files.update().where(files.c.id.in_(batch), *mine).values(change)
             moved += connection.execute(update).rowcount
+
+
+def _release_parts(ledger: Ledger, withdrawal: Withdrawal) -> int:
+    """Give the window's parts back, or end their files with them; return how many files are not the window's own."""
+    with ledger.writing() as connection:
+        _lock_release(connection, withdrawal)
+        if withdrawal.files == "pending":
+            return give_back(connection, withdrawal.window)
+        return end_files(connection, withdrawal.window, state=withdrawal.files)
 
 
 def finish_withdrawal(ledger: Ledger, withdrawal: Withdrawal) -> None:
@@ -189,8 +204,8 @@ def _refuse_unseen_or_live(connection: Connection, window_id: str, now: datetime
         raise ConflictError(msg)
     for row in rows:
         beat = row.publish_heartbeat_at
-        live = beat is not None and beat >= now - timedelta(seconds=stale_after_s)
-        if row.state in UNFINISHED and row.publish_owner is not None and live:
+        limit = now - timedelta(seconds=stale_after_s)
+        if row.state in UNFINISHED and row.publish_owner is not None and is_live(row.publish_owner, beat, limit):
             msg = (
                 f"window {window_id}: {row.publish_owner} is publishing generation {row.number}, last heartbeat"
                 f" {age(beat, now)}; wait for it, or stop it and retry when its heartbeat is stale"
@@ -218,6 +233,7 @@ def _changed(connection: Connection, held: Withdrawal, wanted: str | None) -> Wi
         msg = f"window {held.window}: its files have gone back to pending already; take away the window that reads them"
         raise ConflictError(msg)
     _refuse_pruned(connection, held.window)
+    refuse_followed(connection, held.window, to="pending")
     change = {"files": "pending", "finished_at": None}
     connection.execute(withdrawals.update().where(*_same(held)).values(change))
     return Withdrawal(window=held.window, files="pending", who=held.who)

@@ -81,7 +81,11 @@ class FileSource(Value):
 
 @dataclass(frozen=True, kw_only=True)
 class Limits(Value):
-    """How much one window may hold; all limits hold together, and the first file is always admitted."""
+    """How much one window may hold; all limits hold together.
+
+    Of a file that exceeds `max_bytes` or `max_blocks` by itself, each window reads a part of at least one block, where
+    its format can be split; else it is admitted whole.
+    """
 
     kind: ClassVar[str] = "limits"
     max_files: int | None = None

@@ -113,21 +113,24 @@ class _Application:
         spec = self._spec
         if not make_format(spec.options.record_format).needs_scan:
             return {}
+        begun = dict(spec.part_states)
+        entered = {b.number: begun[b.file] for b in blocks if b.file in begun and b.start == b.part_start}
         known = require_states(stores, spec.entry_states_uri) if spec.entry_states_uri else {}
         files = list(files_to_scan((b for b in blocks if b.number not in known), spec.options.record_format))
         if not files:
-            return known
+            return entered | known
         kept = (read_states(stores, spec.group_states_uri) if spec.group_states_uri else None) or {}
         unknown = [of_file for of_file in files if any(block.number not in kept for block in of_file)]
         if unknown:
             kept |= self._scan(unknown)
             if spec.group_states_uri:
                 write_states(stores, spec.group_states_uri, kept)
-        return known | kept
+        return entered | known | kept
 
     def _scan(self, files: list[list[Block]]) -> dict[int, int]:
         blocks = [block for of_file in files for block in of_file[:-1]]  # what lies behind a file's last is no block
-        return entry_states(make_format(self._spec.options.record_format), files, self._state_maps(blocks))
+        fmt, begun = make_format(self._spec.options.record_format), dict(self._spec.part_states)
+        return entry_states(fmt, files, self._state_maps(blocks), begun)
 
     def _state_maps(self, blocks: list[Block]) -> dict[int, list[list[int]]]:
         parts = pack(blocks, cores=self._context.defaultParallelism, max_readers=self._spec.max_readers)

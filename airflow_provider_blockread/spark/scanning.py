@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
+from types import MappingProxyType
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.options import FormatOption
@@ -20,18 +21,24 @@ def by_file(blocks: Iterable[Block]) -> Iterator[list[Block]]:
 def files_to_scan(blocks: Iterable[Block], option: FormatOption) -> Iterator[list[Block]]:
     """Yield, file by file, the blocks of files whose states must be found.
 
-    A file of one block is entered in the initial state, and a compressed one is read as a whole whatever its blocks.
+    A file of one block is entered in a state that is known, and a compressed one is read whole, whatever its blocks.
     """
     return (of_file for of_file in by_file(blocks) if len(of_file) > 1 and not option.codec(of_file[0].version.path))
 
 
 def entry_states(
-    fmt: RecordFormat, files: Iterable[list[Block]], maps: Mapping[int, list[list[int]]]
+    fmt: RecordFormat,
+    files: Iterable[list[Block]],
+    maps: Mapping[int, list[list[int]]],
+    entered: Mapping[int, int] = MappingProxyType({}),
 ) -> dict[int, int]:
-    """Return each block's entry state, from the state maps (as JSON) of all blocks of each file but the last."""
+    """Return each block's entry state, from the state maps (as JSON) of all blocks of each file but the last.
+
+    `entered` has the states of files that are entered in the middle, where a part ends that another window reads.
+    """
     states: dict[int, int] = {}
     for of_file in files:
-        state = fmt.initial_state
+        state = entered.get(of_file[0].file, fmt.initial_state)
         for block in of_file:
             states[block.number] = state
             if block is not of_file[-1]:

@@ -17,7 +17,17 @@ from airflow_provider_blockread.ledger.exclusions import excluded_files
 from airflow_provider_blockread.ledger.feeds import batched
 from airflow_provider_blockread.ledger.generations import get_generation, list_groups, published_generation
 from airflow_provider_blockread.ledger.journal import confirm_entries, journal, journal_entries, record_file_sums
-from airflow_provider_blockread.ledger.model import Generation, Group, JournalEntry, Publication, Sums, Window
+from airflow_provider_blockread.ledger.model import (
+    FileSums,
+    Generation,
+    Group,
+    JournalEntry,
+    PartBorders,
+    Publication,
+    Sums,
+    Window,
+)
+from airflow_provider_blockread.ledger.parts import part_ends_before
 from airflow_provider_blockread.ledger.proof import Evidence, prove
 from airflow_provider_blockread.ledger.publishing import (
     check_publication,
@@ -77,6 +87,7 @@ class _Commitment:
         self._groups = list_groups(env.ledger, publication.window, publication.generation)
         self._excluded = set(excluded_files(env.ledger, publication.window))
         self._read_seconds = 0.0
+        self._parts: list[PartBorders] = []  # as the proof found them
         self._hashes: dict[int, dict[int, str | None]] = {}  # of the results of earlier generations, by group
 
     def run(self) -> None:
@@ -130,13 +141,18 @@ class _Commitment:
             compressed=lambda path: self._options.record_format.codec(path) is not None,
             writes=writes,
             on_bad_record=policies.on_bad_record,
-            keep=partial(record_file_sums, self._env.ledger, self._publication),
+            keep=self._keep,
+            before=part_ends_before(self._env.ledger, self._window.id),
             transforms=self._options.transform.function is not None,
         )
         sums = prove(evidence)
         if not writes:
             self._compare(sums)
         return sums
+
+    def _keep(self, sums: Sequence[FileSums]) -> None:
+        record_file_sums(self._env.ledger, self._publication, sums)
+        self._parts += [of_file.part for of_file in sums if of_file.part is not None]
 
     def _placed(self, result: GroupResult) -> GroupResult:
         """Return a result with its files where they are: in staging, or published by an earlier generation."""
@@ -177,7 +193,7 @@ class _Commitment:
         """Move what the results name into output and quarantine, then take away what earlier generations put there."""
         env, publication = self._env, self._publication
         if publication.state != "publishing":
-            journal(env.ledger, publication, self._steps(results))
+            journal(env.ledger, publication, self._steps(results), parts=self._parts)
         env.stores.makedirs(self._options.sink.uri)
         todo = journal_entries(env.ledger, publication.window, publication.generation, state="planned")
         for batch in batched(todo, _BATCH_STEPS):

@@ -1,8 +1,9 @@
-"""Sizes and groups in words."""
+"""Sizes, groups and parts of files in words."""
 
 from __future__ import annotations
 
 from airflow_provider_blockread.blocks import BlockGroup
+from airflow_provider_blockread.ledger.model import PendingFile
 
 _STEP = 1000.0
 
@@ -22,3 +23,12 @@ def describe_group(group: BlockGroup) -> str:
     names = first if first == last else f"{first} .. {last}"
     files = "1 file" if group.files == 1 else f"{group.files:,} files"
     return f"group {group.number}: {files}, {format_bytes(group.bytes)}, {names}"
+
+
+def describe_part(pending: PendingFile) -> str:
+    """Return which part of a file a window reads; nothing where it reads all of it."""
+    part = pending.part
+    if part is None:
+        return ""
+    rest = "" if part.is_last else "; the next windows go on there"
+    return f"part {part.number} of a file, bytes {part.start:,} to {part.end:,} of {pending.version.size:,}{rest}"

@@ -13,6 +13,8 @@ from airflow_provider_blockread.options import Selection
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.storage.listing import list_files
 
+_SHOWN = 10  # files that the log names
+
 
 def discover(env: Environment, request: PlanRequest) -> Discovered:
     """Put the files that lie at the source now, or those that upstream named, into the feed's index."""
@@ -41,6 +43,7 @@ def left_out(found: Discovered, late: LateFiles) -> dict[str, int]:
         "untimed": found.untimed,
         "before_start": found.before_start,
         "too_old": found.too_old,
+        "cut_short": len(found.cut_short),
         "late": late.files,
     }
     return {reason: count for reason, count in counts.items() if count}
@@ -55,6 +58,7 @@ def describe_left_out(found: Discovered, late: LateFiles, selection: Selection) 
         f"modified after they were taken (on_modified={selection.on_modified!r})": found.ignored,
         f"without a time (on_untimed={selection.on_untimed!r})": found.untimed,
         f"before start_from={selection.start_from!r}": found.before_start,
+        "read in part before they were modified, without their rest": len(found.cut_short),
         f"older than max_age={selection.max_age!r}": found.too_old,
         f"late for their interval (late={selection.late!r})": late.files,
     }
@@ -83,6 +87,12 @@ def _describe(feed: str, found: Discovered) -> str:
         text += (
             f"; WARNING: {found.untimed:,} left out since no time is known for them (on_untimed='ignore'), such as "
             + ", ".join(found.untimed_samples)
+        )
+    if found.cut_short:
+        text += (
+            f"; WARNING: {len(found.cut_short):,} were modified when windows had read a part of them, and the rest of"
+            " what they were is gone; take these windows' output away with `blockread windows undo`, or keep it: "
+            + ", ".join(found.cut_short[:_SHOWN])
         )
     if found.missing:
         text += f"; {found.missing:,} vanished before they were planned"

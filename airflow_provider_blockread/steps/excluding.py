@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
 from airflow_provider_blockread.blocks import Block
@@ -11,6 +11,8 @@ from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.ledger.exclusions import exclude_file, excluded_files
 from airflow_provider_blockread.ledger.model import Window
+from airflow_provider_blockread.ledger.parts import windows_behind
+from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.options import Policies
 from airflow_provider_blockread.steps.model import Environment
 
@@ -34,13 +36,21 @@ def excluded_by_policy(
     for path, why in _unlike_planned(env, (b for b in _blocks(env, window, group) if b.file not in known)):
         if rules[why] == "exclude":
             found.setdefault(path, why)
-    for path, groups in _groups_of(_blocks(env, window), found).items():
-        exclude_file(env.ledger, window.id, path, reason=found[path], who=who, groups=groups)
+    for path, why in found.items():
+        for behind in windows_behind(env.ledger, window.id, path):  # they cannot be published without this part
+            _exclude(env, get_window(env.ledger, behind), {path: why}, who)
+            env.log(f"WARNING: {path} is excluded from window {behind} too, which goes on behind this part of it")
+    _exclude(env, window, found, who)
     for path in list(found)[:_TOLD]:
         env.log(f"WARNING: {path} is {found[path]} and now excluded from window {window.id}")
     if len(found) > _TOLD:
         env.log(f"WARNING: and so are {len(found) - _TOLD:,} more")
     return True
+
+
+def _exclude(env: Environment, window: Window, found: Mapping[str, str], who: str) -> None:
+    for path, groups in _groups_of(_blocks(env, window), found).items():
+        exclude_file(env.ledger, window.id, path, reason=found[path], who=who, groups=groups)
 
 
 def groups_of(blocks: Iterable[Block], path: str) -> list[int]:

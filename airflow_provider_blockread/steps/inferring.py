@@ -84,7 +84,7 @@ def _schema_uri(window: Window, options: GenerationOptions) -> str:
 def _with_bytes(env: Environment, window: Window, excluded: set[int]) -> Iterator[FileVersion]:
     """Yield the window's files that are not empty, in the manifest's order."""
     for block in read_manifest(env.stores, window.manifest_uri, window.manifest_hash):
-        if block.start == 0 and block.version.size and block.file not in excluded:
+        if block.start == block.part_start and block.version.size and block.file not in excluded:
             yield block.version
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from array import array
 from collections.abc import Iterator
+from itertools import islice
 
 from airflow_provider_blockread.blocks import GroupLimits, iter_blocks
 from airflow_provider_blockread.blocks.group import Part
@@ -13,7 +14,7 @@ from airflow_provider_blockread.errors import OptionsError, PlanConflictError
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import write_manifest
 from airflow_provider_blockread.ledger.generations import latest_generation
-from airflow_provider_blockread.ledger.model import Discovered, LateFiles, NewWindow, PendingFile
+from airflow_provider_blockread.ledger.model import Discovered, FilePart, LateFiles, NewWindow, PendingFile
 from airflow_provider_blockread.ledger.planning import (
     close_empty_window,
     find_window,
@@ -25,7 +26,7 @@ from airflow_provider_blockread.ledger.selection import pending_files
 from airflow_provider_blockread.options import GenerationOptions, Limits, Selection, parse_size
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.records.schema import parse_schema
-from airflow_provider_blockread.steps.describe import format_bytes
+from airflow_provider_blockread.steps.describe import describe_part, format_bytes
 from airflow_provider_blockread.steps.discovering import describe_left_out, discover, find_late, left_out
 from airflow_provider_blockread.steps.inferring import infers_columns
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
@@ -34,6 +35,7 @@ from airflow_provider_blockread.steps.reopening import of_interval
 from airflow_provider_blockread.steps.replaying import open_ref, replay
 from airflow_provider_blockread.steps.restoring import ensure_manifest, manifest_identity, part_of
 
+_SHOWN = 3  # parts that a window's reference tells
 _WHOLE = 2**62  # bytes; a block size that no file reaches
 
 
@@ -120,7 +122,7 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
         message = f"window {window.id}: nothing new to read{_waiting(env, request.feed)}{rest}"
         return _with_counts(_ref(env, request, status="empty", message=message), found, late)
     folder = window_folder(options.sink.work_area, request.feed, key)
-    uri = f"{folder}/manifest-{digest(chosen.ids.tobytes().hex(), str(limits))[:12]}.parquet"
+    uri = f"{folder}/manifest-{digest(*chosen.identity, str(limits))[:12]}.parquet"
     blocks = iter_blocks(chosen.parts(), limits, total_bytes=chosen.bytes)
     summary = write_manifest(env.stores, uri, blocks, identity=manifest_identity(env, key, request.feed))
     window = freeze_window(
@@ -140,12 +142,16 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
             owner=request.owner,
             run=request.run,
             interval_ns=request.interval_ns,
+            parts=chosen.ranges,
         ),
         chosen.ids,
     )
     message = f"window {key}: {len(chosen.ids):,} files, {format_bytes(summary.bytes)}, {summary.blocks:,} blocks"
     if chosen.late:
         message += f"; {chosen.late:,} of the files came too late for their own interval (late='next')"
+    for pending in chosen.in_parts.values():
+        env.log(f"window {key}: {pending.version.path}: {describe_part(pending)}")
+    message += "".join(f"; {describe_part(pending)}" for pending in islice(chosen.in_parts.values(), _SHOWN))
     message += describe_left_out(found, late, request.selection)
     ref = open_ref(env, window, latest_generation(env.ledger, window.id), status="read", message=message)
     return _with_counts(ref, found, late)
@@ -183,10 +189,24 @@ class Chosen:
         self.ids = array("q")
         self.bytes = 0
         self.late = 0  # files of another interval
+        self.in_parts: dict[int, PendingFile] = {}  # by file
         for pending in self._select(request.selection):
+            part = pending.part
             self.ids.append(pending.file)
-            self.bytes += pending.version.size
+            self.bytes += pending.version.size if part is None else part.end - part.start
             self.late += pending.late
+            if part is not None:
+                self.in_parts[pending.file] = pending
+
+    @property
+    def ranges(self) -> tuple[FilePart, ...]:
+        """The ranges of the files that are not read whole."""
+        return tuple(pending.part for pending in self.in_parts.values() if pending.part is not None)
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What tells this choice from others."""
+        return self.ids.tobytes().hex(), *(f"{part.file} {part.start} {part.end}" for part in self.ranges)
 
     def _select(self, selection: Selection) -> Iterator[PendingFile]:
         request = self._request
@@ -209,7 +229,7 @@ class Chosen:
                 return
             if pending.file == self.ids[position]:
                 position += 1
-                yield part_of(pending, self._request.generation.record_format)
+                yield part_of(self.in_parts.get(pending.file, pending), self._request.generation.record_format)
         if position < len(self.ids):
             msg = f"feed {self._request.feed}: another planner took file {self.ids[position]} first; plan again"
             raise PlanConflictError(msg)

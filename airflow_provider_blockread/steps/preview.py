@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from airflow_provider_blockread.blocks import BlockGroup, GroupLimits
 from airflow_provider_blockread.blocks.group import Part, iter_blocks
 from airflow_provider_blockread.exchange.manifest import summarize
-from airflow_provider_blockread.ledger.model import Discovered, Window
+from airflow_provider_blockread.ledger.model import Discovered, PendingFile, Window
 from airflow_provider_blockread.ledger.planning import find_window
 from airflow_provider_blockread.options import FormatOption
 from airflow_provider_blockread.records.registry import make_format
@@ -36,7 +36,8 @@ class Preview:
     late: int  # files of intervals that were planned before they came
     left_out: Mapping[str, int]  # files by reason
     left_out_text: str
-    sample: tuple[tuple[str, int], ...]  # path and size of the first files, in the order they would be read
+    parts: tuple[PendingFile, ...]  # files that are not read whole
+    sample: tuple[tuple[str, int], ...]  # path of the first files and what is read of them, in the order of reading
 
 
 def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Preview:
@@ -55,7 +56,7 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
     tally = Counter[str]()
     parts = _tallied(chosen.parts(), request.generation.record_format, limits, tally)
     groups = summarize(iter_blocks(parts, limits, total_bytes=chosen.bytes))
-    first = tuple((part.version.path, part.version.size) for part, _ in zip(chosen.parts(), range(sample)))  # noqa: B905
+    first = tuple((part.version.path, part.end - part.start) for part, _ in zip(chosen.parts(), range(sample)))  # noqa: B905
     late = find_late(env, request)
     return Preview(
         feed=request.feed,
@@ -71,6 +72,7 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
         late=chosen.late,
         left_out=left_out(found, late),
         left_out_text=describe_left_out(found, late, request.selection).removeprefix("; left out: "),
+        parts=tuple(chosen.in_parts.values()),
         sample=first,
     )
 

@@ -26,7 +26,7 @@ from airflow_provider_blockread.steps.excluding import excluded_by_policy
 from airflow_provider_blockread.steps.heartbeat import beating
 from airflow_provider_blockread.steps.inferring import with_columns
 from airflow_provider_blockread.steps.model import Caller, Environment, ReadOutcome, Submitter, WindowRef
-from airflow_provider_blockread.steps.scanning import states_uri
+from airflow_provider_blockread.steps.scanning import EntryStates
 
 
 def read(
@@ -35,6 +35,7 @@ def read(
     """Read one group and return what became of it; a group that is done already is not read again.
 
     Raises:
+        ConflictError: when it must be known where the part of a file ends that another window has not published yet.
         OwnedError: when a live owner holds the group.
         FencedError: when somebody took the group over while it was read.
         BlockReadError: what the Spark application left as its error.
@@ -67,6 +68,7 @@ class _Attempt:
         self._options: GenerationOptions = GenerationOptions.from_json(self._generation.options)
         self._folder = window_folder(self._options.sink.work_area, ref.feed, ref.window)
         self._needs_scan = ref.needs_scan
+        self._states = EntryStates.of(env, self._window, self._options)  # before a claim, as they may not be known yet
         self.title = describe_group(self._row().planned)
 
     def _row(self) -> Group:
@@ -138,6 +140,7 @@ class _Attempt:
 
     def _spec(self, claim: Claim) -> JobSpec:
         window, generation = self._window, self._generation
+        states = self._states
         return JobSpec(
             window=window.id,
             feed=window.feed,
@@ -151,8 +154,9 @@ class _Attempt:
             options=with_columns(self._env, window, self._options, excluded=claim.excluded),
             excluded=claim.excluded,
             max_readers=self._job.max_readers,
-            entry_states_uri=states_uri(self._folder, window, self._options) if self._needs_scan else None,
-            group_states_uri=states_uri(self._folder, window, self._options, self.ref.group),
+            entry_states_uri=states.uri(self._folder) if self._needs_scan else None,
+            part_states=states.of_parts,
+            group_states_uri=states.uri(self._folder, self.ref.group),
         )
 
     def _exclude(self, error: SourceError, owner: str) -> bool:

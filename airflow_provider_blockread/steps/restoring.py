@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow_provider_blockread.blocks import GroupLimits, iter_blocks
 from airflow_provider_blockread.blocks.group import Part
-from airflow_provider_blockread.errors import ExchangeError, PrunedError
+from airflow_provider_blockread.errors import ExchangeError, OptionsError, PrunedError
 from airflow_provider_blockread.exchange.files import MANIFEST, read_checked
 from airflow_provider_blockread.exchange.manifest import read_manifest, render_manifest, summarize
 from airflow_provider_blockread.ledger.generations import PRUNED
@@ -12,6 +12,7 @@ from airflow_provider_blockread.ledger.model import PendingFile, Window
 from airflow_provider_blockread.ledger.retention import restore_plan
 from airflow_provider_blockread.ledger.selection import window_files
 from airflow_provider_blockread.options import FormatOption
+from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 
 
@@ -21,10 +22,22 @@ def manifest_identity(env: Environment, window: str, feed: str) -> dict[str, str
 
 
 def part_of(found: PendingFile, option: FormatOption) -> Part:
-    """Return what a window reads of a file: all of it, in one block where it is compressed."""
-    version = found.version
+    """Return what a window reads of a file: a part or all of it, in one block where it is compressed.
+
+    Raises:
+        OptionsError: when earlier windows read parts of the file, and this format cannot go on in its middle.
+    """
+    version, part = found.version, found.part
     whole = option.codec(version.path) is not None
-    return Part(file=found.file, version=version, start=0, end=version.size, whole=whole)
+    if part is None:
+        return Part(file=found.file, version=version, start=0, end=version.size, whole=whole)
+    if part.start and (whole or not make_format(option).splittable):
+        msg = (
+            f"{version.path} was read up to byte {part.start} by earlier windows, and format {option.kind} cannot go on"
+            " there; plan with the format that they were read with, or take these windows away, the newest first"
+        )
+        raise OptionsError(msg)
+    return Part(file=found.file, version=version, start=part.start, end=part.end, whole=whole)
 
 
 def restore_pruned(env: Environment, window: Window) -> None:

@@ -6,7 +6,9 @@ A file that lies in one group is scanned by the group's own application, as a st
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import Self
 
 from airflow_provider_blockread.blocks.ids import digest, options_digest
 from airflow_provider_blockread.errors import BlockReadError, FileChangedError, FileMissingError
@@ -18,6 +20,7 @@ from airflow_provider_blockread.exchange.states import read_states
 from airflow_provider_blockread.ledger.exclusions import excluded_files
 from airflow_provider_blockread.ledger.generations import latest_generation
 from airflow_provider_blockread.ledger.model import Group, Window
+from airflow_provider_blockread.ledger.parts import part_ends_before
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.records.registry import make_format
@@ -25,13 +28,33 @@ from airflow_provider_blockread.steps.excluding import excluded_by_policy
 from airflow_provider_blockread.steps.model import Environment, Submitter, WindowRef
 
 
-def states_uri(folder: str, window: Window, options: GenerationOptions, group: int | None = None) -> str:
-    """Return where entry states of a window lie; they depend on its manifest and the record format alone.
+@dataclass(frozen=True, kw_only=True)
+class EntryStates:
+    """Where entry states of a window lie; they follow from its manifest, the record format, and the parts before.
 
-    Without `group`, those of files that span groups; with it, those of the other files of a group.
+    `of_parts` has the states (by file) of files that are entered where a part ends that another window reads.
     """
-    name = "" if group is None else f"-g{group}"
-    return f"{folder}/states-{format_key(window, options)}{name}.json"
+
+    window: Window
+    options: GenerationOptions
+    of_parts: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, env: Environment, window: Window, options: GenerationOptions) -> Self:
+        """Return those of a window under a generation's options.
+
+        Raises:
+            ConflictError: when the states at the beginning of parts are not known yet.
+        """
+        found = part_ends_before(env.ledger, window.id) if make_format(options.record_format).needs_scan else {}
+        states = tuple((file, state) for file, (_, state) in found.items())
+        return cls(window=window, options=options, of_parts=states)
+
+    def uri(self, folder: str, group: int | None = None) -> str:
+        """Return the file of the states of files that span groups, or of the other files of a group."""
+        key, name = format_key(self.window, self.options), "" if group is None else f"-g{group}"
+        begun = f"-{digest(str(self.of_parts))[:12]}" if self.of_parts else ""
+        return f"{folder}/states-{key}{begun}{name}.json"
 
 
 def format_key(window: Window, options: GenerationOptions) -> str:
@@ -61,13 +84,14 @@ def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
     window = get_window(env.ledger, ref.window)
     options = GenerationOptions.from_json(latest_generation(env.ledger, ref.window).options)
     folder = window_folder(options.sink.work_area, ref.feed, ref.window)
-    uri = states_uri(folder, window, options)
+    states = EntryStates.of(env, window, options)
+    uri = states.uri(folder)
     if read_states(env.stores, uri) is not None:
         env.log(f"window {ref.window}: scanned already")
         return False
     while True:
         try:
-            _submit(env, _spec(env, ref, window, options, uri), submitter)
+            _submit(env, _spec(env, ref, states, uri), submitter)
         except (FileMissingError, FileChangedError) as error:
             if not excluded_by_policy(env, window, options.policies, error, who="the scan step"):
                 raise
@@ -75,7 +99,8 @@ def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
             return True
 
 
-def _spec(env: Environment, ref: WindowRef, window: Window, options: GenerationOptions, uri: str) -> JobSpec:
+def _spec(env: Environment, ref: WindowRef, states: EntryStates, uri: str) -> JobSpec:
+    window = states.window
     return JobSpec(
         window=window.id,
         feed=window.feed,
@@ -86,8 +111,9 @@ def _spec(env: Environment, ref: WindowRef, window: Window, options: GenerationO
         manifest_uri=window.manifest_uri,
         manifest_hash=window.manifest_hash,
         work_uri=uri.removesuffix(".json"),
-        options=options,
+        options=states.options,
         excluded=tuple(excluded_files(env.ledger, window.id)),
+        part_states=states.of_parts,
         entry_states_uri=uri,
     )
 

@@ -79,7 +79,7 @@ def propose_undoing(env: Environment, window: Window, *, files: str | None = Non
     held = find_withdrawal(env.ledger, window.id)
     if held is not None:
         return _continued("undo", window, held, files)
-    check_undoing(env.ledger, window.id)
+    check_undoing(env.ledger, window.id, files=files)
     generations = list_generations(env.ledger, window.id)
     added = {entry.target: entry for found in generations if found.state in SHOWN for entry in _added(env, found)}
     size, rows = (sum(getattr(entry, name) for entry in added.values()) for name in ("size", "rows"))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger import selection as module
 from airflow_provider_blockread.ledger.discovery import record_files
+from airflow_provider_blockread.ledger.limiting import Cuts, within
 from airflow_provider_blockread.ledger.model import PendingFile
 from airflow_provider_blockread.ledger.selection import pending_files
 from airflow_provider_blockread.ledger.store import Ledger
@@ -69,7 +70,7 @@ _LIMIT = st.none() | st.integers(1, 20)
 
 @given(st.lists(st.integers(0, 15), max_size=12), _LIMIT, _LIMIT, _LIMIT)
 def test_limits_hold_together(sizes: list[int], files: int | None, size: int | None, blocks: int | None) -> None:
-    """The longest head within all limits is taken; the first file always is; empty files count as files."""
+    """The longest head within all limits is taken, of a first file beyond them a part; empty files count as files."""
     limits = Limits(max_files=files, max_bytes=size, max_blocks=blocks)
     items = [PendingFile(file=n, version=version(f"{n}", size=s)) for n, s in enumerate(sizes)]
 
@@ -80,10 +81,19 @@ def test_limits_hold_together(sizes: list[int], files: int | None, size: int | N
             and (blocks is None or sum(-(-s // BLOCK) for s in head) <= blocks)
         )
 
-    taken = [item.file for item in module._within(limits, BLOCK, items)]
+    taken = list(within(limits, Cuts(block_size=BLOCK), items))
 
     allowed = [n for n in range(len(sizes) + 1) if n <= 1 or fits(sizes[:n])]
-    assert taken == list(range(max(allowed)))
+    assert [item.file for item in taken] == list(range(max(allowed)))
+    for item in taken:
+        if item.part is not None:
+            assert not fits([item.version.size])
+            assert (item.part.start, item.part.end % BLOCK, item.part.is_last) == (0, 0, False)
+            assert item.part.end < item.version.size
+            assert item.part.end == BLOCK or fits([item.part.end])
+            assert not fits([item.part.end + BLOCK])
+        elif not fits([item.version.size]):
+            assert item.version.size <= BLOCK
 
 
 def test_limits_reach_the_query(ledger: Ledger) -> None:

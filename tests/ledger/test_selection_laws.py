@@ -1,4 +1,4 @@
-"""Whatever lands and is planned, in any order: no file in two windows, none forgotten, limits and order hold."""
+"""Whatever lands and is planned, in any order: no byte in two windows, none forgotten, limits and order hold."""
 
 from __future__ import annotations
 
@@ -30,6 +30,10 @@ landings = st.lists(st.tuples(st.integers(1, 2 * DAYS - 1), st.integers(0, 9)), 
 rounds = st.lists(st.tuples(landings, st.integers(0, DAYS - 1), limits, orders), max_size=6)
 
 
+def _range(item: PendingFile) -> tuple[int, int]:
+    return (item.part.start, item.part.end) if item.part else (0, item.version.size)
+
+
 class _Feed:
     """A feed of its own, and what its windows took."""
 
@@ -37,7 +41,7 @@ class _Feed:
         self.ledger, self.name = ledger, f"law {next(_FEEDS)}"
         self.landed = 0
         self.times: list[int] = []
-        self.taken: list[str] = []
+        self.taken: dict[str, int] = {}  # by path, the bytes that windows took
         self.planned: set[int] = set()
 
     def land(self, files: list[tuple[int, int]]) -> None:
@@ -56,24 +60,29 @@ class _Feed:
         key = f"window {len(self.times)} {day}"
         self.times.append(len(found))
         if found:
-            window = replace(plan(key, files=len(found), feed=self.name), interval_ns=interval)
+            in_parts = [item.part for item in found if item.part is not None]
+            window = replace(plan(key, files=len(found), feed=self.name), interval_ns=interval, parts=in_parts)
             freeze_window(self.ledger, window, [item.file for item in found])
         else:
             close_empty_window(self.ledger, self.name, key, owner="planner", interval_ns=interval)
-        self.taken += [item.version.path for item in found]
+        for item in found:
+            start, end = _range(item)
+            assert (self.taken.get(item.version.path, 0), item.version.path in self.taken) == (start, start > 0)
+            self.taken[item.version.path] = end
         return found
 
     def check(self, found: list[PendingFile], selection: Selection) -> None:
         """Check what a window took against its selection."""
-        keys = [(item.version.mtime_ns, item.version.path) for item in found]
-        assert keys == sorted(keys, reverse=selection.order == "newest")
-        sizes = [item.version.size for item in found]
+        newest = selection.order == "newest"
+        keys = [((_range(item)[0] > 0) == newest, item.version.mtime_ns, item.version.path) for item in found]
+        assert keys == sorted(keys, reverse=newest)
+        sizes = [end - start for start, end in map(_range, found)]
         bound = selection.limits
-        if len(found) > 1:
+        if len(found) > 1 or (found and sizes[0] > BLOCK):
             assert bound.max_files is None or len(found) <= bound.max_files
             assert bound.max_bytes is None or sum(sizes) <= bound.max_bytes
             assert bound.max_blocks is None or sum(-(-size // BLOCK) for size in sizes) <= bound.max_blocks
-        assert len(set(self.taken)) == len(self.taken)
+        assert all(_range(item)[1] == item.version.size for item in found[1:])
 
     def is_drained(self) -> bool:
         """Tell whether every file that landed is in a window."""

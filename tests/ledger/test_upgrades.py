@@ -41,6 +41,7 @@ def fill(connection: Connection, dump: Path) -> None:
             connection.exec_driver_sql(line)
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT setval('scans_id_seq', 2)"))
+        connection.execute(text("SELECT setval('feeds_id_seq', max(id)) FROM feeds"))
 
 
 def counts(connection: Connection) -> dict[str, int]:

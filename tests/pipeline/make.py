@@ -11,10 +11,6 @@ from typing import Any
 
 import pyarrow.dataset as ds
 
-from airflow_provider_blockread.blocks import Block
-from airflow_provider_blockread.errors import BlockReadError
-from airflow_provider_blockread.exchange.model import GroupResult, JobSpec
-from airflow_provider_blockread.exchange.results import RESULT_NAME, read_result, read_spec
 from airflow_provider_blockread.ledger.queries import get_window, list_windows
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import (
@@ -29,8 +25,6 @@ from airflow_provider_blockread.options import (
     Splitting,
     Transform,
 )
-from airflow_provider_blockread.spark import job
-from airflow_provider_blockread.spark.partition import read_blocks, scan_blocks
 from airflow_provider_blockread.steps import (
     Caller,
     Environment,
@@ -45,6 +39,8 @@ from airflow_provider_blockread.steps import (
     scan,
 )
 from airflow_provider_blockread.storage.stores import Stores
+from tests.pipeline.here import ReadHere as ReadHere  # noqa: PLC0414 - found here by all who use it
+from tests.pipeline.here import write_group as write_group  # noqa: PLC0414
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -185,57 +181,3 @@ class Pipe:
     def with_policies(self, **policies: Any) -> None:
         """Change some policies."""
         self.policies = dataclasses.replace(self.policies, **policies)
-
-
-class ReadHere:
-    """A `Submitter` that does a job's work in this very process, without Spark: quick, and the same code in tasks."""
-
-    def __init__(self, stores: Stores | None = None) -> None:
-        """Take the stores that open files."""
-        self.stores = stores or Stores()
-        self.attempts = 0
-        self.scanned: list[int] = []  # numbers of blocks, as often as they were scanned
-        self.cancelled = False
-
-    def submit(self, spec_uri: str, *, name: str) -> None:
-        """Run the job."""
-        del name
-        spec = read_spec(self.stores, spec_uri)
-        try:
-            if spec.mode == "scan":
-                _Here(spec, self).scan_window(self.stores)
-            else:
-                _Here(spec, self).read_group(self.stores)
-        except BlockReadError:
-            raise
-        except Exception as error:
-            raise job._as_own_error(error) from error
-
-    def cancel(self) -> None:
-        """Remember that it was asked to stop."""
-        self.cancelled = True
-
-
-class _Here(job._Application):
-    def __init__(self, spec: JobSpec, here: ReadHere) -> None:
-        super().__init__(spec, here, None)
-        self._here = here
-
-    def _run_tasks(self, task: Any, work: list[Any]) -> list[Any]:
-        return [answer for item in work for answer in task([item])]
-
-    def read_group(self, stores: Stores) -> None:
-        blocks = list(self._blocks(stores, self._spec.group))
-        states = self._entry_states(stores, blocks)
-        write_group(self._spec, stores, [blocks] if blocks else [], states)
-
-    def _state_maps(self, blocks: list[Block]) -> dict[int, list[list[int]]]:
-        self._here.scanned.extend(block.number for block in blocks)
-        return dict(scan_blocks(self._spec, self._here.stores, blocks))
-
-
-def write_group(spec: JobSpec, stores: Stores, parts: list[list[Block]], states: dict[int, int]) -> GroupResult:
-    """Read parts as Spark tasks would and leave the group's result; return it."""
-    reports = [read_blocks(spec, stores, part, attempt=number, states=states) for number, part in enumerate(parts)]
-    job._write_result(stores, spec, reports, seconds=0.0)
-    return read_result(stores, f"{spec.work_uri}/{RESULT_NAME}")[0]

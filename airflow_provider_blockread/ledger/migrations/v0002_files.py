@@ -17,7 +17,7 @@ _UNSETTLED = sa.text("state IN ('missing', 'changed', 'ignored')")
 _STATES = "'pending', 'planned', 'done', 'missing', 'changed', 'quarantined', 'ignored', 'excluded'"
 
 _KEPT = (
-    *("id", "size", "mtime_ns", "part_next_offset", "part_state", "feed_id", "first_scan", "last_scan"),
+    *("id", "size", "mtime_ns", "part_next_offset", "feed_id", "first_scan", "last_scan"),
     *("state", "window_id", "path", "etag"),
 )
 _CONVERTED = {
@@ -52,6 +52,7 @@ def upgrade() -> None:
     _create_indexes()
     _create_taken_files()
     _create_stretches()
+    _create_parts()
 
 
 def _is_sqlite() -> bool:
@@ -79,7 +80,6 @@ def _create_files() -> None:
         sa.Column("records", sa.BigInteger(), nullable=True),
         sa.Column("bad_records", sa.BigInteger(), nullable=True),
         sa.Column("part_next_offset", sa.BigInteger(), nullable=True),
-        sa.Column("part_state", sa.BigInteger(), nullable=True),
         sa.Column("feed_id", sa.Integer(), nullable=False),
         sa.Column("first_scan", sa.Integer(), nullable=False),
         sa.Column("last_scan", sa.Integer(), nullable=False),
@@ -162,4 +162,22 @@ def _create_stretches() -> None:
         sa.ForeignKeyConstraint(["feed_id"], ["feeds.id"], name="fk_stretches_feed_id"),
         sa.PrimaryKeyConstraint("feed_id", "digest", name="pk_stretches"),
         sqlite_with_rowid=False,
+    )
+
+
+def _create_parts() -> None:
+    op.create_table(
+        "parts",
+        sa.Column("window_id", sa.String(length=16), nullable=False),
+        sa.Column("file_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("part_start", sa.BigInteger(), nullable=False),
+        sa.Column("part_end", sa.BigInteger(), nullable=False),
+        sa.Column("next_start", sa.BigInteger(), nullable=True),
+        sa.Column("exit_state", sa.BigInteger(), nullable=True),
+        sa.Column("records", sa.BigInteger(), nullable=True),
+        sa.Column("bad_records", sa.BigInteger(), nullable=True),
+        sa.CheckConstraint("part_start < part_end", name=op.f("ck_parts_range")),
+        sa.ForeignKeyConstraint(["window_id"], ["windows.id"], name="fk_parts_window_id"),
+        sa.PrimaryKeyConstraint("window_id", "file_id", name="pk_parts"),
+        sa.UniqueConstraint("file_id", "part_start", name="uq_parts_file_id_part_start"),
     )

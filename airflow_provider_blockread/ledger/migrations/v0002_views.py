@@ -9,15 +9,20 @@ _SHOWN = "g.window_id = w.id AND g.state = 'published'"
 _FILE_LIFECYCLE = f"""
 SELECT d.name AS feed, f.path, f.size, f.mtime_ns, f.time_ns, f.etag, f.state, s.started_at AS discovered_at,
        f.window_id, w.key AS window_key, w.created_at AS planned_at, g.number AS generation,
-       CASE WHEN f.state = 'done' THEN g.published_at END AS published_at, f.records,
-       CASE WHEN f.records IS NOT NULL THEN coalesce(f.bad_records, 0) END AS bad_records,
-       x.reason AS excluded_because, x.who AS excluded_by
+       CASE WHEN f.state = 'done' THEN g.published_at END AS published_at, coalesce(p.records, f.records) AS records,
+       CASE WHEN p.records IS NOT NULL THEN coalesce(p.bad_records, 0)
+            WHEN f.records IS NOT NULL THEN coalesce(f.bad_records, 0) END AS bad_records,
+       x.reason AS excluded_because, x.who AS excluded_by, f.part_next_offset
 FROM files f
 JOIN feeds d ON d.id = f.feed_id
 LEFT JOIN scans s ON s.id = f.first_scan
 LEFT JOIN windows w ON w.id = f.window_id
 LEFT JOIN generations g ON {_SHOWN}
 LEFT JOIN exclusions x ON x.window_id = f.window_id AND x.file_id = f.id
+LEFT JOIN (
+    SELECT file_id, CAST(sum(records) AS BIGINT) AS records, CAST(sum(bad_records) AS BIGINT) AS bad_records
+    FROM parts GROUP BY file_id
+) p ON p.file_id = f.id
 """  # noqa: S608 - a constant
 
 _WINDOW_AUDIT = """
@@ -46,7 +51,8 @@ SELECT d.name AS feed,
        (SELECT max(s.finished_at) FROM scans s WHERE s.feed_id = d.id) AS last_scan_at
 FROM feeds d
 LEFT JOIN (
-    SELECT feed_id, count(*) AS files, CAST(sum(size) AS BIGINT) AS bytes, min(time_ns) AS oldest_ns
+    SELECT feed_id, count(*) AS files, CAST(sum(size - coalesce(part_next_offset, 0)) AS BIGINT) AS bytes,
+           min(time_ns) AS oldest_ns
     FROM files WHERE state = 'pending' GROUP BY feed_id
 ) p ON p.feed_id = d.id
 LEFT JOIN (
