@@ -36,7 +36,7 @@ check: $(READY) ## Check format, lint, types, import contracts and the rules of 
 
 test: $(READY) ## Run all tests, in an order that SEED decides, in WORKERS processes; TESTS=tests/records runs some.
 	$(RUN) SEED=$(SEED) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),120) \
-	  python -m pytest $(TESTS) --numprocesses=$(WORKERS) --dist=loadgroup --randomly-seed=$(SEED) $(PYTEST_ARGS)
+	  python -m pytest $(TESTS) --numprocesses=$(WORKERS) --no-loadscope-reorder --randomly-seed=$(SEED) $(PYTEST_ARGS)
 
 fuzz: $(READY) ## Try random files of every format for FUZZ_SECONDS (1800), then the property tests on random data.
 	$(RUN) python -m tests.fuzz --seconds $(or $(FUZZ_SECONDS),1800)

@@ -1,4 +1,4 @@
-"""What all tests share: Hypothesis profiles, and an Airflow home that is nobody's own."""
+"""What all tests share: Hypothesis profiles, an Airflow home that is nobody's own, and how processes share them out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import atexit
 import os
 import tempfile
 
+import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=100, print_blob=True)
 settings.register_profile(
@@ -21,3 +24,25 @@ os.environ["AIRFLOW_HOME"] = _HOME.name
 os.environ["AIRFLOW__CORE__LOAD_EXAMPLES"] = "False"
 os.environ["AIRFLOW__CORE__DAGS_FOLDER"] = f"{_HOME.name}/dags"
 os.environ["AIRFLOW__USAGE_DATA_COLLECTION__ENABLED"] = "False"
+
+#: Folders whose tests share servers; they take long, and so come first.
+_TOGETHER = ("tests/system", "tests/crash")
+
+
+class ByFile(LoadScopeScheduling):
+    """Gives all tests of a file to one process, and all of a folder whose tests share servers."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return next((folder for folder in _TOGETHER if file.startswith(folder)), file)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
+    """Return who shares the tests out."""
+    return ByFile(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let what takes long begin early, so that no process is left with it in the end."""
+    items.sort(key=lambda item: (not item.nodeid.startswith(_TOGETHER), item.get_closest_marker("spark") is None))

@@ -13,7 +13,7 @@ import pytest
 from tests.crash.cases import Case, Outcome
 from tests.crash.killing import DATABASES, Lab, Traces
 
-pytestmark = [pytest.mark.postgres, pytest.mark.crash, pytest.mark.xdist_group("crash")]
+pytestmark = [pytest.mark.postgres, pytest.mark.crash]
 
 _KILLED = {"sqlite": 1000, "postgresql": 120}
 _ASLEEP = 25

@@ -7,7 +7,7 @@ import pytest
 from tests.crash.killing import DATABASES, UNREACHED, Lab, Traces, as_table, unreached
 from tests.crash.sites import all_sites, listed_sites
 
-pytestmark = [pytest.mark.postgres, pytest.mark.crash, pytest.mark.xdist_group("crash")]
+pytestmark = [pytest.mark.postgres, pytest.mark.crash]
 
 
 def test_every_statement_and_step_is_listed() -> None:

@@ -19,7 +19,6 @@ from tests.pipeline.make import Pipe
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.xdist_group("cluster"),  # one for all of them
     pytest.mark.filterwarnings("ignore", "error:::airflow_provider_blockread"),  # Airflow's dependencies warn
 ]
 

@@ -15,7 +15,6 @@ pytestmark = [
     pytest.mark.postgres,
     pytest.mark.spark,
     pytest.mark.system,
-    pytest.mark.xdist_group("system"),  # one Airflow for all of them
     pytest.mark.timeout(600),  # seconds; the first of these tests starts Airflow
 ]
 
