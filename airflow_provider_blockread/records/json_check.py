@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airflow_provider_blockread.records.format import Offsets
+from airflow_provider_blockread.records.format import Mask, Offsets
 
 Fits = Callable[[object], bool]
 
@@ -64,13 +64,45 @@ def _accepted(kind: pa.DataType) -> tuple[type, ...]:
 
 
 def null_rows(batch: pa.RecordBatch) -> dict[int, str]:
-    """Return the rows with a null in a column that the schema says must hold none, and why each is bad."""
-    required = [(f.name, c) for f, c in zip(batch.schema, batch.columns, strict=True) if not f.nullable]
-    return {
-        row: f"field {name!r} is null, and must not be"
-        for name, column in reversed(required)  # of several, the first is told
-        for row in (np.flatnonzero(np.asarray(column.is_null())).tolist() if column.null_count else [])
-    }
+    """Return the rows with a null where the schema says that there must be none, and why each is bad."""
+    rows: dict[int, str] = {}
+    for field, column in reversed(list(zip(batch.schema, batch.columns, strict=True))):  # of several, the first is told
+        rows |= dict.fromkeys(_with_null(column, field).tolist(), f"field {field.name!r} is null, and must not be")
+        if _demands_values(field.type):
+            why = f"field {field.name!r} holds a null where none must be"
+            rows |= dict.fromkeys(np.flatnonzero(_holds_null(column, field.type)).tolist(), why)
+    return rows
+
+
+def _demands_values(kind: pa.DataType) -> bool:
+    """Tell whether a type says, at any depth, that something in its values must not be null."""
+    inner = [kind.field(number) for number in range(kind.num_fields)]
+    return any(not field.nullable or _demands_values(field.type) for field in inner)
+
+
+def _with_null(values: pa.Array, field: pa.Field) -> Offsets:
+    if field.nullable or not values.null_count:
+        return np.empty(0, np.int64)
+    return np.flatnonzero(np.asarray(values.is_null()))
+
+
+def _holds_null(values: pa.Array, kind: pa.DataType) -> Mask:
+    """Tell which of the values have a null inside, at any depth, where the type says that there must be none."""
+    found = np.zeros(len(values), np.bool_)
+    if pa.types.is_list(kind):
+        inner, owners = values.flatten(), np.asarray(pc.list_parent_indices(values))
+        found[owners[_is_or_holds_null(inner, kind.value_field)]] = True
+    elif pa.types.is_struct(kind):
+        for number in range(kind.num_fields):
+            found |= _is_or_holds_null(values.field(number), kind.field(number))
+        found &= np.asarray(values.is_valid())
+    return found
+
+
+def _is_or_holds_null(values: pa.Array, field: pa.Field) -> Mask:
+    found = _holds_null(values, field.type)
+    found[_with_null(values, field)] = True
+    return found
 
 
 def unlikely_objects(schema: pa.Schema) -> Callable[[pa.BinaryArray], Offsets]:

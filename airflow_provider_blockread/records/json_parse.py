@@ -34,13 +34,13 @@ class JsonParser:
             OptionsError: when the schema is malformed, or has a type that JSON cannot be read as.
         """
         self.schema = parse_schema(schema)
-        self.read_as = pa.schema([pa.field(f.name, _read_as(f.type)) for f in self.schema])  # times as text
-        self._options = pyarrow.json.ParseOptions(
-            explicit_schema=self.read_as,
-            newlines_in_values=False,
-            unexpected_field_behavior="ignore",
-        )
         try:
+            self.read_as = pa.schema([pa.field(f.name, _read_as(f.type)) for f in self.schema])  # times as text
+            self._options = pyarrow.json.ParseOptions(
+                explicit_schema=self.read_as,
+                newlines_in_values=False,
+                unexpected_field_behavior="ignore",
+            )
             self.parse(pa.py_buffer(b"{}"), 1)
         except pa.ArrowException as error:
             msg = f"schema {schema!r} cannot be read from JSON ({error}); choose other types"
@@ -138,7 +138,14 @@ def _indices(places: Offsets) -> pa.Array:
 
 
 def _read_as(kind: pa.DataType) -> pa.DataType:
-    """Return the type to parse as: the parser wants numbers for dates, and drops the zone of a local time."""
+    """Return the type to parse as: the parser wants numbers for dates, and drops the zone of a local time.
+
+    Raises:
+        ArrowNotImplementedError: for a time of day, at any depth: no text becomes one.
+    """
+    if pa.types.is_time(kind):
+        msg = f"text to {kind}"
+        raise pa.ArrowNotImplementedError(msg)
     if pa.types.is_temporal(kind):
         return pa.string()
     if pa.types.is_list(kind):
@@ -157,6 +164,23 @@ def _convert(values: pa.Array, kind: pa.DataType, read_times: ReadTimes) -> pa.A
         inner = _convert(values.values[first:last], kind.value_type, read_times)
         return pa.ListArray.from_arrays(pc.subtract(values.offsets, first), inner, type=kind, mask=values.is_null())
     if pa.types.is_struct(kind):
-        inner = [_convert(values.field(i), kind.field(i).type, read_times) for i in range(kind.num_fields)]
-        return pa.StructArray.from_arrays(inner, fields=list(kind), mask=values.is_null())
+        absent, fields = values.is_null(), list(kind)
+        inner = [_convert(values.field(i), field.type, read_times) for i, field in enumerate(fields)]
+        if values.null_count:  # writers want a value where none must be null, even inside of a null
+            inner = [
+                array if field.nullable else pc.if_else(absent, pa.scalar(_anything(field.type), field.type), array)
+                for field, array in zip(fields, inner, strict=True)
+            ]
+        return pa.StructArray.from_arrays(inner, fields=fields, mask=absent)
     return pc.cast(values, kind) if pa.types.is_date(kind) else read_times(values, kind)
+
+
+def _anything(kind: pa.DataType) -> object:
+    """Return a value of a type that JSON can be read as."""
+    if pa.types.is_struct(kind):
+        return {kind.field(i).name: _anything(kind.field(i).type) for i in range(kind.num_fields)}
+    if pa.types.is_list(kind):
+        return []
+    if pa.types.is_boolean(kind):
+        return False
+    return 0 if pa.types.is_primitive(kind) or pa.types.is_decimal(kind) else b""

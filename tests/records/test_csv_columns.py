@@ -179,6 +179,7 @@ def test_a_decoder_needs_columns() -> None:
         ("uint8", "255", 255),
         ("tinyint", "-128", -128),
         ("float", "1e39", float("inf")),
+        ("halffloat", "-0.5", -0.5),
         ("large_string", "é", "é"),
         ("int64", "0x1f", 31),
         ("decimal(38,2)", "1e2", Decimal("100.00")),
@@ -186,7 +187,8 @@ def test_a_decoder_needs_columns() -> None:
 )
 def test_every_type_reads_its_text(kind: str, text: str, value: object) -> None:
     """Arrow's types are read like Spark's, alone and beside a record that is no UTF-8."""
-    rows, bad, _ = decode(text.encode() + b"\n?\xff\n", Csv(schema=f"x {kind}"))
+    for broken in ([], [b"?\xff"]):
+        rows, bad, _ = decode(b"\n".join([text.encode(), *broken]), Csv(schema=f"x {kind}"))
 
-    assert [row["x"] for row in rows] == [value]
-    assert set(bad) == {1}
+        assert [row["x"] for row in rows] == [value]
+        assert len(bad) == len(broken)

@@ -271,7 +271,8 @@ def test_many_bad_records_cost_no_more_than_looking_at_each() -> None:
 
 
 @pytest.mark.parametrize(
-    "schema", ["", "id", "id long, id string", "id nosuch", "id decimal(39,2)", "id array<nosuch>"]
+    "schema",
+    ["", "id", "id a, id b", "id nosuch", "id decimal(39,2)", "id array<nosuch>", "id array<struct<at: time32[s]>>"],
 )
 def test_a_schema_that_cannot_be_is_refused(schema: str) -> None:
     """The error shows the schema."""

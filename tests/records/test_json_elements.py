@@ -6,6 +6,8 @@ import io
 import json
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from airflow_provider_blockread.errors import RecordError
@@ -103,6 +105,31 @@ def test_the_reason_names_the_field_that_is_null(name: str) -> None:
         "field 'id' is null, and must not be",
         "field 'at' is null, and must not be",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"),
+    [
+        ("struct<a: long not null>", ["{}", '{"a": null}']),
+        ("list<item: long not null>", ["[null]", "[1, null, 2]"]),
+        ("array<struct<a: array<date>, b: list<item: date not null>>>", ['[{"b": []}, {"b": [null]}]']),
+        ("struct<s: struct<a: string not null> not null>", ["{}", '{"s": {}}', '{"s": null}']),
+        ("array<struct<a: timestamp not null>>", ["[{}]", '[null, {"a": null}]']),
+    ],
+)
+def test_a_null_inside_a_field_that_must_have_none_makes_its_record_bad(kind: str, wrong: list[str]) -> None:
+    """`not null` counts at any depth, below a value that is there; the rows can be written as Parquet."""
+    good = [None, '{"a": 1, "s": {"a": "x"}}' if kind.startswith("struct") else "[]", None]
+    lines = [f'{{"v": {text or "null"}}}' for text in [*good, *wrong, *good]]
+    source, fmt = open_source(io.BytesIO("\n".join(lines).encode()), record_format("json_lines", schema=f"v {kind}"))
+    (chunk,) = walk_block(source, fmt, 0, source.size)
+    decoded = fmt.decoder().decode(chunk)
+
+    assert {bad.index: bad.reason for bad in decoded.bad} == {
+        3 + number: "field 'v' holds a null where none must be" for number in range(len(wrong))
+    }
+    pq.write_table(pa.Table.from_batches([decoded.batch]), file := io.BytesIO())
+    assert pq.read_table(file).num_rows == 2 * len(good)
 
 
 def _read_in_two(data: bytes, split: int) -> None:
