@@ -84,7 +84,7 @@ class ByteSource:
         """
         position, want = start, _FIRST_WINDOW
         while position < self.size:
-            if position - start > self.max_record_bytes:
+            if position - start > self.max_record_bytes + overlap + 1:  # a search may begin a whole delimiter early
                 raise too_long(self, f"around byte {start}", self.max_record_bytes)
             yield position, self.read(position, position + want + overlap)
             position, want = position + want, min(want * 2, _LARGEST_WINDOW)

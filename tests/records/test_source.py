@@ -122,6 +122,19 @@ def test_the_longest_record_is_one_of_the_limit(end: bytes, extra: int) -> None:
         assert sum(len(chunk.ends) for chunk in chunks) == (3 if end else 2)
 
 
+@pytest.mark.parametrize("delimiter", ["||", "||||||||"])
+def test_a_cut_finds_the_end_of_the_longest_record(delimiter: str) -> None:
+    """A record of the limit is no longer where a cut meets it: right behind its start, a window short of its end."""
+    limit = 64 * 2**10 - 1
+    end = delimiter.encode()
+    data = b"a" + end + b"x" * limit + end + b"b"
+    fmt = record_format("delimited", delimiter=delimiter)
+    start = 1 + len(end)
+    for offset in range(start + 1, start + 1 + len(end)):
+        source = ByteSource(io.BytesIO(data), max_record_bytes=limit)
+        assert first_start(source, fmt, offset, 0) == len(data) - 1
+
+
 def test_walking_holds_a_chunk_at_a_time() -> None:
     """Memory stays at a few chunks while a file many times as large is walked."""
     fmt = record_format("lines")
