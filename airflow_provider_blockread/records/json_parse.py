@@ -18,6 +18,7 @@ from airflow_provider_blockread.records.times import quick_times, times
 
 ReadTimes = Callable[[pa.StringArray, pa.DataType], pa.Array]
 
+_MOST_DIGITS = 76  # of a 256-bit decimal
 _ROW = re.compile(r" in row (\d+)$")
 
 
@@ -148,6 +149,8 @@ def _read_as(kind: pa.DataType) -> pa.DataType:
         raise pa.ArrowNotImplementedError(msg)
     if pa.types.is_temporal(kind):
         return pa.string()
+    if pa.types.is_decimal(kind):  # read as one with room: where the digits run over, the parser does not see it
+        return pa.decimal256(_MOST_DIGITS - kind.scale, kind.scale)
     if pa.types.is_list(kind):
         return pa.list_(_read_as(kind.value_type))
     if pa.types.is_struct(kind):
@@ -172,7 +175,7 @@ def _convert(values: pa.Array, kind: pa.DataType, read_times: ReadTimes) -> pa.A
                 for field, array in zip(fields, inner, strict=True)
             ]
         return pa.StructArray.from_arrays(inner, fields=fields, mask=absent)
-    return pc.cast(values, kind) if pa.types.is_date(kind) else read_times(values, kind)
+    return read_times(values, kind) if pa.types.is_timestamp(kind) else pc.cast(values, kind)
 
 
 def _anything(kind: pa.DataType) -> object:

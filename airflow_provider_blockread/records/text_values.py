@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,7 @@ _SHORT_MONTH = "(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
 _DAY = f"[0-9]{{4}}-(?:{_LONG_MONTH}|{_SHORT_MONTH}|02-(?:0[1-9]|1[0-9]|2[0-8]))"
 _CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?"
 _ZONE = "(?:Z|[+-](?:0[0-9]|1[0-4]):?[0-5][0-9])"
+_DECIMAL_DIGITS = 38  # that Arrow computes with
 _NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 
 
@@ -142,11 +144,38 @@ def not_utf8(values: pa.BinaryArray) -> Offsets:
 
 def _quick(texts: pa.StringArray, kind: pa.DataType) -> pa.Array:
     """Return all texts as `kind`; times must look alike, so a single one always gets its due."""
-    return (quick_times if pa.types.is_timestamp(kind) else pc.cast)(texts, kind)
+    return quick_times(texts, kind) if pa.types.is_timestamp(kind) else _cast(texts, kind)
 
 
 def _cast(texts: pa.StringArray, kind: pa.DataType) -> pa.Array:
-    return (times if pa.types.is_timestamp(kind) else pc.cast)(texts, kind)
+    if pa.types.is_timestamp(kind):
+        return times(texts, kind)
+    if pa.types.is_decimal(kind):
+        _require_room(texts, kind)
+    return pc.cast(texts, kind)
+
+
+def _require_room(texts: pa.StringArray, kind: pa.DataType) -> None:
+    """Refuse what is no decimal of a type where Arrow may not see it: it loses digits beyond its own unseen."""
+    long = pc.greater(pc.binary_length(texts), _DECIMAL_DIGITS - kind.scale)
+    exponents = pc.match_substring(texts, "e", ignore_case=True)
+    for text in texts.filter(pc.or_(long, exponents)).unique().to_pylist():
+        if not _is_decimal(text, kind):
+            msg = f"{text!r} is no {kind}"
+            raise pa.ArrowInvalid(msg)
+
+
+def _is_decimal(text: str, kind: pa.DataType) -> bool:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return False
+    _, digits, exponent = number.as_tuple()
+    if not number or not isinstance(exponent, int):  # zero, or NaN and infinities, which Arrow refuses
+        return not number
+    last = max(place for place, digit in enumerate(digits) if digit)
+    lowest = exponent + len(digits) - 1 - last
+    return bool(number.adjusted() < kind.precision - kind.scale and lowest >= -kind.scale)
 
 
 def _replaced(values: pa.Array, places: Offsets, by: pa.Array) -> pa.Array:
