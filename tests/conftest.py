@@ -25,8 +25,8 @@ os.environ["AIRFLOW__CORE__LOAD_EXAMPLES"] = "False"
 os.environ["AIRFLOW__CORE__DAGS_FOLDER"] = f"{_HOME.name}/dags"
 os.environ["AIRFLOW__USAGE_DATA_COLLECTION__ENABLED"] = "False"
 
-#: Folders whose tests share servers; they take long, and so come first.
-_TOGETHER = ("tests/system", "tests/crash")
+#: Folders whose tests share servers.
+_TOGETHER = ("tests/crash", "tests/system")
 
 
 class ByFile(LoadScopeScheduling):
@@ -44,5 +44,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let what takes long begin early, so that no process is left with it in the end."""
-    items.sort(key=lambda item: (not item.nodeid.startswith(_TOGETHER), item.get_closest_marker("spark") is None))
+    """Let what takes long begin early, and Airflow's servers, which live to the end, late."""
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    if item.nodeid.startswith("tests/system"):
+        return 3
+    if item.nodeid.startswith("tests/crash"):
+        return 0
+    return 1 if item.get_closest_marker("spark") else 2
