@@ -6,9 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.operators.base import StepOperator, owner_of
-from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.options import SparkJob, parse_time
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -94,8 +93,8 @@ class RebuildWindowsOperator(StepOperator):
             range=WindowRange(
                 window=self.window,
                 feed=self.feed,
-                since=time_of("since", self.since),
-                until=time_of("until", self.until),
+                since=time_of(self.since),
+                until=time_of(self.until),
                 first_key=self.first_key,
                 last_key=self.last_key,
             )
@@ -131,18 +130,14 @@ class ReprocessFilesOperator(RebuildWindowsOperator):
         return replace(super().request(), files=FileChoice(path=self.path, status=self.status))
 
 
-def time_of(name: str, given: datetime | str | None) -> datetime | None:
+def time_of(given: datetime | str | None) -> datetime | None:
     """Return a time as a template gave it, aware; one without a zone is UTC.
 
     Raises:
         OptionsError: when the text is no time.
     """
-    if given is None or isinstance(given, datetime):
-        found = given
-    else:
-        try:
-            found = datetime.fromisoformat(given.strip())
-        except ValueError as error:
-            msg = f"{name} must be a time such as 2026-11-21T04:00:00Z, not {given!r}; correct it"
-            raise OptionsError(msg) from error
-    return found.replace(tzinfo=UTC) if found is not None and found.tzinfo is None else found
+    if given is None:
+        return None
+    if isinstance(given, datetime):
+        return given if given.tzinfo else given.replace(tzinfo=UTC)
+    return parse_time(given)

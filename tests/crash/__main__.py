@@ -12,8 +12,8 @@ from pathlib import Path
 
 from tests.crash.cases import Outcome
 from tests.crash.killing import UNREACHED, Lab, as_table, open_lab, unreached
-from tests.crash.server import postgres_server
 from tests.crash.sites import write_list
+from tests.postgres import postgres_server
 
 
 def main() -> int:

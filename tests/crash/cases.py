@@ -17,7 +17,7 @@ from tests.crash.doomed import Doomed, Tasks, in_a_child, open_files, strays
 from tests.crash.faults import Fault, Faults
 from tests.crash.making import Scenario
 from tests.crash.scenarios import SCENARIOS
-from tests.crash.server import new_schema
+from tests.postgres import new_schema
 
 #: How a crash is made good: the task that died is tried again, or another owner runs everything again, later.
 RETRIES = ("task", "run")

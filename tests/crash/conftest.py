@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.crash.killing import Lab, Traces, open_lab
-from tests.crash.server import postgres_server, quick_folder
+from tests.crash.server import quick_folder
+from tests.postgres import postgres_server
 
 
 @pytest.fixture(scope="session")

@@ -19,8 +19,9 @@ from tests.crash.faults import Fault
 from tests.crash.forks import FORKS
 from tests.crash.making import Scenario
 from tests.crash.scenarios import SCENARIOS
-from tests.crash.server import new_ledger, new_schema, quick_folder
+from tests.crash.server import quick_folder
 from tests.crash.sites import all_sites, fault_names
+from tests.postgres import new_ledger, new_schema
 
 #: Scenarios in which tests let processes fall asleep: one that publishes may wake up with a copy half made.
 SLEEPING = ("first", "rebuild", "another disk", "object store")

@@ -24,7 +24,8 @@ from airflow_provider_blockread.ledger.planning import freeze_window
 from airflow_provider_blockread.ledger.selection import pending_files
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import Selection
-from tests.crash.server import new_schema, postgres_server, quick_folder
+from tests.crash.server import quick_folder
+from tests.postgres import new_schema, postgres_server
 
 _FEED = "busy"
 _GROUPS = 1000

@@ -30,7 +30,8 @@ from airflow_provider_blockread.options import Lines, Policies, Selection, Spark
 from airflow_provider_blockread.options.plan import Limits
 from tests.crash.doomed import Doomed, strays
 from tests.crash.forks import FORKS
-from tests.crash.server import new_schema, postgres_server, quick_folder
+from tests.crash.server import quick_folder
+from tests.postgres import new_schema, postgres_server
 
 _FEEDS = 5
 _FILES = 3  # a window

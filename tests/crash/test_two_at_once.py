@@ -9,7 +9,7 @@ import pytest
 from tests.crash.doomed import Doomed, strays
 from tests.crash.making import BAD, FILES
 from tests.crash.pairs import Job, open_pipe, run_pair
-from tests.crash.server import new_ledger, new_schema
+from tests.postgres import new_ledger, new_schema
 
 pytestmark = [pytest.mark.postgres, pytest.mark.crash]
 

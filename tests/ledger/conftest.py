@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import shutil
-import tempfile
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -13,9 +9,9 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, text
 
 from airflow_provider_blockread.ledger.store import Ledger
+from tests.postgres import new_schema, postgres_server
 
 _NUMBERS = count()
 
@@ -38,20 +34,8 @@ class Clock:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """The URL of a PostgreSQL server of our own."""
-    # Not pytest's own folder: run as root, the server is another user, and must be able to go there.
-    folder = Path(tempfile.mkdtemp(prefix="blockread-pg-"))
-    folder.chmod(0o755)
-    with warnings.catch_warnings():
-        # Its import looks for the user's runtime folder, which a container has none of.
-        warnings.simplefilter("ignore")
-        import pgserver
-    logging.getLogger("pgserver").setLevel(logging.WARNING)  # it logs at exit, when pytest has closed the stream
-    server = pgserver.get_server(folder / "data")
-    try:
-        yield server.get_uri()
-    finally:
-        server.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
+    with postgres_server() as server:
+        yield server
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
@@ -61,13 +45,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return f"sqlite:///{tmp_path / 'ledger.db'}"
     # A schema is as empty as a database of its own, and costs the server no copy of a template.
     server: str = request.getfixturevalue("postgres")
-    name = f"ledger_{next(_NUMBERS)}"
-    engine = create_engine(server.replace("postgresql:", "postgresql+psycopg:"))
-    with engine.begin() as connection:
-        connection.execute(text(f"CREATE SCHEMA {name}"))
-    engine.dispose()
-    separator = "&" if "?" in server else "?"
-    return f"{server}{separator}options=-csearch_path%3D{name}"
+    return new_schema(server, f"ledger_{next(_NUMBERS)}", upgraded=False)
 
 
 @pytest.fixture

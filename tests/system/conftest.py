@@ -18,7 +18,7 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 
 from tests.airflow.without_spark import OUTLIVES, install
-from tests.crash.server import new_ledger, postgres_server
+from tests.postgres import new_ledger, postgres_server
 from tests.system.client import Airflow
 
 HERE = Path(__file__).parent

@@ -1,0 +1,52 @@
+"""A PostgreSQL server of our own, and ledgers on it."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import create_engine, text
+
+from airflow_provider_blockread.ledger.store import Ledger
+
+
+@contextmanager
+def postgres_server() -> Iterator[str]:
+    """Give the URL of a PostgreSQL server, which does not wait for its disk: no case takes the power away."""
+    folder = Path(tempfile.mkdtemp(prefix="blockread-pg-"))
+    folder.chmod(0o755)  # run as root, the server is another user, and must be able to go there
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its import looks for the user's runtime folder, which a container has none of
+        import pgserver
+    logging.getLogger("pgserver").setLevel(logging.WARNING)  # it logs at exit, when pytest has closed the stream
+    server = pgserver.get_server(folder / "data")
+    try:
+        server.psql("ALTER SYSTEM SET fsync = off")
+        server.psql("SELECT pg_reload_conf()")
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def new_schema(server: str, name: str, *, upgraded: bool = True) -> str:
+    """Return the URL of a ledger in a schema of that name, made anew."""
+    engine = create_engine(server.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        connection.execute(text(f"CREATE SCHEMA {name}"))
+    engine.dispose()
+    url = f"{server}{'&' if '?' in server else '?'}options=-csearch_path%3D{name}"
+    return new_ledger(url) if upgraded else url
+
+
+def new_ledger(url: str) -> str:
+    """Return the URL, where a ledger is now."""
+    ledger = Ledger(url)
+    ledger.upgrade()
+    ledger.close()
+    return url
