@@ -18,7 +18,7 @@ from airflow_provider_blockread.exchange.model import JobSpec
 from airflow_provider_blockread.exchange.results import write_spec
 from airflow_provider_blockread.exchange.states import read_states
 from airflow_provider_blockread.ledger.exclusions import excluded_files
-from airflow_provider_blockread.ledger.generations import latest_generation
+from airflow_provider_blockread.ledger.generations import as_read_by, latest_generation
 from airflow_provider_blockread.ledger.model import Group, Window
 from airflow_provider_blockread.ledger.parts import part_ends_before
 from airflow_provider_blockread.ledger.queries import get_window
@@ -52,14 +52,14 @@ class EntryStates:
 
     def uri(self, folder: str, group: int | None = None) -> str:
         """Return the file of the states of files that span groups, or of the other files of a group."""
-        key, name = format_key(self.window, self.options), "" if group is None else f"-g{group}"
+        key, name = format_key(self.window.manifest_hash, self.options), "" if group is None else f"-g{group}"
         begun = f"-{digest(str(self.of_parts))[:12]}" if self.of_parts else ""
         return f"{folder}/states-{key}{begun}{name}.json"
 
 
-def format_key(window: Window, options: GenerationOptions) -> str:
+def format_key(manifest_hash: str, options: GenerationOptions) -> str:
     """Return what stands for a manifest and a record format in the names of what follows from the two."""
-    return digest(window.manifest_hash, options_digest(options.record_format.to_json()))[:12]
+    return digest(manifest_hash, options_digest(options.record_format.to_json()))[:12]
 
 
 def spans_groups(groups: Sequence[Group], options: GenerationOptions) -> bool:
@@ -81,8 +81,9 @@ def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
     env.require(ref)
     if not ref.needs_scan:
         return False
-    window = get_window(env.ledger, ref.window)
-    options = GenerationOptions.from_json(latest_generation(env.ledger, ref.window).options)
+    generation = latest_generation(env.ledger, ref.window)
+    window = as_read_by(get_window(env.ledger, ref.window), generation)
+    options = GenerationOptions.from_json(generation.options)
     folder = window_folder(options.sink.work_area, ref.feed, ref.window)
     states = EntryStates.of(env, window, options)
     uri = states.uri(folder)
