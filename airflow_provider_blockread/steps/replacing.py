@@ -20,6 +20,7 @@ from airflow_provider_blockread.steps.choosing import Chosen, NewerVersion
 from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.restoring import manifest_identity
+from airflow_provider_blockread.steps.scanning import carry_states
 
 _SHOWN = 3  # files that a message names
 
@@ -53,14 +54,15 @@ def plan_newer(env: Environment, window: Window, shown: Generation, newer: Seque
     _refuse_parts(window, newer)
     base = as_read_by(window, shown)
     found = {version.file: version.found for version in newer}
-    blocks = Counter(
-        b.file for b in read_manifest(env.stores, base.manifest_uri, base.manifest_hash) if b.file in found
-    )
+    blocks: dict[int, list[Block]] = {file: [] for file in found}
+    for block in read_manifest(env.stores, base.manifest_uri, base.manifest_hash):
+        if block.file in blocks:
+            blocks[block.file].append(block)
     _refuse_small(window, found, blocks)
     ids = record_versions(env.ledger, window, found)
-    area = GenerationOptions.from_json(shown.options).sink.work_area
+    options = GenerationOptions.from_json(shown.options)
     name = digest(base.manifest_hash, *(f"{old} {new}" for old, new in sorted(ids.items())))[:12]
-    uri = f"{window_folder(area, window.feed, window.id)}/manifest-{name}.parquet"
+    uri = f"{window_folder(options.sink.work_area, window.feed, window.id)}/manifest-{name}.parquet"
     planned = read_manifest(env.stores, base.manifest_uri, base.manifest_hash)
     summary = write_manifest(
         env.stores,
@@ -68,6 +70,7 @@ def plan_newer(env: Environment, window: Window, shown: Generation, newer: Seque
         _renewed(planned, found, ids, blocks),
         identity=manifest_identity(env, window.id, window.feed),
     )
+    carry_states(env, base, replace(base, manifest_uri=uri, manifest_hash=summary.hash), options, blocks)
     return NewerPlan(base=shown.number, manifest_uri=uri, manifest_hash=summary.hash, groups=summary.groups, files=ids)
 
 
@@ -79,7 +82,10 @@ def is_outdated(env: Environment, begun: Generation, newer: Sequence[NewerVersio
 
 
 def _renewed(
-    planned: Iterator[Block], found: Mapping[int, FileVersion], ids: Mapping[int, int], blocks: Mapping[int, int]
+    planned: Iterator[Block],
+    found: Mapping[int, FileVersion],
+    ids: Mapping[int, int],
+    blocks: Mapping[int, Sequence[Block]],
 ) -> Iterator[Block]:
     """Yield the plan's blocks, those of the older versions as equal ranges of the newer ones.
 
@@ -92,7 +98,7 @@ def _renewed(
         if version is None:
             yield block
             continue
-        place, count = seen[block.file], blocks[block.file]
+        place, count = seen[block.file], len(blocks[block.file])
         seen[block.file] += 1
         yield replace(
             block,
@@ -115,12 +121,12 @@ def _refuse_parts(window: Window, newer: Sequence[NewerVersion]) -> None:
             raise OptionsError(msg)
 
 
-def _refuse_small(window: Window, found: Mapping[int, FileVersion], blocks: Mapping[int, int]) -> None:
+def _refuse_small(window: Window, found: Mapping[int, FileVersion], blocks: Mapping[int, Sequence[Block]]) -> None:
     for file, version in found.items():
-        if version.size < blocks[file]:
+        if version.size < len(blocks[file]):
             msg = (
                 f"window {window.id} {window.key!r}: the newer version of {version.path} has {version.size:,} bytes,"
-                f" too few for the {blocks[file]:,} blocks that it has in this window; take the window away"
+                f" too few for the {len(blocks[file]):,} blocks that it has in this window; take the window away"
                 f" (`blockread windows undo {window.id} --files pending`), and the next run reads it as it is now"
             )
             raise OptionsError(msg)

@@ -10,7 +10,7 @@ import pytest
 
 from airflow_provider_blockread.errors import ConflictError, ExchangeError, FileChangedError, OptionsError, ProofError
 from airflow_provider_blockread.ledger.queries import get_window, list_files
-from airflow_provider_blockread.options import Csv, Selection
+from airflow_provider_blockread.options import Selection
 from airflow_provider_blockread.options.plan import Limits
 from airflow_provider_blockread.steps import committing, plan, rebuilding
 from airflow_provider_blockread.steps.choosing import FileChoice
@@ -259,24 +259,6 @@ def test_a_file_that_has_become_too_small_is_refused(here: Pipe) -> None:
     with pytest.raises(OptionsError, match=r"has 1 bytes, too few for the 2 blocks .* --files pending"):
         _reprocess(here)
     assert here.values() == _OLD
-
-
-@pytest.mark.parametrize("rows", [9, 40, 300])
-def test_a_file_that_spans_groups_grows_and_shrinks(here: Pipe, rows: int) -> None:
-    """Its blocks are those of the newer version, in the same groups, and quotes across borders hold."""
-    here.put({"a.csv": b'0,"x"\n' * 20, "b.csv": b"".join(b'%d,"x\n%d"\n' % (n, n) for n in range(40))})
-    here.put({"c.csv": b'101,"z"\n' * 20})
-    here.record_format = Csv(header=False)
-    here.block_size, here.group_bytes = 64, 128
-    here.run()
-    here.put({"b.csv": b"".join(b'%d,"y\n\n%d"\n' % (n, n) for n in range(rows))})
-    (done,) = _reprocess(here)
-    found = [row for row in (tuple(row.values()) for row in here.rows()) if row[0] not in {0, 101} or "y" in row[1]]
-
-    assert sorted(found) == [(n, f"y\n\n{n}") for n in range(rows)]
-    assert (done.records, len(here.rows())) == (rows + 40, rows + 40)
-    assert len(list(here.work.glob("**/schema-*.json"))) == 1  # columns stay those of the window
-    assert here.run(clear_number=1).records == rows + 40
 
 
 @pytest.mark.parametrize("keeps", [True, False])
