@@ -160,16 +160,13 @@ def _known(
 
 
 def _refuse_taken(connection: Connection, window: Window, row: Row[Any]) -> None:
-    holder = row.window_id
-    if row.part_next_offset is not None:
-        of_file = select(parts.c.window_id).where(parts.c.file_id == row.id).order_by(parts.c.part_start)
-        holder = connection.scalar(of_file.limit(1))
     # `planned` by this window itself: by a generation that was not published, whose place another one takes.
-    elif (holder in {None, window.id} and row.state in REPLACING_STATES) or (holder, row.state) == (
-        window.id,
-        "planned",
-    ):
+    own = row.window_id == window.id and row.state in {"planned", "replaced"}
+    free = row.window_id is None and row.part_next_offset is None and row.state in REPLACING_STATES
+    if own or free:
         return
+    of_file = select(parts.c.window_id).where(parts.c.file_id == row.id).order_by(parts.c.part_start)
+    holder = connection.scalar(of_file.limit(1)) or row.window_id
     key = connection.scalar(select(windows.c.key).where(windows.c.id == holder))
     _refuse(window, row.path, f"is {row.state} in window {holder} {key!r}, which has taken it")
 
