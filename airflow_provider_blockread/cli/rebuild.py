@@ -116,6 +116,7 @@ def rebuild_windows(**options: Any) -> None:  # noqa: ANN401 - click hands every
 def reprocess(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
     """Read some files of published windows again, and no more than the groups that hold them.
 
+    Where a file has changed since, its newer version is read in the place of the old one, and named first.
     A window's other groups keep their published files. Each window is proven as a whole before anything is replaced.
     """
     asked = ReprocessOptions(**options)

@@ -20,7 +20,13 @@ from airflow_provider_blockread.cli.spark import InProcessSpark, require_java
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.ledger.exclusions import exclude_file
-from airflow_provider_blockread.ledger.generations import FINISHED, latest_generation, list_groups, start_generation
+from airflow_provider_blockread.ledger.generations import (
+    FINISHED,
+    as_read_by,
+    latest_generation,
+    list_groups,
+    start_generation,
+)
 from airflow_provider_blockread.ledger.model import WindowSummary
 from airflow_provider_blockread.ledger.queries import get_window, list_windows
 from airflow_provider_blockread.ledger.withdrawing import find_withdrawal
@@ -71,7 +77,10 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
     env = open_environment(state)
     found = get_window(env.ledger, window, feed)
     summary = next(s for s in list_windows(env.ledger, found.feed, limit=10_000) if s.window.id == found.id)
-    facts = dict(_summary(summary)) | {"manifest": found.manifest_uri, "planned by": found.owner}
+    facts = dict(_summary(summary)) | {
+        "manifest": as_read_by(found, summary.shown or summary.generation).manifest_uri,
+        "planned by": found.owner,
+    }
     withdrawal = find_withdrawal(env.ledger, found.id)
     if withdrawal is not None:
         done = "and finished" if withdrawal.finished_at else "but not to its end: repeat the command"

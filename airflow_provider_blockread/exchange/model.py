@@ -82,4 +82,5 @@ class JobSpec:
     max_readers: int | None = None
     entry_states_uri: str | None = None  # states found by a scan step, for files that span groups
     part_states: tuple[tuple[int, int], ...] = ()  # (file, state) of files that are entered where an earlier part ends
-    group_states_uri: str | None = None  # where the group keeps the states of its other files, for the next attempt
+    # Where the group keeps the states of its other files, for the next attempt; of a scan, those that are known before.
+    group_states_uri: str | None = None

@@ -21,10 +21,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
-FILE_STATES = ("pending", "planned", "done", "missing", "changed", "quarantined", "ignored", "excluded")
-TAKEN_STATES = ("done", "quarantined", "excluded")
+FILE_STATES = ("pending", "planned", "done", "missing", "changed", "quarantined", "ignored", "excluded", "replaced")
+TAKEN_STATES = ("done", "quarantined", "excluded", "replaced")
+# In which a newer version may be when a window that read an earlier one takes it.
+REPLACING_STATES = ("pending", "ignored", "missing", "replaced")
 WINDOW_STATES = ("planning", "open", "empty", "abandoned")
 GENERATION_STATES = ("reading", "proven", "publishing", "published", "verified", "failed", "superseded")
+UNFINISHED_STATES = ("reading", "proven", "publishing", "failed")
 GENERATION_MODES = ("write", "verify")
 WITHDRAWN_FILES = ("pending", "excluded")
 GROUP_STATES = ("pending", "running", "done", "failed")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from sqlalchemy import Connection, Row, literal, select
@@ -11,13 +11,15 @@ from sqlalchemy import Connection, Row, literal, select
 from airflow_provider_blockread.blocks import BlockGroup
 from airflow_provider_blockread.blocks.ids import options_digest
 from airflow_provider_blockread.errors import ConflictError, PrunedError
-from airflow_provider_blockread.ledger.model import Generation, Group
+from airflow_provider_blockread.ledger.columns import UNFINISHED_STATES
+from airflow_provider_blockread.ledger.model import Generation, Group, Window
+from airflow_provider_blockread.ledger.replacing import give_back_versions
 from airflow_provider_blockread.ledger.rows import generation_from, group_from
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import generations, groups, windows
 
 #: States of a generation that a pass can still leave; a window has at most one generation in any of these.
-UNFINISHED = ("reading", "proven", "publishing", "failed")
+UNFINISHED = UNFINISHED_STATES
 
 #: States of a generation that is complete.
 FINISHED = ("published", "verified")
@@ -94,7 +96,9 @@ def start_generation(
 
 
 def next_generation(connection: Connection, window_id: str, row: dict[str, Any]) -> Generation:
-    """Insert the window's next generation, with the groups of the one before, and return it; see `start_generation`.
+    """Insert the window's next generation and return it; see `start_generation`.
+
+    It has the plan and the groups of what is published, or of the one before where nothing is.
 
     Raises:
         ConflictError: when the window is not open.
@@ -108,12 +112,15 @@ def next_generation(connection: Connection, window_id: str, row: dict[str, Any])
         msg = f"window {window_id} was pruned on {window.pruned_at:%Y-%m-%d %H:%M:%SZ}: {PRUNED}"
         raise PrunedError(msg)
     latest = _latest(connection, window_id)
+    base = _base(connection, window_id) or latest
+    give_back_versions(connection, window_id)
     unfinished = (generations.c.window_id == window_id, generations.c.state.in_(UNFINISHED))
     connection.execute(generations.update().where(*unfinished).values(state="superseded"))
-    insert_generation(connection, row | {"window_id": window_id, "number": latest.number + 1})
+    plan = {"manifest_uri": base.manifest_uri, "manifest_hash": base.manifest_hash}
+    insert_generation(connection, row | plan | {"window_id": window_id, "number": latest.number + 1})
     planned = [groups.c[name] for name in _PLANNED_COLUMNS]
     fresh = [literal(value).label(name) for name, value in _fresh(latest.number + 1, row["clear_number"]).items()]
-    earlier = (groups.c.window_id == window_id, groups.c.generation == latest.number)
+    earlier = (groups.c.window_id == window_id, groups.c.generation == base.number)
     copy = select(*planned, *fresh).where(*earlier)
     connection.execute(groups.insert().from_select([c.name for c in planned] + [c.name for c in fresh], copy))
     return generation_from(_latest(connection, window_id))
@@ -153,6 +160,18 @@ def lock_generation(connection: Connection, window_id: str, number: int) -> Row[
         msg = f"window {window_id} has no generation {number}; list it with `blockread windows show {window_id}`"
         raise ConflictError(msg)
     return row
+
+
+def as_read_by(window: Window, generation: Generation | None) -> Window:
+    """Return the window with the manifest that a generation of it reads; None for the one of its plan."""
+    if generation is None or generation.manifest_uri is None or generation.manifest_hash is None:
+        return window
+    return replace(window, manifest_uri=generation.manifest_uri, manifest_hash=generation.manifest_hash)
+
+
+def _base(connection: Connection, window_id: str) -> Row[Any] | None:
+    query = select(generations).where(generations.c.window_id == window_id, generations.c.state == "published")
+    return connection.execute(query).one_or_none()
 
 
 def _latest(connection: Connection, window_id: str) -> Row[Any]:

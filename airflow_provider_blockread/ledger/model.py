@@ -98,6 +98,7 @@ class Window:
     bytes: int
     owner: str  # who planned it
     created_at: datetime
+    plan_hash: str  # of the manifest that it was planned with
     pruned_at: datetime | None = None  # since when its detail is gone
 
 
@@ -131,6 +132,8 @@ class Generation:
     created_at: datetime
     proven_at: datetime | None
     published_at: datetime | None
+    manifest_uri: str | None = None  # of its own plan, where it reads newer versions; None for the window's
+    manifest_hash: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from airflow_provider_blockread.ledger.groups import age, error_text
 from airflow_provider_blockread.ledger.model import Publication, Sums
 from airflow_provider_blockread.ledger.owners import is_live
 from airflow_provider_blockread.ledger.parts import keep_part_sums
+from airflow_provider_blockread.ledger.replacing import settle_versions
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import IS_PLANNED, file_sums, files, generations, groups, publications
 
@@ -225,6 +226,7 @@ def _settle_files(ledger: Ledger, held: Publication) -> None:
             hold(connection, held, ("publishing",), {"publish_heartbeat_at": ledger.now()})
             mine = (files.c.id.in_(batch), files.c.window_id == held.window)
             connection.execute(files.update().where(*mine).values(change))
+            settle_versions(connection, held, batch)
             keep_part_sums(connection, held, batch)
             connection.execute(file_sums.delete().where(*sums, file_sums.c.file_id.in_(batch)))
     while batch := _some(ledger, select(files.c.id).where(files.c.window_id == held.window, IS_PLANNED)):
@@ -232,6 +234,7 @@ def _settle_files(ledger: Ledger, held: Publication) -> None:
             hold(connection, held, ("publishing",), {"publish_heartbeat_at": ledger.now()})
             left = (files.c.id.in_(batch), files.c.state == "planned")
             connection.execute(files.update().where(*left).values(state="done"))
+            settle_versions(connection, held, batch)
 
 
 def _drop_sums(ledger: Ledger, held: Publication) -> None:

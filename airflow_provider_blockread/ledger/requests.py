@@ -7,6 +7,7 @@ or a failure, goes on with what it began instead of doing it again.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, Row, and_, select
@@ -16,6 +17,7 @@ from airflow_provider_blockread.errors import ConflictError
 from airflow_provider_blockread.ledger.dialect import insert_or_ignore
 from airflow_provider_blockread.ledger.generations import next_generation
 from airflow_provider_blockread.ledger.model import Generation, Request
+from airflow_provider_blockread.ledger.replacing import NewerPlan, lock_feed_of, take_versions
 from airflow_provider_blockread.ledger.rows import generation_from
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import generations, groups
@@ -67,7 +69,12 @@ def requested_generations(ledger: Ledger, request: Request) -> dict[str, Generat
 
 
 def start_requested(
-    ledger: Ledger, request: Request, window_id: str, *, again: Collection[int] | None = None
+    ledger: Ledger,
+    request: Request,
+    window_id: str,
+    *,
+    again: Collection[int] | None = None,
+    plan: NewerPlan | None = None,
 ) -> Generation:
     """Return a new pass over a published window, under the options of what is published.
 
@@ -76,9 +83,10 @@ def start_requested(
         request: that asks for it.
         window_id: which window.
         again: the groups to be read; the others are done, with the results of what is published. None for all.
+        plan: where newer versions of files are read; None for the plan of what is published.
 
     Raises:
-        ConflictError: when the window is not published, or the request is finished.
+        ConflictError: when the window is not published, the request is finished, or the plan no longer fits.
     """
     published = (generations.c.window_id == window_id, generations.c.state == "published")
     still_open = (requests.c.id == request.id, requests.c.finished_at.is_(None))
@@ -86,9 +94,14 @@ def start_requested(
         if connection.scalar(select(requests.c.id).where(*still_open).with_for_update(key_share=True)) is None:
             msg = f"the {request.action} that {request.who} began was finished by somebody else; repeat the command"
             raise ConflictError(msg)
+        if plan is not None:
+            lock_feed_of(connection, window_id)
         shown = connection.execute(select(generations).where(*published)).one_or_none()
         if shown is None:
             msg = f"window {window_id} is not published; run it to its end first"
+            raise ConflictError(msg)
+        if plan is not None and plan.base != shown.number:
+            msg = f"window {window_id}: generation {shown.number} was published in between; repeat the command"
             raise ConflictError(msg)
         kept = {name: getattr(shown, name) for name in ("options", "clear_number", "run")}
         started = next_generation(connection, window_id, kept | {"mode": "write", "created_at": ledger.now()})
@@ -96,7 +109,10 @@ def start_requested(
         connection.execute(request_generations.insert().values(row))
         if again is not None:
             _carry_over(connection, shown, started, again)
-        return started
+        if plan is None:
+            return started
+        take_versions(connection, started, plan)
+        return replace(started, manifest_uri=plan.manifest_uri, manifest_hash=plan.manifest_hash)
 
 
 def _carry_over(connection: Connection, shown: Row[Any], started: Generation, again: Collection[int]) -> None:

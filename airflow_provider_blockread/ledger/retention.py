@@ -140,8 +140,9 @@ def restore_plan(ledger: Ledger, window_id: str, planned: Iterable[BlockGroup]) 
         _lock(connection, window_id)
         if not _is_being_pruned(connection, window_id):
             return
-        newest = select(func.max(generations.c.number)).where(generations.c.window_id == window_id)
-        number = int(connection.execute(newest).scalar_one())
+        # Whose plan it is: that of what is published, which the next generation goes on from.
+        shown = (generations.c.window_id == window_id, generations.c.state == "published")
+        number = int(connection.execute(select(generations.c.number).where(*shown)).scalar_one())
         connection.execute(groups.delete().where(groups.c.window_id == window_id, groups.c.generation == number))
         insert_groups(connection, window_id, planned, 0, number)
         connection.execute(windows.update().where(windows.c.id == window_id).values(pruned_at=None))

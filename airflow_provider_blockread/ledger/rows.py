@@ -30,6 +30,7 @@ def window_from(row: Row[Any]) -> Window:
         bytes=row.bytes,
         owner=row.owner,
         created_at=row.created_at,
+        plan_hash=row.manifest_hash,
         pruned_at=row.pruned_at,
     )
 
@@ -58,6 +59,8 @@ def generation_from(row: Row[Any]) -> Generation:
         created_at=row.created_at,
         proven_at=row.proven_at,
         published_at=row.published_at,
+        manifest_uri=row.manifest_uri,
+        manifest_hash=row.manifest_hash,
     )
 
 

@@ -188,6 +188,8 @@ generations = Table(
     Column("options_digest", DIGEST, nullable=False),
     Column("clear_number", Integer, nullable=False),
     Column("run", Text),  # of Airflow, that asked for it: dag_id/run_id
+    Column("manifest_uri", Text),  # of its own plan, which names newer versions; empty: the window's
+    Column("manifest_hash", String(128)),
     Column("publish_epoch", BigInteger, nullable=False, server_default="0"),
     Column("publish_owner", Text),
     Column("publish_heartbeat_at", UtcDateTime),

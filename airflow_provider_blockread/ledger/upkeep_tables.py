@@ -5,9 +5,32 @@ Stored as `tables` says; these stand apart since no window needs them to be plan
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, Column, ColumnElement, ForeignKey, Index, Integer, String, Table, Text, literal_column
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    ColumnElement,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    literal_column,
+)
 
-from airflow_provider_blockread.ledger.columns import DIGEST, ID, WINDOW, WITHDRAWN_FILES, UtcDateTime, metadata, one_of
+from airflow_provider_blockread.ledger.columns import (
+    DIGEST,
+    ID,
+    REPLACING_STATES,
+    WINDOW,
+    WITHDRAWN_FILES,
+    UtcDateTime,
+    metadata,
+    one_of,
+)
 
 REQUEST_ACTIONS = ("rebuild", "reprocess")
 
@@ -46,4 +69,19 @@ request_generations = Table(
     Column("request_id", ForeignKey("requests.id"), primary_key=True),
     Column("window_id", WINDOW, ForeignKey("windows.id"), primary_key=True),
     Column("generation", Integer, primary_key=True, autoincrement=False),  # that was started for the request
+)
+
+# Of generations that read newer versions of files: which, in whose place. No foreign keys to files: rows of pruned
+# windows may go.
+replacements = Table(
+    "replacements",
+    metadata,
+    Column("window_id", WINDOW, primary_key=True),
+    Column("generation", Integer, primary_key=True, autoincrement=False),
+    Column("old_file", BigInteger, primary_key=True, autoincrement=False),
+    Column("new_file", BigInteger, nullable=False),
+    Column("was", String(16), nullable=False),  # the state that the newer version goes back to
+    ForeignKeyConstraint(["window_id", "generation"], ["generations.window_id", "generations.number"]),
+    UniqueConstraint("window_id", "generation", "new_file"),
+    one_of("was", REPLACING_STATES),
 )

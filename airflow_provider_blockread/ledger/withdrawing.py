@@ -20,6 +20,7 @@ from airflow_provider_blockread.ledger.groups import age
 from airflow_provider_blockread.ledger.model import Withdrawal
 from airflow_provider_blockread.ledger.owners import is_live
 from airflow_provider_blockread.ledger.parts import end_files, give_back, refuse_followed
+from airflow_provider_blockread.ledger.replacing import give_back_versions
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import exclusions, files, generations, scans, windows
 from airflow_provider_blockread.ledger.upkeep_tables import withdrawals
@@ -218,6 +219,7 @@ def _begin(ledger: Ledger, connection: Connection, window_id: str, asked: Withdr
     if connection.execute(windows.update().where(*of_window).values(state="abandoned")).rowcount != 1:
         msg = f"window {window_id} was withdrawn without a record; restore the ledger from a backup"
         raise ConflictError(msg)
+    give_back_versions(connection, window_id)
     left = (generations.c.window_id == window_id, generations.c.state.in_((*UNFINISHED, "published")))
     connection.execute(generations.update().where(*left).values(state="superseded"))
     row = {"window_id": window_id, "files": asked.files, "who": asked.who, "began_at": ledger.now()}

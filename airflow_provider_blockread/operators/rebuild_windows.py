@@ -104,6 +104,7 @@ class RebuildWindowsOperator(StepOperator):
 class ReprocessFilesOperator(RebuildWindowsOperator):
     """Reads some files of published windows again, and no more than the groups that hold them.
 
+    Where a file has changed since, its newer version is read in the place of the old one, and named first in the log.
     A window's other groups keep their published files, and it is proven as a whole before anything is replaced.
 
     :param path: a glob on the files' URIs, a template; without a scheme or a leading slash it holds at any depth.

@@ -81,10 +81,13 @@ class _Application:
         self._spec, self._context, self._credentials = spec, context, credentials
 
     def scan_window(self, stores: Stores) -> None:
-        """Find the entry states of all blocks whose file spans groups."""
-        files = files_to_scan(self._blocks(stores, None), self._spec.options.record_format)
+        """Find the entry states of all blocks whose file spans groups, but for those that are known."""
+        spec = self._spec
+        kept = (read_states(stores, spec.group_states_uri) if spec.group_states_uri else None) or {}
+        files = files_to_scan(self._blocks(stores, None), spec.options.record_format)
         spanning = [of_file for of_file in files if of_file[0].group != of_file[-1].group]
-        write_states(stores, str(self._spec.entry_states_uri), self._scan(spanning))
+        unknown = [of_file for of_file in spanning if any(block.number not in kept for block in of_file)]
+        write_states(stores, str(spec.entry_states_uri), kept | self._scan(unknown))
 
     def read_group(self, stores: Stores) -> None:
         """Read the group's blocks and leave the result."""

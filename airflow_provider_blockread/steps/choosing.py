@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.blocks.ids import same_version
 from airflow_provider_blockread.errors import FileMissingError, OptionsError
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.ledger.exclusions import excluded_files
-from airflow_provider_blockread.ledger.generations import list_groups
+from airflow_provider_blockread.ledger.generations import as_read_by, list_groups
 from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.queries import files_with_bad_records
 from airflow_provider_blockread.options import GenerationOptions
@@ -21,7 +21,6 @@ from airflow_provider_blockread.storage.globs import compile_glob
 
 #: What was found in a file: any at all, bad records, or bad records that lie in the quarantine.
 STATUSES = ("done", "bad", "quarantined")
-_SAMPLE = 100  # files of a window that are looked at before they are read
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +54,15 @@ class FileChoice:
         return self._regex is None or self._regex.fullmatch(path) is not None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewerVersion:
+    """A file that the store shows in another version than the one that was read."""
+
+    file: int  # the ledger's id of the version that was read
+    found: FileVersion
+    in_part: bool  # the window reads a part of it only
+
+
 @dataclass(frozen=True, kw_only=True)
 class Chosen:
     """How many files of a window are meant, and the groups that are read again for them."""
@@ -62,7 +70,8 @@ class Chosen:
     files: int
     groups: frozenset[int]
     lost: frozenset[int]  # groups whose results are gone, so that they must be read again too
-    sample: tuple[FileVersion, ...] = ()  # some of the files
+    newer: tuple[NewerVersion, ...] = ()  # those of the files that the store shows in another version
+    gone: tuple[str, ...] = ()  # paths of those that it shows no more
 
     @property
     def again(self) -> frozenset[int]:
@@ -71,34 +80,37 @@ class Chosen:
 
 
 def choose(env: Environment, window: Window, shown: Generation, choice: FileChoice) -> Chosen:
-    """Return what reading these files of a published window again takes."""
+    """Return what reading these files of a published window again takes; each of them is looked at in its store."""
     files: set[int] = set()
     groups: set[int] = set()
-    sample: list[FileVersion] = []
+    newer: list[NewerVersion] = []
+    gone: list[str] = []
     wanted = _wanted(env, window, shown, choice)
     excluded = set(excluded_files(env.ledger, window.id))
-    for block in read_manifest(env.stores, window.manifest_uri, window.manifest_hash):
+    plan = as_read_by(window, shown)
+    for block in read_manifest(env.stores, plan.manifest_uri, plan.manifest_hash):
         if block.file in excluded or (wanted is not None and block.file not in wanted):
             continue
         if choice.takes(block.version.path):
-            if block.file not in files and len(sample) < _SAMPLE:
-                sample.append(block.version)
+            if block.file not in files:
+                _look(env, block, newer, gone)
             files.add(block.file)
             groups.add(block.group)
     lost = frozenset() if not files else _lost(env, window, shown)
-    return Chosen(files=len(files), groups=frozenset(groups), lost=lost - groups, sample=tuple(sample))
+    return Chosen(files=len(files), groups=frozenset(groups), lost=lost - groups, newer=tuple(newer), gone=tuple(gone))
 
 
-def changed_since(env: Environment, chosen: Chosen) -> list[str]:
-    """Return the paths of the sampled files that are gone or no longer the version that was planned."""
-    return [version.path for version in chosen.sample if not _is_there(env, version)]
-
-
-def _is_there(env: Environment, version: FileVersion) -> bool:
+def _look(env: Environment, block: Block, newer: list[NewerVersion], gone: list[str]) -> None:
+    """Note the file of a block if it is no longer there as it was read."""
+    version = block.version
     try:
-        return same_version(env.stores.stat(version.path), version)
+        found = env.stores.stat(version.path)
     except FileMissingError:
-        return False
+        gone.append(version.path)
+        return
+    if not same_version(found, version):
+        in_part = (block.part_start, block.part_end) != (0, version.size)
+        newer.append(NewerVersion(file=block.file, found=found, in_part=in_part))
 
 
 def _wanted(env: Environment, window: Window, shown: Generation, choice: FileChoice) -> set[int] | None:

@@ -15,7 +15,12 @@ from airflow_provider_blockread.exchange.receipts import read_receipts
 from airflow_provider_blockread.exchange.results import read_result
 from airflow_provider_blockread.ledger.exclusions import excluded_files
 from airflow_provider_blockread.ledger.feeds import batched
-from airflow_provider_blockread.ledger.generations import get_generation, list_groups, published_generation
+from airflow_provider_blockread.ledger.generations import (
+    as_read_by,
+    get_generation,
+    list_groups,
+    published_generation,
+)
 from airflow_provider_blockread.ledger.journal import confirm_entries, journal, journal_entries, record_file_sums
 from airflow_provider_blockread.ledger.model import (
     FileSums,
@@ -81,14 +86,15 @@ class _Commitment:
 
     def __init__(self, env: Environment, publication: Publication) -> None:
         self._env, self._publication = env, publication
-        self._window: Window = get_window(env.ledger, publication.window)
         self._generation: Generation = get_generation(env.ledger, publication.window, publication.generation)
+        self._window: Window = as_read_by(get_window(env.ledger, publication.window), self._generation)
         self._options: GenerationOptions = GenerationOptions.from_json(self._generation.options)
         self._groups = list_groups(env.ledger, publication.window, publication.generation)
         self._excluded = set(excluded_files(env.ledger, publication.window))
         self._read_seconds = 0.0
         self._parts: list[PartBorders] = []  # as the proof found them
         self._hashes: dict[int, dict[int, str | None]] = {}  # of the results of earlier generations, by group
+        self._plans: dict[int, str] = {self._generation.number: self._window.manifest_hash}  # hashes, by generation
 
     def run(self) -> None:
         """Prove, then publish or only record the verification; continue where an earlier attempt stopped."""
@@ -111,7 +117,7 @@ class _Commitment:
             result, _ = read_result(self._env.stores, str(group.result_uri), str(group.result_hash))
             bound = (result.window, result.generation, result.group, result.epoch, result.manifest_hash)
             ref, read_by = group.ref, result.generation if self._is_carried(group, result) else group.ref.generation
-            if bound != (ref.window, read_by, ref.group, group.epoch, self._window.manifest_hash):
+            if bound != (ref.window, read_by, ref.group, group.epoch, self._plan_hash(read_by)):
                 msg = f"result file {group.result_uri} belongs to another attempt or manifest; clear the group's task"
                 raise ExchangeError(msg)
             results.append(result)
@@ -125,6 +131,13 @@ class _Commitment:
             earlier = list_groups(self._env.ledger, group.ref.window, result.generation)
             self._hashes[result.generation] = {found.ref.group: found.result_hash for found in earlier}
         return self._hashes[result.generation].get(group.ref.group) == group.result_hash
+
+    def _plan_hash(self, generation: int) -> str:
+        """Return the hash of the manifest that a generation reads."""
+        if generation not in self._plans:
+            earlier = get_generation(self._env.ledger, self._window.id, generation)
+            self._plans[generation] = earlier.manifest_hash or self._window.plan_hash
+        return self._plans[generation]
 
     def _prove(self, results: tuple[GroupResult, ...]) -> Sums:
         stores, policies = self._env.stores, self._options.policies

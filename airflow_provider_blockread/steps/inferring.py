@@ -1,7 +1,7 @@
 """Columns of csv without a schema: inferred from a sample once, kept with the window, fixed for its generations.
 
-JSON: `schema` is the schema's text, `files` the paths of those that decided. It follows from the manifest and the
-format, which are in the file's name.
+JSON: `schema` is the schema's text, `files` the paths of those that decided. It follows from the manifest that the
+window was planned with and the format, which are in the file's name.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def inferred_schema(stores: Stores, window: Window, options: GenerationOptions) 
 
 def _schema_uri(window: Window, options: GenerationOptions) -> str:
     folder = window_folder(options.sink.work_area, window.feed, window.id)
-    return f"{folder}/schema-{format_key(window, options)}.json"
+    return f"{folder}/schema-{format_key(window.plan_hash, options)}.json"
 
 
 def _with_bytes(env: Environment, window: Window, excluded: set[int]) -> Iterator[FileVersion]:

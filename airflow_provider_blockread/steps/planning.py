@@ -13,7 +13,7 @@ from airflow_provider_blockread.blocks.ids import digest, window_id
 from airflow_provider_blockread.errors import OptionsError, PlanConflictError
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import write_manifest
-from airflow_provider_blockread.ledger.generations import latest_generation
+from airflow_provider_blockread.ledger.generations import as_read_by, latest_generation
 from airflow_provider_blockread.ledger.model import Discovered, FilePart, LateFiles, NewWindow, PendingFile
 from airflow_provider_blockread.ledger.planning import (
     close_empty_window,
@@ -61,7 +61,8 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
     if window is not None and window.state == "open":
         ref = replay(env, request, options, window)
         if ref.status == "read":
-            ensure_manifest(env, window, group_limits(request), request)
+            read_now = as_read_by(window, latest_generation(env.ledger, window.id))
+            ensure_manifest(env, read_now, group_limits(request), request)
         return ref
     if window is not None and window.state == "abandoned":
         return _ref(env, request, status="skipped", message=f"window {window.id} was abandoned, and its key with it")

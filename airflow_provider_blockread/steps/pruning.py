@@ -15,7 +15,7 @@ from typing import Any
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.exchange.layout import data_folder, quarantine_folder, window_folder
-from airflow_provider_blockread.ledger.generations import FINISHED, list_generations, list_groups
+from airflow_provider_blockread.ledger.generations import FINISHED, as_read_by, list_generations, list_groups
 from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.retention import (
     Bound,
@@ -148,10 +148,11 @@ def _settled(env: Environment, feed: str | None) -> Iterator[Window]:
 
 
 def _prune(env: Environment, window: Window, *, keep_manifest: bool) -> int:
-    if not keep_manifest:
-        env.stores.remove(window.manifest_uri)  # first: whoever wants to rebuild the window is told from here on
-    files = drop_detail(env.ledger, window.id)
     generations = list_generations(env.ledger, window.id)
+    if not keep_manifest:
+        for uri in sorted({as_read_by(window, found).manifest_uri for found in (None, *generations)}):
+            env.stores.remove(uri)  # first: whoever wants to rebuild the window is told from here on
+    files = drop_detail(env.ledger, window.id)
     if is_pruned(env.ledger, window.id):
         for folder in _folders(window, generations):
             if not keep_manifest:

@@ -16,7 +16,7 @@ from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.model import GroupResult, JobSpec
 from airflow_provider_blockread.exchange.results import RESULT_NAME, read_result, write_spec
 from airflow_provider_blockread.ledger.exclusions import excluded_files
-from airflow_provider_blockread.ledger.generations import latest_generation, list_groups
+from airflow_provider_blockread.ledger.generations import as_read_by, latest_generation, list_groups
 from airflow_provider_blockread.ledger.groups import claim_group, complete_group, fail_group, heartbeat
 from airflow_provider_blockread.ledger.model import Claim, Generation, Group, GroupOutcome, GroupRef, Window
 from airflow_provider_blockread.ledger.queries import get_window
@@ -63,8 +63,8 @@ class _Attempt:
     def __init__(self, env: Environment, ref: WindowRef, group: int, job: SparkJob, submitter: Submitter) -> None:
         self._env, self._job, self._submitter = env, job, submitter
         self.ref = GroupRef(window=ref.window, generation=ref.generation, group=group)
-        self._window: Window = get_window(env.ledger, ref.window)
         self._generation: Generation = latest_generation(env.ledger, ref.window)
+        self._window: Window = as_read_by(get_window(env.ledger, ref.window), self._generation)
         self._options: GenerationOptions = GenerationOptions.from_json(self._generation.options)
         self._folder = window_folder(self._options.sink.work_area, ref.feed, ref.window)
         self._needs_scan = ref.needs_scan

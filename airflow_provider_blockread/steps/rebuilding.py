@@ -13,7 +13,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError
-from airflow_provider_blockread.ledger.generations import UNFINISHED, latest_generation, published_generation
+from airflow_provider_blockread.ledger.generations import (
+    UNFINISHED,
+    as_read_by,
+    latest_generation,
+    published_generation,
+)
 from airflow_provider_blockread.ledger.model import Generation, Request, Window
 from airflow_provider_blockread.ledger.queries import get_window, windows_in_order
 from airflow_provider_blockread.ledger.requests import (
@@ -23,10 +28,11 @@ from airflow_provider_blockread.ledger.requests import (
     requested_generations,
     start_requested,
 )
-from airflow_provider_blockread.steps.choosing import Chosen, FileChoice, changed_since, choose
+from airflow_provider_blockread.steps.choosing import Chosen, FileChoice, choose
 from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.intent import Intent, WindowIntent, window_intent
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
+from airflow_provider_blockread.steps.replacing import describe_changes, is_outdated, plan_newer
 from airflow_provider_blockread.steps.replaying import is_lost, open_ref, take_back
 from airflow_provider_blockread.steps.restoring import restore_pruned
 from airflow_provider_blockread.steps.running import WindowRunner
@@ -178,7 +184,7 @@ def _left_alone(env: Environment, window: Window, mine: Generation | None, shown
         return f"done already, as generation {mine.number}"
     if shown is None:
         return f"left alone, since it is {'not published' if window.state == 'open' else window.state}"
-    if window.pruned_at is not None and not env.stores.exists(window.manifest_uri):
+    if window.pruned_at is not None and not env.stores.exists(as_read_by(window, shown).manifest_uri):
         return f"left alone, since it was pruned on {window.pruned_at:%Y-%m-%d} and its plan is gone"
     return ""
 
@@ -189,10 +195,7 @@ def _groups(env: Environment, window: Window, chosen: Chosen | None) -> str:
     what = f"{len(chosen.again):,} of {window.groups:,} groups are read again for {chosen.files:,} files"
     if chosen.lost:
         what += f", {len(chosen.lost):,} of them since their results are gone"
-    changed = changed_since(env, chosen)
-    if changed:
-        what += f" (WARNING: gone or changed at the source, which will fail it: {', '.join(changed[:3])})"
-    return what
+    return what + describe_changes(env, window, chosen)
 
 
 def _begin(runner: WindowRunner, request: Request, window: Window, files: FileChoice | None) -> WindowRef:
@@ -202,7 +205,11 @@ def _begin(runner: WindowRunner, request: Request, window: Window, files: FileCh
     latest = latest_generation(env.ledger, window.id)
     publishing = latest.state == "publishing"
     lost = publishing and is_lost(env, latest)
-    if mine is not None and mine.number == latest.number and mine.state in UNFINISHED and not lost:
+    resumed = mine is not None and mine.number == latest.number and mine.state in UNFINISHED and not lost
+    if resumed and not publishing and files is not None and _has_changed(env, window, latest, files):
+        env.log(f"window {window.id}: files have changed since generation {latest.number} began: another starts")
+        resumed = False
+    if mine is not None and resumed:
         message = f"window {window.id}: generation {mine.number} is resumed"
         return open_ref(env, window, mine, status="read", message=message)
     if publishing and not lost:
@@ -210,17 +217,25 @@ def _begin(runner: WindowRunner, request: Request, window: Window, files: FileCh
         message = f"window {window.id}: generation {latest.number} is half published and completed first"
         runner.run(open_ref(env, window, latest, status="read", message=message))
     restore_pruned(env, window)
-    again = None if files is None else _again(env, window, files)
-    started = start_requested(env.ledger, request, window.id, again=again)
+    started = _start(env, request, window, files)
     if lost:
         take_back(env, latest)
     message = f"window {window.id}: generation {started.number} starts to {request.action} it"
     return open_ref(env, window, started, status="read", message=message)
 
 
-def _again(env: Environment, window: Window, files: FileChoice) -> frozenset[int] | None:
+def _has_changed(env: Environment, window: Window, begun: Generation, files: FileChoice) -> bool:
     shown = published_generation(env.ledger, window.id)
-    return None if shown is None else choose(env, window, shown, files).again
+    return shown is not None and is_outdated(env, begun, choose(env, window, shown, files).newer)
+
+
+def _start(env: Environment, request: Request, window: Window, files: FileChoice | None) -> Generation:
+    shown = published_generation(env.ledger, window.id)
+    if files is None or shown is None:
+        return start_requested(env.ledger, request, window.id)
+    chosen = choose(env, window, shown, files)
+    plan = plan_newer(env, window, shown, chosen.newer)
+    return start_requested(env.ledger, request, window.id, again=chosen.again, plan=plan)
 
 
 def _named(windows: list[str]) -> str:

@@ -105,6 +105,7 @@ def open_ref(env: Environment, window: Window, generation: Generation, *, status
     """Return the reference of an open window at one of its generations."""
     env.log(message)
     options = GenerationOptions.from_json(generation.options)
+    groups = list_groups(env.ledger, window.id, generation.number)
     return WindowRef(
         ledger=env.ledger.uuid,
         feed=window.feed,
@@ -116,7 +117,7 @@ def open_ref(env: Environment, window: Window, generation: Generation, *, status
         groups=window.groups,
         files=window.files,
         blocks=window.blocks,
-        bytes=window.bytes,
-        needs_scan=spans_groups(list_groups(env.ledger, window.id, generation.number), options),
+        bytes=sum(group.planned.bytes for group in groups) or window.bytes,
+        needs_scan=spans_groups(groups, options),
         message=message,
     )

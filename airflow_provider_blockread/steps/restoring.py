@@ -7,7 +7,7 @@ from airflow_provider_blockread.blocks.group import Part
 from airflow_provider_blockread.errors import ExchangeError, OptionsError, PrunedError
 from airflow_provider_blockread.exchange.files import MANIFEST, read_checked
 from airflow_provider_blockread.exchange.manifest import read_manifest, render_manifest, summarize
-from airflow_provider_blockread.ledger.generations import PRUNED
+from airflow_provider_blockread.ledger.generations import PRUNED, as_read_by, published_generation
 from airflow_provider_blockread.ledger.model import PendingFile, Window
 from airflow_provider_blockread.ledger.retention import restore_plan
 from airflow_provider_blockread.ledger.selection import window_files
@@ -48,14 +48,15 @@ def restore_pruned(env: Environment, window: Window) -> None:
     """
     if window.pruned_at is None:
         return
+    shown = as_read_by(window, published_generation(env.ledger, window.id))
     try:
-        planned = summarize(read_manifest(env.stores, window.manifest_uri, window.manifest_hash))
+        planned = summarize(read_manifest(env.stores, shown.manifest_uri, shown.manifest_hash))
     except ExchangeError as error:
         when = f"{window.pruned_at:%Y-%m-%d %H:%M:%SZ}"
         msg = f"feed {window.feed}: window {window.id} {window.key!r} was pruned on {when}: {PRUNED}"
         raise PrunedError(msg) from error
     restore_plan(env.ledger, window.id, planned)
-    env.log(f"window {window.id} was pruned; its plan is restored from {window.manifest_uri}")
+    env.log(f"window {window.id} was pruned; its plan is restored from {shown.manifest_uri}")
 
 
 def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, request: PlanRequest) -> None:
@@ -63,7 +64,7 @@ def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, reque
 
     Args:
         env: ledger and stores.
-        window: an open window.
+        window: an open window, as its generation reads it; a plan that names newer versions is not written again.
         limits: how its files were cut and packed.
         request: how its files were ordered, and which of them are compressed.
 

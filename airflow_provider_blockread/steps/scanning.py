@@ -5,20 +5,21 @@ A file that lies in one group is scanned by the group's own application, as a st
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Self
 
+from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.blocks.ids import digest, options_digest
 from airflow_provider_blockread.errors import BlockReadError, FileChangedError, FileMissingError
 from airflow_provider_blockread.exchange.failures import FAILURE_NAME, read_failure
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.model import JobSpec
 from airflow_provider_blockread.exchange.results import write_spec
-from airflow_provider_blockread.exchange.states import read_states
+from airflow_provider_blockread.exchange.states import read_states, write_states
 from airflow_provider_blockread.ledger.exclusions import excluded_files
-from airflow_provider_blockread.ledger.generations import latest_generation
+from airflow_provider_blockread.ledger.generations import as_read_by, latest_generation
 from airflow_provider_blockread.ledger.model import Group, Window
 from airflow_provider_blockread.ledger.parts import part_ends_before
 from airflow_provider_blockread.ledger.queries import get_window
@@ -52,14 +53,41 @@ class EntryStates:
 
     def uri(self, folder: str, group: int | None = None) -> str:
         """Return the file of the states of files that span groups, or of the other files of a group."""
-        key, name = format_key(self.window, self.options), "" if group is None else f"-g{group}"
+        key, name = format_key(self.window.manifest_hash, self.options), "" if group is None else f"-g{group}"
         begun = f"-{digest(str(self.of_parts))[:12]}" if self.of_parts else ""
         return f"{folder}/states-{key}{begun}{name}.json"
 
+    def known_uri(self, folder: str) -> str:
+        """Return the file of states that are known before the scan, from an earlier plan of the window."""
+        return f"{self.uri(folder).removesuffix('.json')}-known.json"
 
-def format_key(window: Window, options: GenerationOptions) -> str:
+
+def carry_states(
+    env: Environment, before: Window, now: Window, options: GenerationOptions, changed: Mapping[int, Collection[Block]]
+) -> None:
+    """Keep what a scan found under an earlier plan of a window, but for the blocks that are others now.
+
+    Args:
+        env: ledger and stores.
+        before: the window as it was read.
+        now: the same with a plan that differs in some blocks only; blocks keep their numbers.
+        options: of the generation that is to read it.
+        changed: the earlier blocks of those files that have changed, by file.
+    """
+    folder = window_folder(options.sink.work_area, now.feed, now.id)
+    known = read_states(env.stores, EntryStates.of(env, before, options).uri(folder))
+    if known is None:
+        return
+    states = EntryStates.of(env, now, options)
+    to_scan = any(len({block.group for block in blocks}) > 1 for blocks in changed.values())
+    others = {block.number for blocks in changed.values() for block in blocks}
+    kept = {number: state for number, state in known.items() if number not in others}
+    write_states(env.stores, states.known_uri(folder) if to_scan else states.uri(folder), kept)
+
+
+def format_key(manifest_hash: str, options: GenerationOptions) -> str:
     """Return what stands for a manifest and a record format in the names of what follows from the two."""
-    return digest(window.manifest_hash, options_digest(options.record_format.to_json()))[:12]
+    return digest(manifest_hash, options_digest(options.record_format.to_json()))[:12]
 
 
 def spans_groups(groups: Sequence[Group], options: GenerationOptions) -> bool:
@@ -81,8 +109,9 @@ def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
     env.require(ref)
     if not ref.needs_scan:
         return False
-    window = get_window(env.ledger, ref.window)
-    options = GenerationOptions.from_json(latest_generation(env.ledger, ref.window).options)
+    generation = latest_generation(env.ledger, ref.window)
+    window = as_read_by(get_window(env.ledger, ref.window), generation)
+    options = GenerationOptions.from_json(generation.options)
     folder = window_folder(options.sink.work_area, ref.feed, ref.window)
     states = EntryStates.of(env, window, options)
     uri = states.uri(folder)
@@ -115,6 +144,7 @@ def _spec(env: Environment, ref: WindowRef, states: EntryStates, uri: str) -> Jo
         excluded=tuple(excluded_files(env.ledger, window.id)),
         part_states=states.of_parts,
         entry_states_uri=uri,
+        group_states_uri=states.known_uri(uri.rpartition("/")[0]),
     )
 
 

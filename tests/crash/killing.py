@@ -40,6 +40,8 @@ UNREACHED = {
     "statement:ledger.generations._latest/2": _WORDS,
     "statement:ledger.groups._overtaken/1": _WORDS,
     "statement:ledger.planning._Plan.update/2": _WORDS,
+    "statement:ledger.replacing._refuse_taken/1": _WORDS,
+    "statement:ledger.replacing._refuse_taken/2": _WORDS,
     "statement:ledger.retention.prunable/1": _TOLD,
     "statement:ledger.retention.prunable/2": _TOLD,
     "statement:ledger.selection.late_files/1": _TOLD,

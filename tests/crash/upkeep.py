@@ -13,7 +13,7 @@ from airflow_provider_blockread.options import Selection
 from airflow_provider_blockread.options.plan import Limits
 from airflow_provider_blockread.steps.choosing import FileChoice
 from airflow_provider_blockread.steps.pruning import PruneRequest, prune
-from airflow_provider_blockread.steps.rebuilding import RebuildRequest, WindowRange, rebuild
+from airflow_provider_blockread.steps.rebuilding import RebuildRequest, WindowRange, propose_rebuild, rebuild
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.withdrawing import abandon, undo
 from tests.crash.doomed import Doomed, Tasks, die_at
@@ -95,7 +95,23 @@ def _rebuilding(pipe: Doomed, _: Tasks) -> None:
 
 
 def _reprocessing(pipe: Doomed, _: Tasks) -> None:
-    _again(pipe, FileChoice(path="b.csv", status="done"))
+    files = FileChoice(path="b.csv", status="done")
+    propose_rebuild(pipe.env, RebuildRequest(range=WindowRange(feed=pipe.feed), files=files))
+    _again(pipe, files)
+
+
+def _changed(pipe: Doomed) -> None:
+    """Publish a window, of which a file changes then."""
+    _published_at_once(pipe)
+    pipe.put_old({"b.csv": b"id,msg\n33,ww\n44,vv\n"})
+
+
+def _changed_twice(pipe: Doomed) -> None:
+    """Let the file change once more, while its newer version is read."""
+    _published_at_once(pipe)
+    pipe.put_old({"b.csv": b"id,msg\n30,ww\n40,vv\n50,uu\n"})
+    die_at(pipe, "commit:ledger.requests.start_requested/1:after", lambda: _again(pipe, FileChoice(path="b.csv")))
+    pipe.put_old({"b.csv": b"id,msg\n33,ww\n44,vv\n"})
 
 
 def _pruning(*, keep_manifests: bool) -> Callable[[Doomed, Tasks], None]:
@@ -156,6 +172,10 @@ UPKEEP = [
     Scenario(name="undo", prepare=_published, act=_undoing),
     Scenario(name="rebuild windows", setup=later, prepare=long_ago(_published), act=_rebuilding),
     Scenario(name="reprocess", setup=later, prepare=long_ago(_published_at_once), act=_reprocessing),
+    *(
+        Scenario(name=name, setup=later, prepare=long_ago(prepare), act=_reprocessing, ids=[1, 2, 33, 44], bad=[])
+        for name, prepare in (("reprocess newer", _changed), ("reprocess what changed twice", _changed_twice))
+    ),
     Scenario(name="prune", setup=later, prepare=long_ago(_published), act=_pruning(keep_manifests=False)),
     Scenario(name="clear pruned", setup=later, prepare=long_ago(_published), act=_pruning(keep_manifests=True)),
 ]

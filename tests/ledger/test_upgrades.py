@@ -14,14 +14,21 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import LedgerSchemaError
 from airflow_provider_blockread.ledger import migrations, tables
 from airflow_provider_blockread.ledger.discovery import record_files
-from airflow_provider_blockread.ledger.generations import get_generation, list_groups, published_generation
+from airflow_provider_blockread.ledger.generations import (
+    get_generation,
+    list_generations,
+    list_groups,
+    published_generation,
+)
 from airflow_provider_blockread.ledger.groups import claim_group, complete_group
 from airflow_provider_blockread.ledger.journal import confirm_entries, journal, journal_entries
 from airflow_provider_blockread.ledger.publishing import finish_publication, mark_proven
 from airflow_provider_blockread.ledger.queries import feed_counts, get_window, list_files
+from airflow_provider_blockread.ledger.replacing import NewerPlan, record_versions
+from airflow_provider_blockread.ledger.requests import open_request, start_requested
 from airflow_provider_blockread.ledger.store import Ledger
 from tests.ledger.conftest import Clock
-from tests.ledger.make import FEED, STALE_S, SUMS, committer, outcome, ref, steps, version
+from tests.ledger.make import FEED, STALE_S, SUMS, committer, outcome, read_all, ref, steps, version
 
 RELEASED = sorted((Path(__file__).parent / "released").glob("*.sql"))
 # The rows that an upgrade moves elsewhere: the sums of what is published stand in the files' own rows.
@@ -140,6 +147,29 @@ def test_windows_go_on_after_an_upgrade(old: Ledger) -> None:
 
     assert get_generation(old, window.id, 1).state == "published"
     assert feed_counts(old, FEED) == {"done": 4, "excluded": 1, "ignored": 1, "missing": 1, "pending": 1}
+
+
+def test_a_published_window_reads_a_newer_version_after_an_upgrade(old: Ledger) -> None:
+    """One that was left out by the package before: what was read is replaced, and the window's plan stays as it was."""
+    old.upgrade()
+    window = get_window(old, "k1")
+    older, newer = version("a"), version("a", size=11, mtime_ns=5)
+    ids = {row.version: row.file for row in list_files(old, FEED)}
+    assert record_versions(old, window, {ids[older]: newer}) == {ids[older]: ids[newer]}
+    request = open_request(old, "reprocess", {}, who="me")
+    plan = NewerPlan(base=2, manifest_uri="m", manifest_hash="h", groups=(), files={ids[older]: ids[newer]})
+    started = start_requested(old, request, window.id, again=range(window.groups), plan=plan)
+    read_all(old, window, started.number)
+    held = committer(old, window, started.number)
+    mark_proven(old, held, SUMS)
+    journal(old, held, steps())
+    confirm_entries(old, held, [0, 1, 2])
+    finish_publication(old, held)
+
+    states = {row.version: row.state for row in list_files(old, FEED)}
+    assert (states[older], states[newer]) == ("replaced", "done")
+    assert get_window(old, "k1") == window
+    assert [found.manifest_uri for found in list_generations(old, window.id)] == [None, None, "m"]
 
 
 def test_dumps_hold_no_secret_and_no_place(dump: Path) -> None:

@@ -126,7 +126,7 @@ def test_a_source_that_is_gone(here: Pipe) -> None:
     assert "WARNING" not in propose_rebuild(here.env, _asked("b.txt")).windows[0].what
     (here.source / "b.txt").unlink()
     told = propose_rebuild(here.env, _asked("b.txt")).windows[0].what
-    assert "WARNING: gone or changed at the source, which will fail it: file://" in told
+    assert "WARNING: gone at the source, which will fail it: file://" in told
     with pytest.raises(FileMissingError, match=r"reprocess of window \w+ 'w' failed"):
         _reprocess(here, _asked("b.txt"))
     assert here.values() == _ALL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from tests.pipeline.make import Pipe, ReadHere
 _STEPS: list[tuple[Any, str]] = [
     *((committing, name) for name in ("mark_proven", "journal", "publish_file", "remove_file", "confirm_entries")),
     *((committing, name) for name in ("sweep", "finish_publication")),
-    *((rebuilding, name) for name in ("start_requested", "open_ref", "finish_request")),
+    *((rebuilding, name) for name in ("plan_newer", "start_requested", "open_ref", "finish_request")),
     *((withdrawing, name) for name in ("remove_file", "sweep", "release_files", "finish_withdrawal")),
 ]
 _DEATHS = st.none() | st.tuples(st.sampled_from(_STEPS), st.integers(0, 2))
@@ -46,6 +47,7 @@ class Upkeep(RuleBasedStateMachine):
         self.excluded: dict[str, set[int]] = {}
         self.planned: dict[str, set[int]] = {}
         self.published: dict[str, set[int]] = {}
+        self.changes: Counter[int] = Counter()  # of files
 
     def teardown(self) -> None:
         """Close the ledger and remove the folder."""
@@ -57,7 +59,7 @@ class Upkeep(RuleBasedStateMachine):
         """Files land."""
         for _ in range(count):
             self.files += 1
-            self.pipe.put({f"{self.files}.txt": f"{self.files}a\n{self.files}b\n".encode()})
+            self._write(self.files)
             self.waiting.add(self.files)
 
     @precondition(lambda self: self.waiting)
@@ -104,11 +106,15 @@ class Upkeep(RuleBasedStateMachine):
     @precondition(lambda self: self.published)
     @rule(data=st.data(), death=_DEATHS, gives_up=st.booleans())
     def rebuild(self, data: st.DataObject, death: Any, *, gives_up: bool) -> None:
-        """Published windows are read again by a command, whole or for some files, or by a clear; or undone halfway."""
+        """Published windows are read again, whole or for a file that may have changed, or by a clear; or undone."""
         key = data.draw(st.sampled_from(sorted(self.published)))
-        way = data.draw(st.sampled_from(["clear", "window", "feed", "files"]))
+        way = data.draw(st.sampled_from(["clear", "window", "feed", "files", "newer"]))
         self.clears += way == "clear"
-        files = FileChoice(path=f"{min(self.published[key])}.txt") if way == "files" else None
+        file = min(self.published[key])
+        if way == "newer":
+            self.changes[file] += 1
+            self._write(file)
+        files = FileChoice(path=f"{file}.txt") if way in {"files", "newer"} else None
         which = WindowRange(feed="feed") if way == "feed" else WindowRange(window=key)
         runner = WindowRunner(env=self.pipe.env, owner="test", job=self.pipe.job, submitter=self.pipe.submitter)
 
@@ -127,8 +133,14 @@ class Upkeep(RuleBasedStateMachine):
     @invariant()
     def readers_see_each_record_once(self) -> None:
         """The output holds the records of the files of published windows, each once."""
-        shown = [f"{file}{letter}" for files in self.published.values() for file in files for letter in "ab"]
+        shown = [record for files in self.published.values() for file in files for record in self._records(file)]
         assert self.pipe.values() == sorted(shown)
+
+    def _records(self, file: int) -> list[str]:
+        return [f"{file}{letter}{'+' * self.changes[file]}" for letter in "ab"]
+
+    def _write(self, file: int) -> None:
+        self.pipe.put({f"{file}.txt": "".join(f"{record}\n" for record in self._records(file)).encode()})
 
     def _undo(self, key: str, death: Any, fate: str) -> None:
         self._do(lambda: undo(self.pipe.env, self._window(key), files=fate, who="me"), death)

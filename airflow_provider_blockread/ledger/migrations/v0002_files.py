@@ -14,7 +14,7 @@ PATH = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 _PENDING = sa.text("state = 'pending'")
 _PLANNED = sa.text("state = 'planned'")
 _UNSETTLED = sa.text("state IN ('missing', 'changed', 'ignored')")
-_STATES = "'pending', 'planned', 'done', 'missing', 'changed', 'quarantined', 'ignored', 'excluded'"
+_STATES = "'pending', 'planned', 'done', 'missing', 'changed', 'quarantined', 'ignored', 'excluded', 'replaced'"
 
 _KEPT = (
     *("id", "size", "mtime_ns", "part_next_offset", "feed_id", "first_scan", "last_scan"),
@@ -45,6 +45,8 @@ def upgrade() -> None:
     op.add_column("windows", sa.Column("interval_start_ns", sa.BigInteger(), nullable=True))
     op.add_column("windows", sa.Column("interval_end_ns", sa.BigInteger(), nullable=True))
     op.add_column("generations", sa.Column("run", sa.Text(), nullable=True))
+    op.add_column("generations", sa.Column("manifest_uri", sa.Text(), nullable=True))
+    op.add_column("generations", sa.Column("manifest_hash", sa.String(length=128), nullable=True))
     op.add_column("windows", sa.Column("pruned_at", sa.DateTime(timezone=True), nullable=True))
     _set_files_aside()
     _create_files()
@@ -146,7 +148,9 @@ def _create_taken_files() -> None:
         sa.Column("feed_id", sa.Integer(), nullable=False),
         sa.Column("path_digest", DIGEST, nullable=False),
         sa.Column("state", sa.String(length=16), nullable=False),
-        sa.CheckConstraint("state IN ('done', 'quarantined', 'excluded')", name=op.f("ck_taken_files_state")),
+        sa.CheckConstraint(
+            "state IN ('done', 'quarantined', 'excluded', 'replaced')", name=op.f("ck_taken_files_state")
+        ),
         sa.ForeignKeyConstraint(["feed_id"], ["feeds.id"], name="fk_taken_files_feed_id"),
         sa.PrimaryKeyConstraint("feed_id", "path_digest", "version_digest", name="pk_taken_files"),
         sqlite_with_rowid=False,

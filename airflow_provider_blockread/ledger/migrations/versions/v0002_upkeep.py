@@ -22,6 +22,7 @@ def upgrade() -> None:
     v0002_files.upgrade()
     _create_withdrawals()
     _create_requests()
+    _create_replacements()
     v0002_views.upgrade()
 
 
@@ -65,4 +66,25 @@ def _create_requests() -> None:
         sa.ForeignKeyConstraint(["request_id"], ["requests.id"], name="fk_request_generations_request_id"),
         sa.ForeignKeyConstraint(["window_id"], ["windows.id"], name="fk_request_generations_window_id"),
         sa.PrimaryKeyConstraint("request_id", "window_id", "generation", name="pk_request_generations"),
+    )
+
+
+def _create_replacements() -> None:
+    op.create_table(
+        "replacements",
+        sa.Column("window_id", WINDOW, nullable=False),
+        sa.Column("generation", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("old_file", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("new_file", sa.BigInteger(), nullable=False),
+        sa.Column("was", sa.String(length=16), nullable=False),
+        sa.CheckConstraint("was IN ('pending', 'ignored', 'missing', 'replaced')", name=op.f("ck_replacements_was")),
+        sa.ForeignKeyConstraint(
+            ["window_id", "generation"],
+            ["generations.window_id", "generations.number"],
+            name="fk_replacements_window_id_generation",
+        ),
+        sa.PrimaryKeyConstraint("window_id", "generation", "old_file", name="pk_replacements"),
+        sa.UniqueConstraint(
+            "window_id", "generation", "new_file", name="uq_replacements_window_id_generation_new_file"
+        ),
     )

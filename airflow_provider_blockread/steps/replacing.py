@@ -1,0 +1,138 @@
+"""Newer versions of files in a window that is published: told first, then planned in the place of the older ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from airflow_provider_blockread.blocks import Block, FileVersion
+from airflow_provider_blockread.blocks.ids import digest, version_digest
+from airflow_provider_blockread.errors import ConflictError, OptionsError
+from airflow_provider_blockread.exchange.layout import window_folder
+from airflow_provider_blockread.exchange.manifest import read_manifest, write_manifest
+from airflow_provider_blockread.ledger.generations import as_read_by
+from airflow_provider_blockread.ledger.model import Generation, Window
+from airflow_provider_blockread.ledger.replacing import NewerPlan, check_versions, record_versions, replaced_by
+from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.steps.choosing import Chosen, NewerVersion
+from airflow_provider_blockread.steps.describe import format_bytes
+from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.restoring import manifest_identity
+from airflow_provider_blockread.steps.scanning import carry_states
+
+_SHOWN = 3  # files that a message names
+
+
+def describe_changes(env: Environment, window: Window, chosen: Chosen) -> str:
+    """Return which files are read in a newer version, and which cannot be read; empty where all are as they were."""
+    what = ""
+    if chosen.newer:
+        named = "; ".join(map(_describe, chosen.newer[:_SHOWN]))
+        more = f"; and {len(chosen.newer) - _SHOWN:,} more" if len(chosen.newer) > _SHOWN else ""
+        what = f"; of {len(chosen.newer):,} of them a newer version in the place of the old one: {named}{more}"
+    try:
+        _refuse_parts(window, chosen.newer)
+        check_versions(env.ledger, window, [newer.found for newer in chosen.newer])
+    except (OptionsError, ConflictError) as error:
+        what += f" (WARNING: this will fail: {error})"
+    if chosen.gone:
+        what += f" (WARNING: gone at the source, which will fail it: {', '.join(chosen.gone[:_SHOWN])})"
+    return what
+
+
+def plan_newer(env: Environment, window: Window, shown: Generation, newer: Sequence[NewerVersion]) -> NewerPlan | None:
+    """Return the plan of a generation that reads these versions, its manifest written; None where there are none.
+
+    Raises:
+        OptionsError: when one of the files is read in parts, or its newer version has fewer bytes than it had blocks.
+        ConflictError: when another window has taken one of the versions.
+    """
+    if not newer:
+        return None
+    _refuse_parts(window, newer)
+    base = as_read_by(window, shown)
+    found = {version.file: version.found for version in newer}
+    blocks: dict[int, list[Block]] = {file: [] for file in found}
+    for block in read_manifest(env.stores, base.manifest_uri, base.manifest_hash):
+        if block.file in blocks:
+            blocks[block.file].append(block)
+    _refuse_small(window, found, blocks)
+    ids = record_versions(env.ledger, window, found)
+    options = GenerationOptions.from_json(shown.options)
+    name = digest(base.manifest_hash, *(f"{old} {new}" for old, new in sorted(ids.items())))[:12]
+    uri = f"{window_folder(options.sink.work_area, window.feed, window.id)}/manifest-{name}.parquet"
+    planned = read_manifest(env.stores, base.manifest_uri, base.manifest_hash)
+    summary = write_manifest(
+        env.stores,
+        uri,
+        _renewed(planned, found, ids, blocks),
+        identity=manifest_identity(env, window.id, window.feed),
+    )
+    carry_states(env, base, replace(base, manifest_uri=uri, manifest_hash=summary.hash), options, blocks)
+    return NewerPlan(base=shown.number, manifest_uri=uri, manifest_hash=summary.hash, groups=summary.groups, files=ids)
+
+
+def is_outdated(env: Environment, begun: Generation, newer: Sequence[NewerVersion]) -> bool:
+    """Tell whether a generation that was begun reads other versions than those that the store shows now."""
+    read = replaced_by(env.ledger, begun.window, begun.number)
+    now = {version.file: version.found for version in newer}
+    return {file: version_digest(v) for file, v in read.items()} != {file: version_digest(v) for file, v in now.items()}
+
+
+def _renewed(
+    planned: Iterator[Block],
+    found: Mapping[int, FileVersion],
+    ids: Mapping[int, int],
+    blocks: Mapping[int, Sequence[Block]],
+) -> Iterator[Block]:
+    """Yield the plan's blocks, those of the older versions as equal ranges of the newer ones.
+
+    All blocks keep their numbers and groups, so that results of groups that are not read again stay true. A version
+    that has grown is cut into larger blocks, and its group may hold more than `group_bytes`.
+    """
+    seen: Counter[int] = Counter()
+    for block in planned:
+        version = found.get(block.file)
+        if version is None:
+            yield block
+            continue
+        place, count = seen[block.file], len(blocks[block.file])
+        seen[block.file] += 1
+        yield replace(
+            block,
+            file=ids[block.file],
+            version=version,
+            start=version.size * place // count,
+            end=version.size * (place + 1) // count,
+            part_end=version.size,
+        )
+
+
+def _refuse_parts(window: Window, newer: Sequence[NewerVersion]) -> None:
+    for version in newer:
+        if version.in_part:
+            msg = (
+                f"window {window.id} {window.key!r}: {version.found.path} has a newer version, but the window reads a"
+                " part of it only, and parts of two versions make no file; take all windows that hold parts of it away,"
+                " the newest first (`blockread windows undo WINDOW --files pending`), and the next run reads it anew"
+            )
+            raise OptionsError(msg)
+
+
+def _refuse_small(window: Window, found: Mapping[int, FileVersion], blocks: Mapping[int, Sequence[Block]]) -> None:
+    for file, version in found.items():
+        if version.size < len(blocks[file]):
+            msg = (
+                f"window {window.id} {window.key!r}: the newer version of {version.path} has {version.size:,} bytes,"
+                f" too few for the {len(blocks[file]):,} blocks that it has in this window; take the window away"
+                f" (`blockread windows undo {window.id} --files pending`), and the next run reads it as it is now"
+            )
+            raise OptionsError(msg)
+
+
+def _describe(version: NewerVersion) -> str:
+    found = version.found
+    when = f", of {datetime.fromtimestamp(found.mtime_ns // 10**9, UTC):%Y-%m-%d %H:%M:%SZ}" if found.mtime_ns else ""
+    return f"{found.path} ({format_bytes(found.size)}{when})"
