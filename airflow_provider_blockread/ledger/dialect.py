@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Table, create_engine, event, text
+from sqlalchemy import Column, ColumnElement, Connection, Engine, Table, any_, bindparam, create_engine, event, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.sql.dml import Insert
@@ -77,6 +77,14 @@ def insert_or_ignore(connection: Connection, table: Table) -> Insert:
     if connection.dialect.name == "sqlite":
         return sqlite.insert(table).on_conflict_do_nothing()
     return postgresql.insert(table).on_conflict_do_nothing()
+
+
+def is_among(connection: Connection, column: Column[Any], name: str) -> ColumnElement[bool]:
+    """Return the condition that a column holds one of the values bound to `name`, a list that is not empty."""
+    if connection.dialect.name == "sqlite":
+        return column.in_(bindparam(name, expanding=True))
+    # One array: PostgreSQL takes longer to parse a thousand parameters than to look them up.
+    return column == any_(bindparam(name, type_=postgresql.ARRAY(column.type)))
 
 
 def insert_many(connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:

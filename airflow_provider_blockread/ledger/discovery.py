@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
@@ -21,12 +21,12 @@ from airflow_provider_blockread.blocks.ids import path_digest, version_digest
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.ledger.admission import EVERY_FILE, LEFT_OUT, Admission
 from airflow_provider_blockread.ledger.columns import SHORT
-from airflow_provider_blockread.ledger.dialect import driver_digests, insert_many
+from airflow_provider_blockread.ledger.dialect import driver_digests, insert_many, is_among
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, lock_feed, open_feed
 from airflow_provider_blockread.ledger.known_files import Known, drop_replaced, known_versions
 from airflow_provider_blockread.ledger.model import Discovered
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.stretches import KnownStretches, Stretch, cut
+from airflow_provider_blockread.ledger.stretches import KnownStretches, by_files, cut
 from airflow_provider_blockread.ledger.tables import IS_PENDING, files, scans
 
 _TAKEN = frozenset({"planned", "done", "quarantined"})
@@ -95,14 +95,13 @@ def record_files(
     scan = _begin(ledger, feed, rules)
     total = Discovered()
     known = KnownStretches(ledger, scan.feed_id, scan.id)
-    for shown in _by_files(cut(versions, batch_size), batch_size):
-        new, found = known.new_in(shown), _Batch()
-        if new:
-            listed = [_identify(version, rules) for stretch in new for version in stretch.versions]
-            with ledger.writing() as connection:
-                found = _record(connection, scan, {item.path_digest: item for item in listed})
-                known.remember(connection, new)
-        total = _add(total, sum(len(stretch.versions) for stretch in shown), found)
+    for new in by_files(known.new_in(cut(versions, batch_size), batch_size), batch_size):
+        listed = [_identify(version, rules) for stretch in new for version in stretch.versions]
+        with ledger.writing() as connection:
+            found = _record(connection, scan, {item.path_digest: item for item in listed})
+            known.remember(connection, new)
+        total = _add(total, found)
+    total = replace(total, seen=known.seen)
     if complete:
         total = replace(total, missing=_mark_missing(ledger, scan, known))
     counts = {name: getattr(total, name) for name in ("seen", "new", "modified", "ignored")}
@@ -119,29 +118,14 @@ def _begin(ledger: Ledger, feed: str, rules: Admission) -> _Scan:
     return _Scan(id=number, feed=feed, feed_id=feed_id, rules=rules, now=now)
 
 
-def _by_files(stretches: Iterable[Stretch], size: int) -> Iterator[list[Stretch]]:
-    """Yield the stretches in lists of about `size` files."""
-    held: list[Stretch] = []
-    left = size
-    for stretch in stretches:
-        held.append(stretch)
-        left -= len(stretch.versions)
-        if left <= 0:
-            yield held
-            held, left = [], size
-    if held:
-        yield held
-
-
 def _identify(version: FileVersion, rules: Admission) -> _Seen:
     return _Seen(version, path_digest(version.path), version_digest(version)[:SHORT], *rules.look(version))
 
 
-def _add(total: Discovered, seen: int, batch: _Batch) -> Discovered:
+def _add(total: Discovered, batch: _Batch) -> Discovered:
     left_out = {name: getattr(total, name) + batch.left_out[name] for name in LEFT_OUT}
     return replace(
         total,
-        seen=total.seen + seen,
         new=total.new + len(batch.inserts) - batch.modified,
         modified=total.modified + batch.modified,
         returned=total.returned + len(batch.moved["pending"]),
@@ -163,7 +147,7 @@ def _record(connection: Connection, scan: _Scan, seen: dict[str, _Seen]) -> _Bat
     batch = _Batch(cut_short=[seen[digest].version.path for digest in cut_short])
     for digest, item in seen.items():
         _decide(scan, item, known.get(digest), batch)
-    update = files.update().where(files.c.id.in_(bindparam("ids", expanding=True)))
+    update = files.update().where(is_among(connection, files.c.id, "ids"))
     if batch.still_pending:
         connection.execute(update.values(last_scan=stamp), {"ids": batch.still_pending})
     for state, ids in batch.moved.items():

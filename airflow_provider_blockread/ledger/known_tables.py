@@ -27,7 +27,7 @@ taken_files = Table(
     Column("feed_id", Integer, ForeignKey("feeds.id")),
     Column("path_digest", Digest),
     Column("state", String(16), nullable=False),
-    PrimaryKeyConstraint("feed_id", "path_digest", "version_digest"),
+    PrimaryKeyConstraint("path_digest", "version_digest", "feed_id"),
     one_of("state", TAKEN_STATES),
     sqlite_with_rowid=False,
 )
@@ -36,9 +36,10 @@ taken_files = Table(
 stretches = Table(
     "stretches",
     metadata,
-    Column("feed_id", Integer, ForeignKey("feeds.id"), primary_key=True, autoincrement=False),
-    Column("digest", Digest, primary_key=True),
+    Column("feed_id", Integer, ForeignKey("feeds.id"), autoincrement=False),
+    Column("digest", Digest),
     Column("scan_id", Integer, nullable=False),  # of the scan that found all its files known
+    PrimaryKeyConstraint("digest", "feed_id"),
     sqlite_with_rowid=False,
 )
 

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import hashlib
 import marshal
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, select
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.ledger.dialect import insert_or_ignore
+from airflow_provider_blockread.ledger.dialect import insert_or_ignore, is_among
 from airflow_provider_blockread.ledger.known_tables import stretches
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import IS_PENDING, IS_UNSETTLED, files
@@ -70,8 +70,22 @@ def _stretch(held: list[FileVersion]) -> Stretch:
     return Stretch(held, hashlib.blake2b(data, digest_size=16).hexdigest())
 
 
+def by_files(stretches: Iterable[Stretch], size: int) -> Iterator[list[Stretch]]:
+    """Yield the stretches in lists of about `size` files."""
+    held: list[Stretch] = []
+    left = size
+    for stretch in stretches:
+        held.append(stretch)
+        left -= len(stretch.versions)
+        if left <= 0:
+            yield held
+            held, left = [], size
+    if held:
+        yield held
+
+
 class KnownStretches:
-    """What one listing of a feed need not look up.
+    """What one listing of a feed need not look up; `seen` counts the files that were shown to it.
 
     Args:
         ledger: where the stretches are remembered.
@@ -81,6 +95,7 @@ class KnownStretches:
 
     def __init__(self, ledger: Ledger, feed_id: int, scan: int) -> None:
         self._ledger, self._feed_id, self._scan = ledger, feed_id, scan
+        self.seen = 0
         self._unsettled = self._load_unsettled()
 
     def _load_unsettled(self) -> set[str] | None:
@@ -91,18 +106,26 @@ class KnownStretches:
                 found.update(connection.scalars(query.limit(MAX_UNSETTLED + 1)))
         return None if len(found) > MAX_UNSETTLED else found
 
-    def new_in(self, shown: Collection[Stretch]) -> list[Stretch]:
-        """Return the stretches whose files must be looked up, in the order given."""
-        unsettled = self._unsettled
-        if unsettled is None:
-            return list(shown)
-        settled = [s.digest for s in shown if not unsettled or unsettled.isdisjoint([v.path for v in s.versions])]
-        query = select(stretches.c.digest).where(
-            stretches.c.feed_id == self._feed_id, stretches.c.digest.in_(bindparam("digests", expanding=True))
-        )
+    def new_in(self, listing: Iterable[Stretch], size: int) -> Iterator[Stretch]:
+        """Yield the stretches of a listing whose files must be looked up, those of `size` files asked for at once."""
+        for shown in by_files(listing, size):
+            self.seen += sum(len(stretch.versions) for stretch in shown)
+            if self._unsettled is None:
+                yield from shown
+                continue
+            known = self._known_of([stretch.digest for stretch in shown if self._is_settled(stretch)])
+            yield from (stretch for stretch in shown if stretch.digest not in known)
+
+    def _is_settled(self, stretch: Stretch) -> bool:
+        return not self._unsettled or self._unsettled.isdisjoint([version.path for version in stretch.versions])
+
+    def _known_of(self, digests: list[str]) -> set[str]:
+        if not digests:
+            return set()
         with self._ledger.reading() as connection:
-            known = set(connection.scalars(query, {"digests": settled})) if settled else set()
-        return [stretch for stretch in shown if stretch.digest not in known]
+            known = is_among(connection, stretches.c.digest, "digests")
+            query = select(stretches.c.digest).where(stretches.c.feed_id == self._feed_id, known)
+            return set(connection.scalars(query, {"digests": digests}))
 
     def remember(self, connection: Connection, recorded: Iterable[Stretch]) -> None:
         """Keep stretches whose every version has just been recorded, or was."""

@@ -138,7 +138,8 @@ files = Table(
     Column("window_id", ForeignKey("windows.id")),
     Column("path", PATH, nullable=False),
     Column("etag", Text),
-    UniqueConstraint("feed_id", "path_digest", "version_digest"),
+    # Digests first: without statistics, PostgreSQL would look through all files of the feed for a few of them.
+    UniqueConstraint("path_digest", "version_digest", "feed_id"),
     one_of("state", FILE_STATES),
     CheckConstraint("state <> 'planned' OR window_id IS NOT NULL", name="planned_has_window"),
     CheckConstraint("state <> 'pending' OR window_id IS NULL", name="pending_has_no_window"),

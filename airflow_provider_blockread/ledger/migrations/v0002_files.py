@@ -98,7 +98,7 @@ def _create_files() -> None:
         sa.ForeignKeyConstraint(["window_id"], ["windows.id"], name="fk_files_window_id"),
         sa.PrimaryKeyConstraint("id", name="pk_files"),
         sa.UniqueConstraint(
-            "feed_id", "path_digest", "version_digest", name="uq_files_feed_id_path_digest_version_digest"
+            "path_digest", "version_digest", "feed_id", name="uq_files_path_digest_version_digest_feed_id"
         ),
         sqlite_autoincrement=True,
     )
@@ -152,7 +152,7 @@ def _create_taken_files() -> None:
             "state IN ('done', 'quarantined', 'excluded', 'replaced')", name=op.f("ck_taken_files_state")
         ),
         sa.ForeignKeyConstraint(["feed_id"], ["feeds.id"], name="fk_taken_files_feed_id"),
-        sa.PrimaryKeyConstraint("feed_id", "path_digest", "version_digest", name="pk_taken_files"),
+        sa.PrimaryKeyConstraint("path_digest", "version_digest", "feed_id", name="pk_taken_files"),
         sqlite_with_rowid=False,
     )
 
@@ -164,7 +164,7 @@ def _create_stretches() -> None:
         sa.Column("digest", DIGEST, nullable=False),
         sa.Column("scan_id", sa.Integer(), nullable=False),
         sa.ForeignKeyConstraint(["feed_id"], ["feeds.id"], name="fk_stretches_feed_id"),
-        sa.PrimaryKeyConstraint("feed_id", "digest", name="pk_stretches"),
+        sa.PrimaryKeyConstraint("digest", "feed_id", name="pk_stretches"),
         sqlite_with_rowid=False,
     )
 
