@@ -33,6 +33,7 @@ from benchmarks.measure import Row
 _FEED = "events"
 _WINDOWS = 100  # that take the files one after another, as in production; autovacuum would run between them
 _VACUUM = "VACUUM ANALYZE files, file_sums, groups, generations, windows, stretches, taken_files"
+_KEPT_DAYS = 30
 _NEW = 1_000
 _MOST_BYTES = 300.0
 _MOST_SECONDS = 2.0
@@ -88,19 +89,20 @@ def run(lab: Lab) -> Iterator[Row]:
     files = lab.files * 10
     with tempfile.TemporaryDirectory(prefix="blockread-ledger-", dir=lab.scratch) as folder:
         yield from _rows(f"sqlite:///{folder}/ledger.db", "SQLite", files)
+        yield _pruned_daily(f"sqlite:///{folder}/pruned.db", "SQLite", files)
     with _postgres() as url:
         yield from _rows(url, "PostgreSQL", files)
+    with _postgres() as url:
+        yield _pruned_daily(url, "PostgreSQL", files)
 
 
 def _rows(url: str, database: str, files: int) -> Iterator[Row]:
     place = _Vacuumed(url)
-    share = files // _WINDOWS
     for number in range(_WINDOWS):
-        record_files(place.ledger, _FEED, listing(number * share, (number + 1) * share), complete=False)
-        window = _plan(place.ledger, f"w{number:03}")
+        window = _discover_and_plan(place.ledger, _share(files, number), f"w{number:03}", complete=False)
         if number == _WINDOWS - 1:
             place.vacuum()
-            yield _bytes(f"{database}: {files:,} known files, the last {share:,} planned", place.size() / files)
+            yield _bytes(f"{database}: {files:,} known files, the last {window.files:,} planned", place.size() / files)
         _publish(place.ledger, window)
         place.vacuum()
         place.now += timedelta(days=1)
@@ -108,6 +110,23 @@ def _rows(url: str, database: str, files: int) -> Iterator[Row]:
     yield from _planning(place, database, files)
     yield from _pruning(place, database, files)
     place.ledger.close()
+
+
+def _pruned_daily(url: str, database: str, files: int) -> Row:
+    place = _Vacuumed(url)
+    for number in range(_WINDOWS):
+        _publish(place.ledger, _discover_and_plan(place.ledger, _share(files, number), f"w{number:03}", complete=False))
+        place.now += timedelta(days=1)
+        _prune(place, Bound(before=place.now - timedelta(days=_KEPT_DAYS), keep=2))
+        place.vacuum()
+    size = place.size() / files
+    place.ledger.close()
+    return _bytes(f"{database}: {files:,} known files, pruned daily, {_KEPT_DAYS} of {_WINDOWS} days kept", size)
+
+
+def _share(files: int, number: int) -> Iterator[FileVersion]:
+    share = files // _WINDOWS
+    return listing(number * share, (number + 1) * share)
 
 
 def _planning(place: _Vacuumed, database: str, files: int) -> Iterator[Row]:
@@ -120,7 +139,7 @@ def _planning(place: _Vacuumed, database: str, files: int) -> Iterator[Row]:
     ):
         only, found = _timed(lambda shown=shown: sum(1 for _ in shown()))
         del found
-        seconds, taken = _timed(lambda shown=shown, name=name: _discover_and_plan(place.ledger, shown(), name))
+        seconds, taken = _timed(lambda shown=shown, name=name: _discover_and_plan(place.ledger, shown(), name).files)
         if taken != _NEW:
             msg = f"{taken} files were planned instead of {_NEW}"
             raise ValueError(msg)
@@ -135,13 +154,9 @@ def _planning(place: _Vacuumed, database: str, files: int) -> Iterator[Row]:
 
 
 def _pruning(place: _Vacuumed, database: str, files: int) -> Iterator[Row]:
-    bound = Bound(before=place.now, keep=2)
     started = time.perf_counter()
-    for window in old_windows(place.ledger, bound, after="", limit=1000):
-        begin_pruning(place.ledger, window.id, bound)
-        drop_detail(place.ledger, window.id)
-        finish_pruning(place.ledger, window.id)
-        place.vacuum()
+    _prune(place, Bound(before=place.now, keep=2))
+    place.vacuum()
     seconds = time.perf_counter() - started
     yield _bytes(
         f"{database}: the same pruned at once ({seconds:.0f} s), rooms kept for new files",
@@ -150,6 +165,13 @@ def _pruning(place: _Vacuumed, database: str, files: int) -> Iterator[Row]:
     )
     place.vacuum("VACUUM FULL")
     yield _bytes(f"{database}: the same after a full vacuum", place.size() / files)
+
+
+def _prune(place: _Vacuumed, bound: Bound) -> None:
+    for window in old_windows(place.ledger, bound, after="", limit=1000):
+        begin_pruning(place.ledger, window.id, bound)
+        drop_detail(place.ledger, window.id)
+        finish_pruning(place.ledger, window.id)
 
 
 def _with_more(shown: Iterator[FileVersion], step: int) -> Iterator[FileVersion]:
@@ -165,9 +187,9 @@ def _timed(work: Callable[[], int]) -> tuple[float, int]:
     return time.perf_counter() - started, result
 
 
-def _discover_and_plan(ledger: Ledger, shown: Iterator[FileVersion], key: str) -> int:
-    record_files(ledger, _FEED, shown)
-    return _plan(ledger, key).files
+def _discover_and_plan(ledger: Ledger, shown: Iterator[FileVersion], key: str, *, complete: bool = True) -> Window:
+    record_files(ledger, _FEED, shown, complete=complete)
+    return _plan(ledger, key)
 
 
 def _plan(ledger: Ledger, key: str) -> Window:
