@@ -28,7 +28,7 @@ from airflow_provider_blockread.ledger.generations import (
     start_generation,
 )
 from airflow_provider_blockread.ledger.model import WindowSummary
-from airflow_provider_blockread.ledger.queries import get_window, list_windows
+from airflow_provider_blockread.ledger.queries import get_window, list_parts, list_windows
 from airflow_provider_blockread.ledger.withdrawing import find_withdrawal
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.steps.describe import describe_group, format_bytes
@@ -76,7 +76,7 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
     """Show WINDOW (an id or a key): its generation, groups, and what went wrong."""
     env = open_environment(state)
     found = get_window(env.ledger, window, feed)
-    summary = next(s for s in list_windows(env.ledger, found.feed, limit=10_000) if s.window.id == found.id)
+    [summary] = list_windows(env.ledger, window=found.id)
     facts = dict(_summary(summary)) | {
         "manifest": as_read_by(found, summary.shown or summary.generation).manifest_uri,
         "planned by": found.owner,
@@ -101,10 +101,13 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
         }
         for group in groups
     ]
+    read_in_parts = list_parts(env.ledger, found.id)
     if as_json:
-        print_json(facts | {"group_list": rows})
+        print_json(facts | {"group_list": rows, "parts": [part._asdict() for part in read_in_parts]})
         return
     print_facts({name.replace("_", " "): value for name, value in facts.items() if value is not None})
+    for part in read_in_parts:
+        click.echo(f"reads only bytes {part.start:,} to {part.end:,} of {part.path or 'a file whose row is pruned'}")
     if rows:
         click.echo()
         print_table(list(rows[0])[:-1], [list(row.values())[:-1] for row in rows])

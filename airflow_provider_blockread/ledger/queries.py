@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, exists, func, select
 
@@ -27,11 +27,25 @@ from airflow_provider_blockread.ledger.tables import (
 from airflow_provider_blockread.options.plan import one_of
 
 
-def list_windows(ledger: Ledger, feed: str | None = None, *, limit: int = 50) -> list[WindowSummary]:
-    """Return the windows of a feed, or of all, newest first."""
+class WindowPart(NamedTuple):
+    """What a window reads of a file that spreads over several; sums are empty until it is published."""
+
+    path: str | None  # empty once the file's row is pruned
+    start: int
+    end: int
+    records: int | None
+    bad_records: int | None
+
+
+def list_windows(
+    ledger: Ledger, feed: str | None = None, *, window: str | None = None, limit: int = 50
+) -> list[WindowSummary]:
+    """Return the windows of a feed, or of all, newest first; or only the one with the id `window`."""
     query = select(*WINDOW_COLUMNS).join(feeds).order_by(windows.c.created_at.desc(), windows.c.sequence.desc())
     if feed is not None:
         query = query.where(feeds.c.name == feed)
+    if window is not None:
+        query = query.where(windows.c.id == window)
     with ledger.reading() as connection:
         found = [window_from(row) for row in connection.execute(query.limit(limit))]
         ids = [window.id for window in found]
@@ -50,6 +64,15 @@ def list_windows(ledger: Ledger, feed: str | None = None, *, limit: int = 50) ->
         )
         for window in found
     ]
+
+
+def list_parts(ledger: Ledger, window: str) -> list[WindowPart]:
+    """Return what a window reads of files that it does not read whole."""
+    columns = (files.c.path, parts.c.part_start, parts.c.part_end, parts.c.records, parts.c.bad_records)
+    query = select(*columns).join_from(parts, files, files.c.id == parts.c.file_id, isouter=True)
+    with ledger.reading() as connection:
+        rows = connection.execute(query.where(parts.c.window_id == window).order_by(files.c.path)).all()
+    return [WindowPart(*row) for row in rows]
 
 
 def unpublished_windows(ledger: Ledger, feed: str) -> list[Window]:

@@ -137,6 +137,17 @@ def test_windows_list_and_show(place: Place, planned: WindowRef) -> None:
     assert "group 0: 2 files, 4 B, a.log .. b.log" in text
 
 
+def test_windows_show_names_the_part_of_a_file_that_is_read(place: Place) -> None:
+    """Of a file that spreads over windows, each of them says which bytes it reads."""
+    place.put({"big.log": b"line\n" * 20})
+    limits = ("--max-bytes", "40", "--block-size", "20", "--output", str(place.folder / "out"))
+    place.call("run", str(place.source), "--name", "logs", "--window", "first", *limits)
+
+    shown = place.json("windows", "show", "first")
+    assert [(part["start"], part["end"], part["records"]) for part in shown["parts"]] == [(0, 40, 8)]
+    assert "reads only bytes 0 to 40 of file://" in place.call("windows", "show", "first").stdout
+
+
 def test_windows_list_fits_a_terminal(place: Place, planned: WindowRef) -> None:
     """On a terminal of 80 columns a window takes one line, its id whole; what is long is cut."""
     shown = place.shell("windows", "list", columns=80).stdout.splitlines()
