@@ -35,6 +35,7 @@ from airflow_provider_blockread.steps.reopening import of_interval
 from airflow_provider_blockread.steps.replaying import open_ref, replay
 from airflow_provider_blockread.steps.restoring import ensure_manifest, manifest_identity, part_of
 
+_OTHER_PLANNERS = 4  # of the same feed that may be quicker, one after another
 _SHOWN = 3  # parts that a window's reference tells
 _WHOLE = 2**62  # bytes; a block size that no file reaches
 
@@ -112,6 +113,21 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
     # Before anything is selected: what a planner held that died is to be read by this window already.
     release_stale_plans(env.ledger, request.feed, key=request.key, owner=request.owner)
     found = discover(env, request)
+    for _ in range(_OTHER_PLANNERS):
+        try:
+            return _choose_and_freeze(env, request, options, found)
+        except PlanConflictError as conflict:
+            window = find_window(env.ledger, request.feed, request.key)
+            if window is not None and window.state != "empty":  # somebody else has the key, not only some files
+                raise
+            env.log(f"{conflict}; choosing anew among what is left")
+    return _choose_and_freeze(env, request, options, found)
+
+
+def _choose_and_freeze(
+    env: Environment, request: PlanRequest, options: GenerationOptions, found: Discovered
+) -> WindowRef:
+    key = window_id(request.feed, request.key)
     limits = group_limits(request)
     chosen = Chosen(env, request, limits.block_size)
     late = find_late(env, request)
