@@ -104,3 +104,19 @@ def test_rebuild_and_undo(place: Place) -> None:
     assert later.json["windows"] == []
     assert list((place.folder / "out").glob("*.parquet")) == []
     assert json.loads(place.call("files", "list", "logs", "--json").stdout)[0]["state"] == "excluded"
+
+
+def test_reprocess_reads_what_a_file_is_now(place: Place) -> None:
+    """A file that was corrected after its window was published takes the place of what it was, and is named first."""
+    place.put({"a.txt": b"a\n", "b.txt": b"b\n"})
+    (ran,) = place.many(place.run("--window", "k", "--name", "logs", "--json"))
+    place.put({"a.txt": b"a\ncorrected\n"})
+    (done,) = place.many(
+        ["reprocess", "--feed", "logs", "--path", "*/a.txt", "--yes", "--json", "--master", "local[2]", *place.state]
+    )
+
+    assert ran.json["records"] == 2
+    assert [(w["generation"], w["records"], w["status"]) for w in done.json] == [(2, 3, "published")]
+    assert "a.txt" in done.stderr
+    states = {(row["path"].rpartition("/")[2], row["state"]) for row in place.json("files", "list", "logs")}
+    assert states == {("a.txt", "done"), ("a.txt", "replaced"), ("b.txt", "done")}
