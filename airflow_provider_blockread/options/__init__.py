@@ -18,9 +18,10 @@ from airflow_provider_blockread.options.formats import (
     Lines,
     WholeFile,
 )
-from airflow_provider_blockread.options.plan import FileSource, Limits, Selection, Splitting
+from airflow_provider_blockread.options.plan import Limits, Selection, Splitting
 from airflow_provider_blockread.options.read import GenerationOptions, ParquetSink, Policies, SparkJob, Transform
 from airflow_provider_blockread.options.sizes import parse_size
+from airflow_provider_blockread.options.source import FileSource
 from airflow_provider_blockread.options.times import TimePattern, nanoseconds, parse_duration, parse_time, utc_text
 from airflow_provider_blockread.options.values import Value, build, from_json, parse
 

@@ -135,7 +135,7 @@ def _choose_and_freeze(
         window = close_empty_window(
             env.ledger, request.feed, request.key, owner=request.owner, interval_ns=request.interval_ns
         )
-        rest = describe_left_out(found, late, request.selection)
+        rest = describe_left_out(request, found, late)
         message = f"window {window.id}: nothing new to read{_waiting(env, request.feed)}{rest}"
         return _with_counts(_ref(env, request, status="empty", message=message), found, late)
     folder = window_folder(options.sink.work_area, request.feed, key)
@@ -169,7 +169,7 @@ def _choose_and_freeze(
     for pending in chosen.in_parts.values():
         env.log(f"window {key}: {pending.version.path}: {describe_part(pending)}")
     message += "".join(f"; {describe_part(pending)}" for pending in islice(chosen.in_parts.values(), _SHOWN))
-    message += describe_left_out(found, late, request.selection)
+    message += describe_left_out(request, found, late)
     ref = open_ref(env, window, latest_generation(env.ledger, window.id), status="read", message=message)
     return _with_counts(ref, found, late)
 

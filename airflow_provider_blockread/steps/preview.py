@@ -71,7 +71,7 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
         scanned=tally["scanned"],
         late=chosen.late,
         left_out=left_out(found, late),
-        left_out_text=describe_left_out(found, late, request.selection).removeprefix("; left out: "),
+        left_out_text=describe_left_out(request, found, late).removeprefix("; left out: "),
         parts=tuple(chosen.in_parts.values()),
         sample=first,
     )

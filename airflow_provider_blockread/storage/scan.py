@@ -20,8 +20,10 @@ from airflow_provider_blockread.storage.edge import as_error
 from airflow_provider_blockread.storage.identity import from_info, from_stat
 from airflow_provider_blockread.storage.remote import RemoteStore
 from airflow_provider_blockread.storage.rules import NameRules
-from airflow_provider_blockread.storage.uris import child, file_uri, name_of
+from airflow_provider_blockread.storage.uris import child, file_uri, name_of, printable
 
+#: A pattern of the paths that hold bytes which are not UTF-8.
+NOT_UTF8 = r"re:.*[\udc80-\udcff].*"
 _NOWHERE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}  # what a broken link gives
 
 
@@ -138,7 +140,7 @@ class LocalScan:
         except FileNotFoundError:  # taken away since its name was read: it is not there
             return None
         except OSError as error:
-            raise as_error(file_uri(path), error) from error
+            raise as_error(printable(file_uri(path)), error) from error
 
     def _behind_link(self, path: str, relative: str) -> FileVersion | None:
         """Return the file behind a link unless its own path is listed; note a folder for later."""
@@ -147,12 +149,14 @@ class LocalScan:
         except OSError as error:
             if error.errno in _NOWHERE:
                 return None
-            raise as_error(file_uri(path), error) from error
+            raise as_error(printable(file_uri(path)), error) from error
         if stat.S_ISDIR(found.st_mode):
             if self._rules.enters(relative):
                 self._waiting.append((path, relative))
             return None
-        if not self._rules.wants(relative) or self._own.yields(os.path.realpath(path)):
+        if not self._rules.wants(relative):
+            return None
+        if not self._rules.marks(name_of(relative)) and self._own.yields(os.path.realpath(path)):
             return None
         return _version(path, found)
 
@@ -162,7 +166,7 @@ def _scanned(path: str) -> Iterator[os.DirEntry[str]]:
         with os.scandir(path) as entries:
             yield from entries
     except OSError as error:
-        raise unlisted(file_uri(path), error) from error
+        raise unlisted(printable(file_uri(path)), error) from error
 
 
 def _version(path: str, found: os.stat_result) -> FileVersion | None:
@@ -173,7 +177,10 @@ def _version(path: str, found: os.stat_result) -> FileVersion | None:
         try:
             path.encode()
         except UnicodeEncodeError as error:
-            msg = f"file://{path!a}: this name is not UTF-8, so no plan can hold it; rename or exclude the file"
+            msg = (
+                f"{printable(file_uri(path))}: this name is not UTF-8, so no plan can hold it; rename the file, or"
+                f" exclude it by a pattern, as exclude={NOT_UTF8!r} does with all such names"
+            )
             raise SourceError(msg) from error
     return from_stat(file_uri(path), found)
 

@@ -44,6 +44,31 @@ def test_plan_shows_what_is_selected(
     assert (_names(shown), shown["left_out"]) == (names, {"untimed": 1} | left_out)
 
 
+@pytest.mark.parametrize(
+    ("options", "names", "left_out"),
+    [
+        (["--pattern", "*1.log", "--pattern", r"re:.*/hr=0[23]/.*"], ["f1", "f2", "f3"], {}),
+        (["--exclude", "re:dt=.*", "--exclude", "x*"], ["notes"], {}),
+        (["--max-depth", "1"], ["notes"], {}),
+        (["--min-size", "3B"], ["f0", "f1", "f2", "f3"], {"too_small": 1}),
+        (["--max-size", "3B"], ["notes"], {"too_large": 4}),
+        (["--min-age", "1h"], [], {"young": 5}),
+        (["--done-marker", "{stem}.done"], ["f2"], {"unmarked": 4}),
+        (["--hidden", "--pattern", ".h*"], [".hidden"], {}),
+    ],
+)
+def test_plan_shows_what_is_listed(
+    hours: Place, options: list[str], names: list[str], left_out: dict[str, int]
+) -> None:
+    """The options of the source reach the listing, and what it holds back is counted."""
+    hours.put({"dt=2026-11-21/hr=02/f2.done": b"", ".hidden.log": b"1\n"})
+    if "--done-marker" not in options:
+        (hours.source / "dt=2026-11-21/hr=02/f2.done").unlink()
+    shown = hours.json("plan", str(hours.source), "--name", "listed", *options)
+
+    assert (_names(shown), shown["left_out"]) == (names, left_out)
+
+
 def test_plan_tells_people_what_is_left_out(hours: Place) -> None:
     """The table has a line for it."""
     done = hours.call("plan", str(hours.source), *PATTERN, "--start-from", "2026-11-21T02:00")
@@ -74,6 +99,10 @@ def test_plan_tells_the_part_of_a_large_file(hours: Place) -> None:
         (["--start-from", "soon"], "'soon' is not a time; write it as 2026-11-21"),
         (["--max-age", "old"], "'old' is not a duration; write seconds as 90, or 45min"),
         (["--max-bytes", "much"], "'much' is not a size"),
+        (["--min-size", "some"], "'some' is not a size"),
+        (["--min-age", "old"], "'old' is not a duration"),
+        (["--done-marker", "done/"], "is no marker"),
+        (["--exclude", "re:("], "is no regular expression"),
         (["--time-pattern", "%H"], "must hold %Y, then what is finer"),
         ([*PATTERN, "--on-untimed", "fail"], "notes.log has no time"),
     ],
