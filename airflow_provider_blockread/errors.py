@@ -12,6 +12,7 @@
     │   ├── ProofError               a generation does not cover its window, or its output is not what was read
     │   ├── FunctionError            the user's function raised, or returned what it must not
     │   ├── PrunedError              what is asked for was pruned
+    │   ├── CleanedError             files that must be read again were archived or deleted at the source
     │   └── LedgerSchemaError        the ledger's schema is older or newer than this package
     ├── TransientError               the same call may succeed later
     │   ├── LedgerUnavailableError   the ledger cannot be reached or stays locked
@@ -84,6 +85,10 @@ class FunctionError(PermanentError):
 
 class PrunedError(PermanentError):
     """What is asked for was pruned."""
+
+
+class CleanedError(PermanentError):
+    """Files that must be read again were archived or deleted at the source."""
 
 
 class LedgerSchemaError(PermanentError):

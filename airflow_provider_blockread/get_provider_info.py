@@ -22,7 +22,7 @@ def get_provider_info() -> dict[str, Any]:
         "hooks": _modules("hooks", "ledger", "spark"),
         "operators": _modules(
             *("operators", "split_files", "scan_blocks", "read_blocks", "commit_window"),
-            *("prune_ledger", "rebuild_windows", "withdraw_window"),
+            *("clean_source", "prune_ledger", "rebuild_windows", "withdraw_window"),
         ),
         "connection-types": [_ledger_connection()],
         "cli": [f"{_PACKAGE}.get_provider_info.cli_commands"],

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import click
 
 from airflow_provider_blockread import __version__
+from airflow_provider_blockread.cli.clean import clean
 from airflow_provider_blockread.cli.ledger import db, files
 from airflow_provider_blockread.cli.plan import plan
 from airflow_provider_blockread.cli.prune import prune
@@ -28,7 +29,7 @@ def blockread() -> None:
     """Files become records on Spark, exactly once."""
 
 
-for command in (plan, run, records, windows, files, reprocess, prune, db):
+for command in (plan, run, records, windows, files, reprocess, clean, prune, db):
     blockread.add_command(command)
 for command in (rebuild_windows, abandon_window, undo_window):
     windows.add_command(command)

@@ -30,6 +30,8 @@ GENERATION_STATES = ("reading", "proven", "publishing", "published", "verified",
 UNFINISHED_STATES = ("reading", "proven", "publishing", "failed")
 GENERATION_MODES = ("write", "verify")
 WITHDRAWN_FILES = ("pending", "excluded")
+CLEANING_ACTIONS = ("archive", "delete", "tag")
+CLEANING_STATES = ("planned", "done", "changed", "gone", "restored")
 GROUP_STATES = ("pending", "running", "done", "failed")
 
 metadata = MetaData(

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, literal, select
 from airflow_provider_blockread.blocks import BlockGroup
 from airflow_provider_blockread.blocks.ids import options_digest
 from airflow_provider_blockread.errors import ConflictError, PrunedError
+from airflow_provider_blockread.ledger.cleaned import refuse_cleaned
 from airflow_provider_blockread.ledger.columns import UNFINISHED_STATES
 from airflow_provider_blockread.ledger.model import Generation, Group, Window
 from airflow_provider_blockread.ledger.replacing import give_back_versions
@@ -89,19 +90,22 @@ def start_generation(
 
     Raises:
         ConflictError: when the window is not open.
+        CleanedError: when files of it were cleaned from the source.
     """
     row = {"options": options, "mode": mode, "clear_number": clear_number, "run": run, "created_at": ledger.now()}
     with ledger.writing() as connection:
         return next_generation(connection, window_id, row)
 
 
-def next_generation(connection: Connection, window_id: str, row: dict[str, Any]) -> Generation:
+def next_generation(connection: Connection, window_id: str, row: dict[str, Any], *, unneeded: int = 0) -> Generation:
     """Insert the window's next generation and return it; see `start_generation`.
 
-    It has the plan and the groups of what is published, or of the one before where nothing is.
+    It has the plan and the groups of what is published, or of the one before where nothing is. So many of the window's
+    files as are `unneeded` may have been cleaned from the source.
 
     Raises:
         ConflictError: when the window is not open.
+        CleanedError: when others of its files were cleaned from the source.
     """
     query = select(windows).where(windows.c.id == window_id).with_for_update(key_share=True)
     window = connection.execute(query).one_or_none()
@@ -111,6 +115,7 @@ def next_generation(connection: Connection, window_id: str, row: dict[str, Any])
     if window is not None and window.pruned_at is not None:
         msg = f"window {window_id} was pruned on {window.pruned_at:%Y-%m-%d %H:%M:%SZ}: {PRUNED}"
         raise PrunedError(msg)
+    refuse_cleaned(connection, window_id, unneeded=unneeded)
     latest = _latest(connection, window_id)
     base = _base(connection, window_id) or latest
     give_back_versions(connection, window_id)

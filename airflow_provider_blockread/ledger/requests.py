@@ -75,6 +75,7 @@ def start_requested(
     *,
     again: Collection[int] | None = None,
     plan: NewerPlan | None = None,
+    unneeded: int = 0,
 ) -> Generation:
     """Return a new pass over a published window, under the options of what is published.
 
@@ -84,8 +85,10 @@ def start_requested(
         window_id: which window.
         again: the groups to be read; the others are done, with the results of what is published. None for all.
         plan: where newer versions of files are read; None for the plan of what is published.
+        unneeded: so many of its files were cleaned from the source, and are not read again.
 
     Raises:
+        CleanedError: when others of its files were cleaned from the source.
         ConflictError: when the window is not published, the request is finished, or the plan no longer fits.
     """
     published = (generations.c.window_id == window_id, generations.c.state == "published")
@@ -104,9 +107,10 @@ def start_requested(
             msg = f"window {window_id}: generation {shown.number} was published in between; repeat the command"
             raise ConflictError(msg)
         kept = {name: getattr(shown, name) for name in ("options", "clear_number", "run")}
-        started = next_generation(connection, window_id, kept | {"mode": "write", "created_at": ledger.now()})
-        row = {"request_id": request.id, "window_id": window_id, "generation": started.number}
-        connection.execute(request_generations.insert().values(row))
+        row = kept | {"mode": "write", "created_at": ledger.now()}
+        started = next_generation(connection, window_id, row, unneeded=unneeded)
+        mine = {"request_id": request.id, "window_id": window_id, "generation": started.number}
+        connection.execute(request_generations.insert().values(mine))
         if again is not None:
             _carry_over(connection, shown, started, again)
         if plan is None:

@@ -35,7 +35,7 @@ from airflow_provider_blockread.ledger.tables import (
     scans,
     windows,
 )
-from airflow_provider_blockread.ledger.upkeep_tables import withdrawals
+from airflow_provider_blockread.ledger.upkeep_tables import cleanings, withdrawals
 
 _FEW_STRETCHES = 1000
 _FILES_A_STRETCH = 4  # a quarter of what a listing makes of them
@@ -103,10 +103,11 @@ def begin_pruning(ledger: Ledger, window_id: str, bound: Bound) -> bool:
         return connection.execute(windows.update().where(*old).values(pruned_at=ledger.now())).rowcount == 1
 
 
-def drop_detail(ledger: Ledger, window_id: str) -> int:
+def drop_detail(ledger: Ledger, window_id: str, *, keep_cleanings: bool = False) -> int:
     """Drop the sums and journals of a window that is being pruned, and return how many files became identities.
 
-    Somebody who restores the plan meanwhile ends it: what is left stays.
+    What was cleaned of its files is forgotten too, unless the window may be read again. Somebody who restores the plan
+    meanwhile ends it: what is left stays.
     """
     shown = select(generations.c.number).where(generations.c.window_id == window_id, generations.c.state == "published")
     of_sums = file_sums.c.window_id == window_id
@@ -116,7 +117,7 @@ def drop_detail(ledger: Ledger, window_id: str) -> int:
     while _drop_some(ledger, window_id, publications.c.seq, unseen):
         pass
     moved = 0
-    while batch := _move_files(ledger, window_id):
+    while batch := _move_files(ledger, window_id, keep_cleanings=keep_cleanings):
         moved += batch
     return moved
 
@@ -225,7 +226,7 @@ def _drop_some(ledger: Ledger, window_id: str, key: Any, which: ColumnElement[bo
         return connection.execute(key.table.delete().where(which, key.in_(batch))).rowcount
 
 
-def _move_files(ledger: Ledger, window_id: str) -> int:
+def _move_files(ledger: Ledger, window_id: str, *, keep_cleanings: bool) -> int:
     """Turn some of the window's files into identities, and return how many."""
     taken = (files.c.window_id == window_id, files.c.state.in_(TAKEN_STATES))
     feed = select(windows.c.feed_id).where(windows.c.id == window_id)
@@ -237,4 +238,6 @@ def _move_files(ledger: Ledger, window_id: str) -> int:
         copy = select(*(files.c[name] for name in _TAKEN_COLUMNS)).where(files.c.id.in_(batch))
         connection.execute(insert_or_ignore(connection, taken_files).from_select(_TAKEN_COLUMNS, copy))
         connection.execute(files.delete().where(files.c.id.in_(batch)))
+        if not keep_cleanings:
+            connection.execute(cleanings.delete().where(cleanings.c.file_id.in_(batch)))
         return len(batch)

@@ -1,4 +1,4 @@
-"""The tables of what people ask for afterwards: windows withdrawn, and commands that go over many windows.
+"""The tables of what people ask for afterwards: windows withdrawn, commands over many of them, cleaned files.
 
 Stored as `tables` says; these stand apart since no window needs them to be planned, read and published.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from sqlalchemy import (
     JSON,
     BigInteger,
+    CheckConstraint,
     Column,
     ColumnElement,
     ForeignKey,
@@ -22,11 +23,15 @@ from sqlalchemy import (
 )
 
 from airflow_provider_blockread.ledger.columns import (
+    CLEANING_ACTIONS,
+    CLEANING_STATES,
     DIGEST,
     ID,
+    PATH,
     REPLACING_STATES,
     WINDOW,
     WITHDRAWN_FILES,
+    ShortDigest,
     UtcDateTime,
     metadata,
     one_of,
@@ -85,3 +90,25 @@ replacements = Table(
     UniqueConstraint("window_id", "generation", "new_file"),
     one_of("was", REPLACING_STATES),
 )
+
+# What became of files at the source after they were published, written down before it is done. No foreign keys to
+# files: rows of pruned windows may go.
+cleanings = Table(
+    "cleanings",
+    metadata,
+    Column("file_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("version_digest", ShortDigest, nullable=False),
+    Column("window_id", WINDOW, ForeignKey("windows.id"), nullable=False),  # of a file in parts, that of the last one
+    Column("action", String(16), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("path", PATH, nullable=False),
+    Column("target", Text),  # of `archive`: where to
+    Column("who", Text, nullable=False),
+    Column("began_at", UtcDateTime, nullable=False),
+    Column("finished_at", UtcDateTime),
+    one_of("action", CLEANING_ACTIONS),
+    one_of("state", CLEANING_STATES),
+    CheckConstraint("action <> 'archive' OR target IS NOT NULL", name="archive_has_target"),
+    CheckConstraint("state = 'planned' OR finished_at IS NOT NULL", name="finished"),
+)
+Index("ix_cleanings_window_id", cleanings.c.window_id)

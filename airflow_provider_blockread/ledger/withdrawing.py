@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, func, select
 
 from airflow_provider_blockread.errors import ConflictError, OptionsError, OwnedError, PrunedError
+from airflow_provider_blockread.ledger.cleaned import refuse_cleaned
 from airflow_provider_blockread.ledger.columns import WITHDRAWN_FILES
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, lock_feed
 from airflow_provider_blockread.ledger.generations import UNFINISHED
@@ -97,6 +98,7 @@ def begin_undoing(
         ConflictError: when nothing of it is published, or its files have gone back already and are to be excluded.
         OwnedError: when a live owner is publishing it.
         PrunedError: when its files are to go back, but were pruned.
+        CleanedError: when they are to go back, but were cleaned from the source.
         OptionsError: when `files` is another word.
     """
     if files not in {None, *WITHDRAWN_FILES}:
@@ -111,6 +113,7 @@ def begin_undoing(
         refuse_followed(connection, window_id, to=files or "excluded")
         if files == "pending":
             _refuse_pruned(connection, window_id)
+            refuse_cleaned(connection, window_id)
         asked = Withdrawal(window=window_id, files=files or "excluded", who=who)
         return _begin(ledger, connection, window_id, asked)
 
@@ -235,6 +238,7 @@ def _changed(connection: Connection, held: Withdrawal, wanted: str | None) -> Wi
         msg = f"window {held.window}: its files have gone back to pending already; take away the window that reads them"
         raise ConflictError(msg)
     _refuse_pruned(connection, held.window)
+    refuse_cleaned(connection, held.window)
     refuse_followed(connection, held.window, to="pending")
     change = {"files": "pending", "finished_at": None}
     connection.execute(withdrawals.update().where(*_same(held)).values(change))

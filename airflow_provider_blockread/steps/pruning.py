@@ -152,7 +152,7 @@ def _prune(env: Environment, window: Window, *, keep_manifest: bool) -> int:
     if not keep_manifest:
         for uri in sorted({as_read_by(window, found).manifest_uri for found in (None, *generations)}):
             env.stores.remove(uri)  # first: whoever wants to rebuild the window is told from here on
-    files = drop_detail(env.ledger, window.id)
+    files = drop_detail(env.ledger, window.id, keep_cleanings=keep_manifest)
     if is_pruned(env.ledger, window.id):
         for folder in _folders(window, generations):
             if not keep_manifest:

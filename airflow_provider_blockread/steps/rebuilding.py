@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from airflow_provider_blockread.errors import BlockReadError, OptionsError
+from airflow_provider_blockread.errors import BlockReadError, CleanedError, OptionsError
+from airflow_provider_blockread.ledger.cleaned import count_away
 from airflow_provider_blockread.ledger.generations import (
     UNFINISHED,
     as_read_by,
@@ -29,6 +30,7 @@ from airflow_provider_blockread.ledger.requests import (
     start_requested,
 )
 from airflow_provider_blockread.steps.choosing import Chosen, FileChoice, choose
+from airflow_provider_blockread.steps.cleaned import require_sources
 from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.intent import Intent, WindowIntent, window_intent
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
@@ -127,10 +129,14 @@ def rebuild(env: Environment, asked: RebuildRequest, runner: WindowRunner) -> li
 
     Raises:
         OptionsError: when the range is not one.
+        CleanedError: when files that would be read were cleaned from the source; nothing is begun then.
         BlockReadError: what the window at hand ended in, with what is done and how to go on.
     """
+    begun = find_request(env.ledger, asked.action, asked.to_json())
+    todo = [window for window, intent in _look(env, asked, begun) if intent.does]
+    for window in todo:  # before anything is touched
+        _require_sources(env, window, asked.files)
     request = open_request(env.ledger, asked.action, asked.to_json(), who=runner.owner)
-    todo = [window for window, intent in _look(env, asked, request) if intent.does]
     done: list[Published] = []
     for window in todo:
         try:
@@ -172,6 +178,10 @@ def _intent(env: Environment, window: Window, mine: Generation | None, files: Fi
         f"{_groups(env, window, chosen)} as generation {number}, which replaces generation {shown.number}"
         f" ({shown.sums.rows:,} rows) when proven"
     )
+    try:
+        _require_sources(env, window, files, only_look=True)
+    except CleanedError as error:
+        what += f" (WARNING: this will fail: {error})"
     if latest.state in UNFINISHED and not resumed:
         fate = "is completed first" if latest.state == "publishing" else "is dropped"
         what += f"; generation {latest.number}, now {latest.state}, {fate}"
@@ -224,6 +234,15 @@ def _begin(runner: WindowRunner, request: Request, window: Window, files: FileCh
     return open_ref(env, window, started, status="read", message=message)
 
 
+def _require_sources(env: Environment, window: Window, files: FileChoice | None, *, only_look: bool = False) -> None:
+    """Make sure that nothing was cleaned away of what would be read."""
+    if not count_away(env.ledger, window.id):
+        return
+    shown = published_generation(env.ledger, window.id)
+    again = None if files is None or shown is None else choose(env, window, shown, files).again
+    require_sources(env, window, again, only_look=only_look)
+
+
 def _has_changed(env: Environment, window: Window, begun: Generation, files: FileChoice) -> bool:
     shown = published_generation(env.ledger, window.id)
     return shown is not None and is_outdated(env, begun, choose(env, window, shown, files).newer)
@@ -234,8 +253,9 @@ def _start(env: Environment, request: Request, window: Window, files: FileChoice
     if files is None or shown is None:
         return start_requested(env.ledger, request, window.id)
     chosen = choose(env, window, shown, files)
+    unneeded = require_sources(env, window, chosen.again)
     plan = plan_newer(env, window, shown, chosen.newer)
-    return start_requested(env.ledger, request, window.id, again=chosen.again, plan=plan)
+    return start_requested(env.ledger, request, window.id, again=chosen.again, plan=plan, unneeded=unneeded)
 
 
 def _named(windows: list[str]) -> str:

@@ -15,6 +15,7 @@ from airflow_provider_blockread.ledger.journal import journal_entries
 from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Window
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.sinks.publish import is_whole, remove_file
+from airflow_provider_blockread.steps.cleaned import require_sources
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
 from airflow_provider_blockread.steps.restoring import restore_pruned
 from airflow_provider_blockread.steps.scanning import spans_groups
@@ -25,6 +26,9 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
 
     Options that have changed, a clear of what is published, and published-to-be files that were lost each start a
     new generation. One that is half published goes forward first: readers must not be left with a half for good.
+
+    Raises:
+        CleanedError: when files that would be read again were cleaned from the source; nothing is changed then.
     """
     latest = latest_generation(env.ledger, window.id)
     wanted = options.to_json()
@@ -53,6 +57,7 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
     else:
         message = f"options have changed since generation {latest.number}: generation {number} starts"
     mode = "write" if rule == "rebuild" or not verified else "verify"
+    require_sources(env, window)
     restore_pruned(env, window)
     started = start_generation(
         env.ledger, window.id, options=wanted, mode=mode, clear_number=request.clear_number, run=request.run

@@ -22,6 +22,7 @@ from airflow_provider_blockread.ledger.withdrawing import (
 )
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.sinks.publish import remove_file, sweep
+from airflow_provider_blockread.steps.cleaned import require_sources
 from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import Environment
@@ -75,7 +76,10 @@ def propose_undoing(env: Environment, window: Window, *, files: str | None = Non
     Raises:
         ConflictError: when nothing of the window is published.
         OwnedError: when a live owner is publishing it.
+        CleanedError: when files that are to go back were cleaned from the source.
     """
+    if files == "pending":
+        require_sources(env, window, only_look=True)
     held = find_withdrawal(env.ledger, window.id)
     if held is not None:
         return _continued("undo", window, held, files)
@@ -109,7 +113,10 @@ def undo(env: Environment, window: Window, *, files: str | None = None, who: str
     Raises:
         ConflictError: when nothing of the window is published.
         OwnedError: when a live owner is publishing it.
+        CleanedError: when files that are to go back were cleaned from the source.
     """
+    if files == "pending":
+        require_sources(env, window)
     return _withdraw(env, window, begin_undoing(env.ledger, window.id, files=files, who=who))
 
 

@@ -62,6 +62,20 @@ class LocalDisk:
             hidden.unlink(missing_ok=True)
         origin.unlink(missing_ok=True)
 
+    def place(self, source: str, target: str) -> None:
+        """Give a file a second name where nothing is, or copy it with its times to another disk."""
+        origin, place = Path(source), Path(target)
+        if origin.stat().st_dev == place.parent.stat().st_dev:
+            _name_also(origin, place)
+            return
+        hidden = _hidden_beside(place)
+        try:
+            shutil.copyfile(origin, hidden)
+            shutil.copystat(origin, hidden)
+            _name_also(hidden, place)
+        finally:
+            hidden.unlink(missing_ok=True)
+
     def makedirs(self, path: str) -> None:
         """Make a folder and those above it."""
         Path(path).mkdir(parents=True, exist_ok=True)
@@ -117,4 +131,16 @@ def _replace_synced(source: Path, target: Path) -> None:
     """Rename after the bytes are on disk, and put the name on disk too, so that a power cut loses neither."""
     sync(source)
     source.replace(target)
+    sync(target.parent)
+
+
+def _name_also(source: Path, target: Path) -> None:
+    """Give a file a second name where nothing is; rename it where the disk, or its owner, allows no second one."""
+    sync(source)
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        source.replace(target)
     sync(target.parent)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from airflow_provider_blockread.storage.edge import as_error
 from airflow_provider_blockread.storage.holding import HeldBack, VersionRules
 from airflow_provider_blockread.storage.identity import from_info, from_stat
 from airflow_provider_blockread.storage.markers import Marked
+from airflow_provider_blockread.storage.roots import real_uri
 from airflow_provider_blockread.storage.rules import NameRules
 from airflow_provider_blockread.storage.scan import LocalScan, scan_store
 from airflow_provider_blockread.storage.stores import Stores
@@ -101,14 +101,9 @@ def _not_in(before: _OwnScans, rules: NameRules, root: _Root, found: Iterator[Fi
 
 def takes(source: FileSource, uri: str) -> bool:
     """Tell from names alone whether a listing of the source would yield a file of this URI; links are followed."""
-    rules, real = NameRules(source), _real(uris.canonical(uri))
-    inside = (uris.relative_to(real, _real(root)) for root in map(uris.canonical, source.roots))
+    rules, real = NameRules(source), real_uri(uris.canonical(uri))
+    inside = (uris.relative_to(real, real_uri(root)) for root in map(uris.canonical, source.roots))
     return any(relative is not None and (not relative or rules.takes(relative)) for relative in inside)
-
-
-def _real(uri: str) -> str:
-    path = uris.local_path(uri)
-    return uri if path is None else uris.file_uri(os.path.realpath(path))
 
 
 def _scan(stores: Stores, root: _Root, rules: NameRules, local: LocalScan) -> Iterator[FileVersion]:
@@ -143,4 +138,4 @@ def _root(stores: Stores, uri: str) -> _Root:
         msg = f"the source {uri} is neither a folder nor a file; correct its path"
         raise SourceError(msg)
     file = from_stat(uri, found) if stat.S_ISREG(found.st_mode) else None
-    return _Root(uri=uri, real=_real(uri), file=file)
+    return _Root(uri=uri, real=real_uri(uri), file=file)

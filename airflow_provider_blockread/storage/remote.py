@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import BinaryIO, cast
 
 from fsspec.implementations.memory import MemoryFileSystem
@@ -72,6 +72,19 @@ class RemoteStore:
             self.system.mv(source, target)
         else:
             self.system.cp_file(source, target)
+
+    def place(self, source: str, target: str) -> None:
+        """Rename a file where the store can, so that it keeps its times; else copy it."""
+        self.move(source, target)
+
+    @property
+    def has_tags(self) -> bool:
+        """Whether files have tags that can be set; of fsspec's stores, S3 alone says so."""
+        return hasattr(self.system, "put_tags")
+
+    def tag(self, path: str, tags: Mapping[str, str]) -> None:
+        """Add tags to those of a file."""
+        self.system.put_tags(path, dict(tags), mode="m")
 
     def makedirs(self, path: str) -> None:
         """Make a folder and those above it, where there are folders."""

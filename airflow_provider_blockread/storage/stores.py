@@ -21,6 +21,7 @@ from airflow_provider_blockread.storage.edge import translated
 from airflow_provider_blockread.storage.remote import RemoteStore
 
 _DISK = LocalDisk()
+_OF_BUCKETS = {"s3", "gs"}  # schemes whose authority is a bucket, and no host or account
 
 
 class Stores:
@@ -170,6 +171,43 @@ class Stores:
         store, path = self._at(target)
         with translated(target):
             store.move(self._at(source)[1], path)
+
+    def place(self, source: str, target: str) -> None:
+        """Put a file at a place where nothing is, in the same store, its folder made; readers see it whole.
+
+        The source is left where the store cannot rename, and on the local disk, for the caller to remove.
+
+        Raises:
+            FileMissingError: when the source is not there.
+            SourceError: when something is at the target, or it lies in another store.
+        """
+        source, target = uris.canonical(source), uris.canonical(target)
+        if not self.are_one(source, target):
+            msg = f"{source} cannot be put at {target}, which is another store; choose a place in the same one"
+            raise SourceError(msg)
+        self.makedirs(uris.parent(target))
+        (store, path), place = self._at(source), self._at(target)[1]
+        with translated(source if self._size(source) is None else target):
+            store.place(path, place)
+
+    def are_one(self, left: str, right: str) -> bool:
+        """Tell whether two places are in one store, which can bring a file from one to the other by itself."""
+        left, right = uris.canonical(left), uris.canonical(right)
+        scheme = uris.scheme_of(left)
+        same = uris.authority_of(left) == uris.authority_of(right) or scheme in _OF_BUCKETS or scheme == "file"
+        return scheme == uris.scheme_of(right) and same
+
+    def has_tags(self, uri: str) -> bool:
+        """Tell whether files of this store have tags that can be set."""
+        store, _ = self._at(uris.canonical(uri))
+        return isinstance(store, RemoteStore) and store.has_tags
+
+    def tag(self, uri: str, tags: Mapping[str, str]) -> None:
+        """Add tags to those of a file, in a store that `has_tags`."""
+        uri = uris.canonical(uri)
+        store, path = self.remote(uri)
+        with translated(uri):
+            store.tag(path, tags)
 
     def _size(self, uri: str) -> int | None:
         try:

@@ -20,7 +20,7 @@ from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.storage.stores import Stores
 from tests.crash.sites import READ_ONLY, running_site
 
-_DISK_EVENTS = {"os.rename", "os.remove", "os.mkdir", "shutil.copyfile", "shutil.rmtree"}
+_DISK_EVENTS = {"os.rename", "os.remove", "os.mkdir", "os.link", "shutil.copyfile", "shutil.rmtree"}
 _OPEN_TO_WRITE = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
@@ -133,6 +133,11 @@ class FaultyStores(Stores):
         """Move a file."""
         with self._both_sides():
             super().move(source, target, size=size)
+
+    def place(self, source: str, target: str) -> None:
+        """Put a file at a place where nothing is."""
+        with self._both_sides():
+            super().place(source, target)
 
     def makedirs(self, uri: str) -> None:
         """Make a folder."""

@@ -30,6 +30,9 @@ _LEARNT = "forgets what the next listing learns anew, in very large feeds"
 _TOLD = "only counts what people are told"
 _WORDS = "only finds the words of an error"
 
+_SECOND_NAME = "only where a disk gives no second names; a rename, as elsewhere"
+_TAGS = "tags of S3; setting the same ones twice changes nothing"
+
 #: Fault points that no scenario comes by, and why nothing can be lost there.
 UNREACHED = {
     "commit:ledger.retention.drop_stretches/1": _LEARNT,
@@ -42,10 +45,13 @@ UNREACHED = {
     "statement:ledger.planning._Plan.update/2": _WORDS,
     "statement:ledger.replacing._refuse_taken/1": _WORDS,
     "statement:ledger.replacing._refuse_taken/2": _WORDS,
+    "disk:storage.disk._name_also/2": _SECOND_NAME,
+    "statement:ledger.cleaned.refuse_cleaned/1": _WORDS,
     "statement:ledger.retention.prunable/1": _TOLD,
     "statement:ledger.retention.prunable/2": _TOLD,
     "statement:ledger.selection.late_files/1": _TOLD,
     "statement:ledger.selection.late_files/2": _TOLD,
+    "store:steps.cleaning._Cleaning._do/2": _TAGS,
 }
 
 DATABASES = ("sqlite", "postgresql")

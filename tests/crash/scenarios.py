@@ -10,6 +10,7 @@ from airflow_provider_blockread.errors import ProofError, RecordError
 from airflow_provider_blockread.ledger.exclusions import exclude_file
 from airflow_provider_blockread.options import Selection
 from airflow_provider_blockread.options.plan import Limits
+from tests.crash.clean import CLEANING
 from tests.crash.doomed import Doomed, Tasks, die_at
 from tests.crash.making import FILES, Scenario
 from tests.crash.parts import PARTS
@@ -145,6 +146,7 @@ def _policies(**policies: str) -> Callable[[Doomed], object]:
 SCENARIOS = [
     *UPKEEP,
     *PARTS,
+    *CLEANING,
     Scenario(name="first", act=_window()),
     Scenario(name="rebuild", prepare=_published, act=_window(1)),
     Scenario(name="verify", setup=_policies(on_rerun="verify"), prepare=_published, act=_window(1)),

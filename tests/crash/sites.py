@@ -24,8 +24,8 @@ PACKAGE = Path(__file__).resolve().parents[2] / "airflow_provider_blockread"
 POINTS = Path(__file__).with_name("points.txt")
 
 _STATEMENTS = {"execute", "scalar", "scalars", "exec_driver_sql", "has_table", "run_migrations"}
-_CHANGES = {"move", "write_bytes_atomic", "remove", "makedirs", "open_write", "remove_folder"}
-_STEPS = {"write_bytes", "replace", "unlink", "mkdir", "copyfile", "rmtree"}
+_CHANGES = {"move", "place", "tag", "write_bytes_atomic", "remove", "makedirs", "open_write", "remove_folder"}
+_STEPS = {"write_bytes", "replace", "unlink", "mkdir", "copyfile", "rmtree", "link"}
 _BOTH_SIDES = ("commit", "store")
 
 #: Statements that only answer what people ask; they change nothing, and are no fault points.

@@ -12,13 +12,15 @@ SELECT d.name AS feed, f.path, f.size, f.mtime_ns, f.time_ns, f.etag, f.state, s
        CASE WHEN f.state = 'done' THEN g.published_at END AS published_at, coalesce(p.records, f.records) AS records,
        CASE WHEN p.records IS NOT NULL THEN coalesce(p.bad_records, 0)
             WHEN f.records IS NOT NULL THEN coalesce(f.bad_records, 0) END AS bad_records,
-       x.reason AS excluded_because, x.who AS excluded_by, f.part_next_offset
+       x.reason AS excluded_because, x.who AS excluded_by, f.part_next_offset,
+       c.action AS cleaning, c.state AS cleaning_state, c.target AS archived_to, c.finished_at AS cleaned_at
 FROM files f
 JOIN feeds d ON d.id = f.feed_id
 LEFT JOIN scans s ON s.id = f.first_scan
 LEFT JOIN windows w ON w.id = f.window_id
 LEFT JOIN generations g ON {_SHOWN}
 LEFT JOIN exclusions x ON x.window_id = f.window_id AND x.file_id = f.id
+LEFT JOIN cleanings c ON c.file_id = f.id
 LEFT JOIN (
     SELECT file_id, CAST(sum(records) AS BIGINT) AS records, CAST(sum(bad_records) AS BIGINT) AS bad_records
     FROM parts GROUP BY file_id

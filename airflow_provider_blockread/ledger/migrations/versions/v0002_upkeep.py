@@ -1,4 +1,4 @@
-"""Withdrawn windows, and commands that go over many windows."""
+"""Withdrawn windows, commands that go over many windows, and files cleaned from the source."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ def upgrade() -> None:
     _create_withdrawals()
     _create_requests()
     _create_replacements()
+    _create_cleanings()
     v0002_views.upgrade()
 
 
@@ -88,3 +89,28 @@ def _create_replacements() -> None:
             "window_id", "generation", "new_file", name="uq_replacements_window_id_generation_new_file"
         ),
     )
+
+
+def _create_cleanings() -> None:
+    op.create_table(
+        "cleanings",
+        sa.Column("file_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("version_digest", sa.BigInteger(), nullable=False),
+        sa.Column("window_id", WINDOW, nullable=False),
+        sa.Column("action", sa.String(length=16), nullable=False),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("path", v0002_files.PATH, nullable=False),
+        sa.Column("target", sa.Text(), nullable=True),
+        sa.Column("who", sa.Text(), nullable=False),
+        sa.Column("began_at", TIME, nullable=False),
+        sa.Column("finished_at", TIME, nullable=True),
+        sa.CheckConstraint("action IN ('archive', 'delete', 'tag')", name=op.f("ck_cleanings_action")),
+        sa.CheckConstraint("action <> 'archive' OR target IS NOT NULL", name=op.f("ck_cleanings_archive_has_target")),
+        sa.CheckConstraint("state = 'planned' OR finished_at IS NOT NULL", name=op.f("ck_cleanings_finished")),
+        sa.CheckConstraint(
+            "state IN ('planned', 'done', 'changed', 'gone', 'restored')", name=op.f("ck_cleanings_state")
+        ),
+        sa.ForeignKeyConstraint(["window_id"], ["windows.id"], name="fk_cleanings_window_id"),
+        sa.PrimaryKeyConstraint("file_id", name="pk_cleanings"),
+    )
+    op.create_index("ix_cleanings_window_id", "cleanings", ["window_id"])

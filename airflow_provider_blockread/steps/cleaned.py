@@ -1,0 +1,131 @@
+"""Files that were cleaned from the source: looked for before a window is read again, and brought back from archives."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.blocks.ids import version_digest
+from airflow_provider_blockread.errors import CleanedError, FileMissingError, SourceError
+from airflow_provider_blockread.exchange.manifest import read_manifest
+from airflow_provider_blockread.ledger.cleaned import SHOWN, AwayFile, count_away, describe_away, files_away, mark_back
+from airflow_provider_blockread.ledger.columns import SHORT
+from airflow_provider_blockread.ledger.generations import as_read_by, published_generation
+from airflow_provider_blockread.ledger.model import Window
+from airflow_provider_blockread.steps.model import Environment
+
+_PAGE = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restored:
+    """What came back to the source."""
+
+    window: str
+    files: int  # in their places again, as they were
+    away: int  # deleted, or gone from the archive
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this summary as JSON."""
+        return dataclasses.asdict(self)
+
+
+def require_sources(
+    env: Environment, window: Window, again: Collection[int] | None = None, *, only_look: bool = False
+) -> int:
+    """Make sure that no file was cleaned away that is to be read again, and return how many others were.
+
+    Files that are in their places again, as they were, count as restored from now on.
+
+    Args:
+        env: ledger and stores.
+        window: an open window that is published.
+        again: the groups that are to be read; None for all.
+        only_look: write nothing down.
+
+    Raises:
+        CleanedError: naming the files and where they are; nothing was changed.
+    """
+    total = count_away(env.ledger, window.id)
+    needed = _files_in(env, window, again) if total and again is not None else None
+    missing: list[AwayFile] = []
+    others = 0
+    for page in _pages(env, window.id):
+        back = [file.file for file in page if _is_back(env, file)]
+        away = [file for file in page if file.file not in set(back)]
+        if back and not only_look:
+            mark_back(env.ledger, back)
+        total -= len(back)
+        wanted = [file for file in away if needed is None or file.file in needed]
+        others += len(away) - len(wanted)
+        missing += wanted
+        if len(missing) > SHOWN and needed is None:
+            break  # that there are more is known without looking
+    if missing:
+        raise CleanedError(describe_away(window.id, missing, total if needed is None else len(missing)))
+    return others
+
+
+def restore_files(env: Environment, window: Window) -> Restored:
+    """Bring the window's archived files back to their places, and return how many are there; may be repeated.
+
+    Raises:
+        SourceError: when another file is in one's place, or a store gives what is brought back another version.
+    """
+    restored = 0
+    for page in _pages(env, window.id):
+        back = [file.file for file in page if _is_back(env, file) or _bring_back(env, file)]
+        restored += len(back)
+        if back:
+            mark_back(env.ledger, back)
+    done = Restored(window=window.id, files=restored, away=count_away(env.ledger, window.id))
+    env.log(f"window {window.id}: {done.files:,} files are in their places again, {done.away:,} stay away")
+    return done
+
+
+def found_at(env: Environment, uri: str) -> FileVersion | None:
+    """Return the file that is there now, None where there is none."""
+    try:
+        return env.stores.stat(uri)
+    except FileMissingError:
+        return None
+
+
+def _bring_back(env: Environment, file: AwayFile) -> bool:
+    """Put an archived file into its place; tell whether it could be."""
+    if file.target is None or found_at(env, file.target) is None:
+        return False
+    there = found_at(env, file.path)
+    if there is not None:
+        msg = f"{file.path}: another file is there now, so {file.target} was left; move that file away, then repeat"
+        raise SourceError(msg, file.path)
+    env.stores.place(file.target, file.path)
+    if not _is_back(env, file):
+        msg = (
+            f"{file.path} is back from {file.target}, but its store tells another version of it, as it keeps no times;"
+            " read it as a newer version by `blockread reprocess --path`"
+        )
+        raise SourceError(msg, file.path)
+    env.stores.remove(file.target)
+    return True
+
+
+def _is_back(env: Environment, file: AwayFile) -> bool:
+    there = found_at(env, file.path)
+    return there is not None and version_digest(there)[:SHORT] == file.version_digest
+
+
+def _pages(env: Environment, window_id: str) -> Iterator[list[AwayFile]]:
+    last = -1
+    while page := files_away(env.ledger, window_id, after=last, limit=_PAGE):
+        yield page
+        last = page[-1].file
+
+
+def _files_in(env: Environment, window: Window, groups: Collection[int]) -> set[int]:
+    plan = as_read_by(window, published_generation(env.ledger, window.id))
+    blocks = read_manifest(env.stores, plan.manifest_uri, plan.manifest_hash)
+    return {block.file for block in blocks if block.group in groups}

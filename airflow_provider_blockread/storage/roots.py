@@ -1,0 +1,52 @@
+"""What lies inside of a source: told from names and links alone, before anything there is changed."""
+
+from __future__ import annotations
+
+import os.path
+
+from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage.rules import NameRules
+
+
+def real_uri(uri: str) -> str:
+    """Return a canonical URI with the links of the local disk resolved."""
+    path = uris.local_path(uri)
+    return uri if path is None else uris.file_uri(os.path.realpath(path))
+
+
+class SourceRoots:
+    """The roots of a source, and which names in them it takes."""
+
+    def __init__(self, source: FileSource) -> None:
+        """Look at the roots.
+
+        Raises:
+            OptionsError: when a pattern is no glob.
+        """
+        self._rules = NameRules(source)
+        self.uris = tuple(dict.fromkeys(map(uris.canonical, source.roots)))
+        self._real = {uri: real_uri(uri) for uri in self.uris}
+
+    def path_of(self, uri: str) -> str | None:
+        """Return the path of a file below its root, its name where it is the root itself.
+
+        None where the source takes no such file, or where a link below the root leads to it.
+        """
+        for root in self.uris:
+            relative = uris.relative_to(uri, root)
+            if relative is None or (relative and not self._rules.takes(relative)):
+                continue
+            real = self._real[root]
+            if real_uri(uri) == (uris.child(real, relative) if relative else real):
+                return relative or uris.name_of(uri)
+        return None
+
+    def meet(self, folder: str) -> bool:
+        """Tell whether a listing of the source comes into this folder, or begins below it."""
+        real = real_uri(folder)
+        for root in self._real.values():
+            relative = uris.relative_to(real, root)
+            if (relative is not None and self._rules.reaches(relative)) or uris.relative_to(root, real) is not None:
+                return True
+        return False
