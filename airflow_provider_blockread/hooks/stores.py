@@ -24,9 +24,28 @@ def credentials_for(source: FileSource | None, sink: ParquetSink | None) -> Cred
     Raises:
         OptionsError: when a connection is missing or of a type that names no store.
     """
-    named = [(root, source.conn_id) for root in source.roots] if source else []
-    named += [(sink.uri, sink.conn_id), (sink.work_area, sink.conn_id)] if sink else []
-    return {root: storage_options(_connection(conn_id)) for root, conn_id in named if conn_id}
+    return {root: storage_options(_connection(conn_id)) for root, conn_id in _named(source, sink)}
+
+
+async def acredentials_for(source: FileSource) -> Credentials:
+    """Return the same for a source, without holding up the event loop: for triggers.
+
+    Raises:
+        OptionsError: as `credentials_for`.
+    """
+    return {root: storage_options(await aconnection(conn_id)) for root, conn_id in _named(source, None)}
+
+
+async def aconnection(conn_id: str) -> Connection:
+    """Return the connection of a store, for triggers.
+
+    Raises:
+        OptionsError: when there is none of that name.
+    """
+    try:
+        return await BaseHook.aget_connection(conn_id)
+    except AirflowNotFoundException as error:
+        raise OptionsError(_is_missing(conn_id)) from error
 
 
 def storage_options(connection: Connection) -> dict[str, object]:
@@ -45,12 +64,22 @@ def storage_options(connection: Connection) -> dict[str, object]:
     return {name: value for name, value in make(connection).items() if value is not None and value != ""}
 
 
+def _named(source: FileSource | None, sink: ParquetSink | None) -> list[tuple[str, str]]:
+    """Return roots with the connections that options name for them."""
+    named = [(root, source.conn_id) for root in source.roots] if source else []
+    named += [(sink.uri, sink.conn_id), (sink.work_area, sink.conn_id)] if sink else []
+    return [(root, conn_id) for root, conn_id in named if conn_id]
+
+
 def _connection(conn_id: str) -> Connection:
     try:
         return BaseHook.get_connection(conn_id)
     except AirflowNotFoundException as error:
-        msg = f"store: there is no connection {conn_id!r}; create it, or leave conn_id out for ambient identity"
-        raise OptionsError(msg) from error
+        raise OptionsError(_is_missing(conn_id)) from error
+
+
+def _is_missing(conn_id: str) -> str:
+    return f"store: there is no connection {conn_id!r}; create it, or leave conn_id out for ambient identity"
 
 
 def _aws(connection: Connection) -> dict[str, object]:
