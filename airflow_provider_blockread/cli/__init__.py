@@ -13,6 +13,7 @@ import click
 from airflow_provider_blockread import __version__
 from airflow_provider_blockread.cli.clean import clean
 from airflow_provider_blockread.cli.ledger import db, files
+from airflow_provider_blockread.cli.looking import new_files
 from airflow_provider_blockread.cli.plan import plan
 from airflow_provider_blockread.cli.prune import prune
 from airflow_provider_blockread.cli.rebuild import rebuild_windows, reprocess
@@ -33,6 +34,7 @@ for command in (plan, run, records, windows, files, reprocess, clean, prune, db)
     blockread.add_command(command)
 for command in (rebuild_windows, abandon_window, undo_window):
     windows.add_command(command)
+files.add_command(new_files)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -57,9 +57,29 @@ class LedgerHook(BaseHook):
             LedgerSchemaError: when the schema is not this package's.
             LedgerUnavailableError: when the database cannot be reached.
         """
-        if self.ledger_conn_id == "noop":
+        return self.open(None if self._forgets else self._connection())
+
+    async def afind_connection(self) -> Connection | None:
+        """Return the connection that `open` needs, without holding up the event loop: for triggers.
+
+        Raises:
+            OptionsError: when the connection that is named is missing.
+        """
+        if self._forgets:
+            return None
+        try:
+            return await self.aget_connection(self.ledger_conn_id or self.default_conn_name)
+        except AirflowNotFoundException as error:
+            return self._without_connection(error)
+
+    def open(self, connection: Connection | None) -> Ledger:
+        """Return the ledger of a connection; without one, the embedded ledger or the one that forgets.
+
+        Raises:
+            BlockReadError: as `get_conn` does.
+        """
+        if self._forgets:
             return self._noop()
-        connection = self._connection()
         if connection is None:
             return self._embedded()
         url = connection_url(connection)
@@ -77,13 +97,19 @@ class LedgerHook(BaseHook):
             return False, str(error)
         return True, f"{ledger.name} is reachable and its schema is current"
 
+    @property
+    def _forgets(self) -> bool:
+        return self.ledger_conn_id == "noop"
+
     def _connection(self) -> Connection | None:
-        conn_id = self.ledger_conn_id or self.default_conn_name
         try:
-            return self.get_connection(conn_id)
+            return self.get_connection(self.ledger_conn_id or self.default_conn_name)
         except AirflowNotFoundException as error:
-            if self.ledger_conn_id is None:
-                return None
+            return self._without_connection(error)
+
+    def _without_connection(self, error: AirflowNotFoundException) -> None:
+        if self.ledger_conn_id is not None:
+            conn_id = self.ledger_conn_id
             msg = f"ledger: there is no connection {conn_id!r}; create one of type blockread, or name another"
             raise OptionsError(msg) from error
 

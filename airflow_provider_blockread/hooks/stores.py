@@ -25,9 +25,46 @@ def credentials_for(source: FileSource | None, sink: ParquetSink | None) -> Cred
     Raises:
         OptionsError: when a connection is missing or of a type that names no store.
     """
-    named = _connections_of(source) if source else []
-    named += [(sink.uri, sink.conn_id), (sink.work_area, sink.conn_id)] if sink else []
-    return {root: storage_options(_connection(conn_id)) for root, conn_id in named if conn_id}
+    return {root: storage_options(_connection(conn_id)) for root, conn_id in _named(source, sink)}
+
+
+async def acredentials_for(source: FileSource) -> Credentials:
+    """Return the same for a source, without holding up the event loop: for triggers.
+
+    Raises:
+        OptionsError: as `credentials_for`.
+    """
+    return {root: storage_options(await aconnection(conn_id)) for root, conn_id in _named(source, None)}
+
+
+async def aconnection(conn_id: str) -> Connection:
+    """Return the connection of a store, for triggers.
+
+    Raises:
+        OptionsError: when there is none of that name.
+    """
+    try:
+        return await BaseHook.aget_connection(conn_id)
+    except AirflowNotFoundException as error:
+        raise OptionsError(_is_missing(conn_id)) from error
+
+
+def _connections_of(source: FileSource) -> list[tuple[str, str | None]]:
+    """Return the roots with their connections: the one of all, or that of the longest place which holds the root."""
+    if source.conn_id is None or isinstance(source.conn_id, str):
+        return [(root, source.conn_id) for root in source.roots]
+    places = {uris.canonical(place): conn_id for place, conn_id in source.conn_id.items()}
+    found: list[tuple[str, str | None]] = []
+    used = set()
+    for root in source.roots:
+        holding = [place for place in places if uris.relative_to(uris.canonical(root), place) is not None]
+        place = max(holding, key=len, default=None)
+        used.add(place)
+        found.append((root, None if place is None else places[place]))
+    if idle := places.keys() - used:
+        msg = f"file_source: conn_id names {min(idle)}, which holds no root; name one of {', '.join(source.roots)}"
+        raise OptionsError(msg)
+    return found
 
 
 def _connections_of(source: FileSource) -> list[tuple[str, str | None]]:
@@ -64,12 +101,22 @@ def storage_options(connection: Connection) -> dict[str, object]:
     return {name: value for name, value in make(connection).items() if value is not None and value != ""}
 
 
+def _named(source: FileSource | None, sink: ParquetSink | None) -> list[tuple[str, str]]:
+    """Return roots with the connections that options name for them."""
+    named = _connections_of(source) if source else []
+    named += [(sink.uri, sink.conn_id), (sink.work_area, sink.conn_id)] if sink else []
+    return [(root, conn_id) for root, conn_id in named if conn_id]
+
+
 def _connection(conn_id: str) -> Connection:
     try:
         return BaseHook.get_connection(conn_id)
     except AirflowNotFoundException as error:
-        msg = f"store: there is no connection {conn_id!r}; create it, or leave conn_id out for ambient identity"
-        raise OptionsError(msg) from error
+        raise OptionsError(_is_missing(conn_id)) from error
+
+
+def _is_missing(conn_id: str) -> str:
+    return f"store: there is no connection {conn_id!r}; create it, or leave conn_id out for ambient identity"
 
 
 def _aws(connection: Connection) -> dict[str, object]:

@@ -38,7 +38,9 @@ _COLUMNS = (
 )
 
 
-class _Seen(NamedTuple):
+class Seen(NamedTuple):
+    """A file that a listing shows, and what the rules say of it: its time, and why it is left out if it is."""
+
     version: FileVersion
     path_digest: str
     version_digest: str
@@ -47,13 +49,13 @@ class _Seen(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Batch:
+class Batch:
     """What is to be done about one batch, and the counts that go with it."""
 
     still_pending: list[int] = field(default_factory=list)
     moved: dict[str, list[int]] = field(default_factory=lambda: {"pending": [], "ignored": []})  # by their new state
     retimed: list[dict[str, int]] = field(default_factory=list)
-    inserts: list[tuple[_Seen, str]] = field(default_factory=list)
+    inserts: list[tuple[Seen, str]] = field(default_factory=list)
     modified: int = 0
     ignored: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -62,7 +64,9 @@ class _Batch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Scan:
+class Scan:
+    """One listing of a feed."""
+
     id: int
     feed: str
     feed_id: int
@@ -96,7 +100,7 @@ def record_files(
     total = Discovered()
     known = KnownStretches(ledger, scan.feed_id, scan.id)
     for new in by_files(known.new_in(cut(versions, batch_size), batch_size), batch_size):
-        listed = [_identify(version, rules) for stretch in new for version in stretch.versions]
+        listed = [identify(version, rules) for stretch in new for version in stretch.versions]
         with ledger.writing() as connection:
             found = _record(connection, scan, {item.path_digest: item for item in listed})
             known.remember(connection, new)
@@ -110,19 +114,20 @@ def record_files(
     return total
 
 
-def _begin(ledger: Ledger, feed: str, rules: Admission) -> _Scan:
+def _begin(ledger: Ledger, feed: str, rules: Admission) -> Scan:
     feed_id, now = open_feed(ledger, feed), ledger.now()
     with ledger.writing() as connection:
         row = scans.insert().values(feed_id=feed_id, started_at=now).returning(scans.c.id)
         number = int(connection.execute(row).scalar_one())
-    return _Scan(id=number, feed=feed, feed_id=feed_id, rules=rules, now=now)
+    return Scan(id=number, feed=feed, feed_id=feed_id, rules=rules, now=now)
 
 
-def _identify(version: FileVersion, rules: Admission) -> _Seen:
-    return _Seen(version, path_digest(version.path), version_digest(version)[:SHORT], *rules.look(version))
+def identify(version: FileVersion, rules: Admission) -> Seen:
+    """Return a file as it is looked up."""
+    return Seen(version, path_digest(version.path), version_digest(version)[:SHORT], *rules.look(version))
 
 
-def _add(total: Discovered, batch: _Batch) -> Discovered:
+def _add(total: Discovered, batch: Batch) -> Discovered:
     left_out = {name: getattr(total, name) + batch.left_out[name] for name in LEFT_OUT}
     return replace(
         total,
@@ -137,16 +142,16 @@ def _add(total: Discovered, batch: _Batch) -> Discovered:
     )
 
 
-def _record(connection: Connection, scan: _Scan, seen: dict[str, _Seen]) -> _Batch:
+def _record(connection: Connection, scan: Scan, seen: dict[str, Seen]) -> Batch:
     lock_feed(connection, scan.feed_id)
     # The newest scan begun, perhaps not this one: whoever began it must not call missing what is seen after.
     stamp = int(connection.execute(select(func.max(scans.c.id)).where(scans.c.feed_id == scan.feed_id)).scalar_one())
     shown = {digest: item.version_digest for digest, item in seen.items()}
     known = known_versions(connection, scan.feed_id, list(seen))
     known, cut_short = drop_replaced(connection, scan.feed_id, shown, known)
-    batch = _Batch(cut_short=[seen[digest].version.path for digest in cut_short])
+    batch = Batch(cut_short=[seen[digest].version.path for digest in cut_short])
     for digest, item in seen.items():
-        _decide(scan, item, known.get(digest), batch)
+        decide(scan, item, known.get(digest), batch)
     update = files.update().where(is_among(connection, files.c.id, "ids"))
     if batch.still_pending:
         connection.execute(update.values(last_scan=stamp), {"ids": batch.still_pending})
@@ -165,10 +170,15 @@ def _record(connection: Connection, scan: _Scan, seen: dict[str, _Seen]) -> _Bat
     return batch
 
 
-def _decide(scan: _Scan, item: _Seen, rows: list[Known] | None, batch: _Batch) -> None:
+def decide(scan: Scan, item: Seen, rows: list[Known] | None, batch: Batch) -> str:
+    """Note in the batch what is to be done about a file, of which these versions are known; return its state then.
+
+    Raises:
+        SourceError: as `record_files` does.
+    """
     same = next((row for row in rows or () if row.version_digest == item.version_digest), None)
     if same is not None and same.state not in _MAY_MOVE:
-        return
+        return same.state
     waits = same is not None and same.state == "pending"
     state = "pending" if waits else _state_of_new(scan, item, [row for row in rows or () if row is not same], batch)
     begun = same is not None and bool(same.part_next_offset)  # then its rest is read, whatever bound it now lies behind
@@ -178,16 +188,17 @@ def _decide(scan: _Scan, item: _Seen, rows: list[Known] | None, batch: _Batch) -
     if same is None:
         batch.modified += rows is not None
         batch.inserts.append((item, state))
-        return
+        return state
     if same.state != state:
         batch.moved[state].append(same.id)
     elif waits:
         batch.still_pending.append(same.id)
     if same.time_ns != item.time_ns:
         batch.retimed.append({"number": same.id, "time": item.time_ns})
+    return state
 
 
-def _state_of_new(scan: _Scan, item: _Seen, others: list[Known], batch: _Batch) -> str:
+def _state_of_new(scan: Scan, item: Seen, others: list[Known], batch: Batch) -> str:
     """Return what a version that does not wait yet becomes, as `on_modified` says of a path that was taken."""
     taken = any(row.state in _TAKEN or row.part_next_offset for row in others)
     if not taken or scan.rules.on_modified == "add":
@@ -202,7 +213,7 @@ def _state_of_new(scan: _Scan, item: _Seen, others: list[Known], batch: _Batch) 
     return "ignored"
 
 
-def _leave_out(scan: _Scan, item: _Seen, why: str, batch: _Batch) -> None:
+def _leave_out(scan: Scan, item: Seen, why: str, batch: Batch) -> None:
     batch.left_out[why] += 1
     if why != "untimed":
         return
@@ -217,7 +228,7 @@ def _leave_out(scan: _Scan, item: _Seen, why: str, batch: _Batch) -> None:
     batch.untimed.append(item.version.path)
 
 
-def _row(scan: _Scan, item: _Seen, state: str, store: Callable[[str, str], tuple[object, int]]) -> tuple[object, ...]:
+def _row(scan: Scan, item: Seen, state: str, store: Callable[[str, str], tuple[object, int]]) -> tuple[object, ...]:
     version, path, content, time_ns, _ = item
     try:
         version.path.encode()
@@ -227,7 +238,7 @@ def _row(scan: _Scan, item: _Seen, state: str, store: Callable[[str, str], tuple
     return version.path, *store(path, content), version.size, version.mtime_ns, version.etag, time_ns, state
 
 
-def _mark_missing(ledger: Ledger, scan: _Scan, known: KnownStretches) -> int:
+def _mark_missing(ledger: Ledger, scan: Scan, known: KnownStretches) -> int:
     unseen = (IS_PENDING, files.c.last_scan < scan.id)
     query = select(files.c.id, files.c.path).where(files.c.feed_id == scan.feed_id, *unseen)
     with ledger.reading() as connection:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from sqlalchemy import Connection, literal, select
@@ -37,6 +37,11 @@ def known_versions(connection: Connection, feed_id: int, digests: list[str]) -> 
         for row in connection.execute(query, {"digests": digests}):
             known.setdefault(row.path_digest, []).append(Known(*row))
     return known
+
+
+def left_by(known: Iterable[Known], version: str) -> list[Known]:
+    """Return which versions of a path `drop_replaced` would leave, once a listing shows the version of this digest."""
+    return [row for row in known if row.version_digest == version or row.state not in _UNREAD or row.part_next_offset]
 
 
 def drop_replaced(

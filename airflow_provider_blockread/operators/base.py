@@ -1,4 +1,4 @@
-"""What the four operators share: options that render, the environment of a step, errors that tell Airflow what next."""
+"""What the operators share: options that render, the environment of a step, errors that tell Airflow what next."""
 
 from __future__ import annotations
 
@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from airflow_provider_blockread.steps import Environment, WindowRef
 
 
-class StepOperator(BaseOperator):
+class OptionTemplates(BaseOperator):
+    """An operator whose options are values, of which every string is a template."""
+
+    def render_template(self, content: Any, context: Context, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - Airflow's
+        """Return the content rendered; an option value resolves every string in it."""
+        if isinstance(content, Value):
+            return content.resolve(lambda text: str(super(OptionTemplates, self).render_template(text, context)))
+        return super().render_template(content, context, *args, **kwargs)
+
+
+class StepOperator(OptionTemplates):
     """An operator that runs one step; its options are values whose every string is a template.
 
     :param source: the files; a step after the plan needs it only where it names a connection.
@@ -44,12 +54,6 @@ class StepOperator(BaseOperator):
         self.sink = sink
         self.ledger_conn_id = ledger_conn_id
         self._run = ""  # known when it runs
-
-    def render_template(self, content: Any, context: Context, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - Airflow's
-        """Return the content rendered; an option value resolves every string in it."""
-        if isinstance(content, Value):
-            return content.resolve(lambda text: str(super(StepOperator, self).render_template(text, context)))
-        return super().render_template(content, context, *args, **kwargs)
 
     def execute(self, context: Context) -> Any:  # noqa: ANN401 - whatever the step hands on
         """Run the step.

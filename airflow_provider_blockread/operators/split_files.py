@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,7 @@ class SplitFilesOperator(StepOperator):
     :param feed: the feed's name, a template; default `{dag_id}.{group}`.
     :param window: the window's key, a template; the default follows from the run (see `run_identity.window_key`).
     :param group: the pipeline's name within the DAG; default: the task's id.
-    :param files: paths from upstream, instead of listing the source: a list, or its JSON text.
+    :param files: paths from upstream, instead of listing the source: a list, or its JSON text; or what a sensor found.
     """
 
     template_fields = (
@@ -127,7 +127,9 @@ class SplitFilesOperator(StepOperator):
 
 
 def paths_of(files: object) -> Sequence[str] | None:
-    """Return paths as an upstream task or a template gave them; None when none are given.
+    """Return paths as an upstream task or a template gave them; None when none are given, or not all that there are.
+
+    What `NewFilesSensor` returns, and what its event trigger tells, may be given as it is.
 
     Raises:
         OptionsError: when it is not a list of texts.
@@ -138,6 +140,10 @@ def paths_of(files: object) -> Sequence[str] | None:
         paths = json.loads(files) if isinstance(files, str) else files
     except json.JSONDecodeError:
         paths = None
+    if isinstance(paths, Mapping) and "paths" in paths:
+        from airflow_provider_blockread.steps.looking_for_files import paths_to_plan  # noqa: PLC0415 - not at every parse
+
+        return paths_to_plan(paths)
     if not isinstance(paths, Sequence) or isinstance(paths, str) or not all(isinstance(p, str) for p in paths):
         msg = f"files must be a list of paths, or its JSON text, not {files!r:.200}; correct what upstream hands over"
         raise OptionsError(msg)

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.edge import as_error
@@ -72,7 +72,8 @@ def list_files(
         held: counts the files that are held back, and why.
 
     Raises:
-        SourceError: when a root is missing, a folder must not be read, or a name cannot be written down.
+        FileMissingError: when a root is missing.
+        SourceError: when a folder must not be read, or a name cannot be written down.
         TransientError: when a folder vanishes while it is listed, or the store fails.
         OptionsError: when a pattern is none or a root cannot be addressed.
     """
@@ -131,7 +132,7 @@ def _root(stores: Stores, uri: str) -> _Root:
         found = Path(path).stat()
     except (FileNotFoundError, NotADirectoryError) as error:
         msg = f"the source {uri} does not exist; correct its path, or create it before the first file lands"
-        raise SourceError(msg) from error
+        raise FileMissingError(msg) from error
     except OSError as error:
         raise as_error(uri, error) from error
     if not stat.S_ISDIR(found.st_mode) and not stat.S_ISREG(found.st_mode):

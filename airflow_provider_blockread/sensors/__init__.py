@@ -1,0 +1,3 @@
+"""Tasks that wait for files."""
+
+from __future__ import annotations

@@ -1,0 +1,186 @@
+"""Waits until a feed has new files to read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import closing
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseSensorOperator, PokeReturnValue
+from airflow.sdk.configuration import conf
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+from airflow_provider_blockread.errors import BlockReadError, OptionsError, PermanentError, error_class
+from airflow_provider_blockread.operators.base import OptionTemplates, run_identity
+from airflow_provider_blockread.operators.run_identity import interval_ns, window_key
+from airflow_provider_blockread.options import FileSource, Selection, parse_duration, parse_size
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_blockread.steps.looking_for_files import Lookout
+
+
+class NewFilesSensor(OptionTemplates, BaseSensorOperator):
+    """Waits until a feed has new files: such as a plan made now would take. It only looks; planning is the plan's.
+
+    Returns the same in every mode, as small JSON: `feed`, `files`, `bytes`, `oldest` (ISO 8601, UTC), `paths` (all of
+    them up to 20, else the first ones) and `why` (`enough`, `delay` or `planned`). A run whose window is planned already
+    has nothing to wait for: clearing it goes through at once. A source that does not exist yet has no files.
+
+    :param source: where files land, and which to take, as the pipeline's plan has it; a file younger than its
+        `min_age` does not count.
+    :param group: the pipeline in this DAG: its `group_id`, or the task id of its `SplitFilesOperator`.
+    :param feed: the feed's name, a template, where the pipeline names it or is of another DAG.
+    :param window: the window's key, a template, where the pipeline names it.
+    :param selection: as the pipeline's plan has it; its limits and `late` do not matter here.
+    :param min_files: wait for so many new files.
+    :param min_bytes: and for so many bytes in them, a number or text such as `1GiB`; a template.
+    :param max_delay: fire for fewer once the oldest of them was modified so long ago: seconds, or text such as `15min`; a
+        template.
+    :param ledger_conn_id: the ledger's connection, as the pipeline has it.
+    :param deferrable: wait in the triggerer instead of on a worker.
+    """
+
+    template_fields: Collection[str] = (
+        "source",
+        "selection",
+        "feed",
+        "window",
+        "min_bytes",
+        "max_delay",
+        "ledger_conn_id",
+    )
+    ui_color = "#e8f0d8"
+
+    def __init__(  # noqa: PLR0913 - keyword-only options
+        self,
+        *,
+        source: FileSource,
+        group: str | None = None,
+        feed: str | None = None,
+        window: str | None = None,
+        selection: Selection = Selection(),
+        min_files: int = 1,
+        min_bytes: int | str = 0,
+        max_delay: float | str | None = None,
+        ledger_conn_id: str | None = None,
+        deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
+        **kwargs: Any,  # noqa: ANN401 - BaseSensorOperator's
+    ) -> None:
+        super().__init__(**kwargs)
+        if group is None and feed is None:
+            msg = f"{self.task_id}: whose files are new? Give group, the pipeline's group_id in this DAG, or feed"
+            raise OptionsError(msg)
+        self.source = source
+        self.group = group
+        self.feed = feed
+        self.window = window
+        self.selection = selection
+        self.min_files = min_files
+        self.min_bytes = min_bytes
+        self.max_delay = max_delay
+        self.ledger_conn_id = ledger_conn_id
+        self.deferrable = deferrable
+
+    def execute(self, context: Context) -> Any:  # noqa: ANN401 - what was found, or whatever a subclass makes of it
+        """Look; wait on the worker, or in the triggerer where it is deferrable.
+
+        Raises:
+            AirflowFailException: when trying again cannot help.
+            BlockReadError: when it can.
+        """
+        if not self.deferrable:
+            return super().execute(context)
+        first = self._first_look(context)
+        if first is not None:
+            return first
+        from airflow_provider_blockread.triggers.new_files import NewFilesTrigger  # noqa: PLC0415 - where it is needed
+
+        self.defer(
+            trigger=NewFilesTrigger(
+                lookout=self.lookout(context).to_json(),
+                ledger_conn_id=self.ledger_conn_id,
+                run=str(run_identity(context)),
+                poke_interval=self.poke_interval,
+                exponential_backoff=self.exponential_backoff,
+                max_wait=self.max_wait.total_seconds() if self.max_wait else None,
+                silent_fail=self.silent_fail,
+            ),
+            method_name="execute_complete",
+            timeout=timedelta(seconds=self.timeout),
+        )
+        return None
+
+    def poke(self, context: Context) -> PokeReturnValue:
+        """Look once.
+
+        Raises:
+            AirflowFailException: when trying again cannot help.
+            BlockReadError: when it can.
+        """
+        from airflow_provider_blockread.hooks.ledger import LedgerHook  # noqa: PLC0415 - not at every DAG parse
+        from airflow_provider_blockread.hooks.stores import credentials_for  # noqa: PLC0415
+        from airflow_provider_blockread.steps import Environment  # noqa: PLC0415
+        from airflow_provider_blockread.steps.looking_for_files import look_for_files  # noqa: PLC0415
+        from airflow_provider_blockread.storage.stores import Stores  # noqa: PLC0415
+
+        try:
+            lookout, stores = self.lookout(context), Stores(credentials_for(self.source, None))
+            with closing(LedgerHook(self.ledger_conn_id, run=str(run_identity(context))).get_conn()) as ledger:
+                found = look_for_files(Environment(ledger=ledger, stores=stores, log=self.log.info), lookout)
+        except PermanentError as error:
+            raise AirflowFailException(str(error)) from error
+        return PokeReturnValue(is_done=bool(found.why), xcom_value=found.to_json())
+
+    def execute_complete(self, context: Context, event: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002 - Airflow's
+        """Return what the trigger found.
+
+        Raises:
+            AirflowFailException: when it ended by an error that stays.
+            BlockReadError: when it ended by one that may pass.
+        """
+        if "error" not in event:
+            return event
+        kind, message = error_class(event["error"]), str(event["message"])
+        if issubclass(kind, PermanentError):
+            raise AirflowFailException(message)
+        if self.never_fail:
+            raise AirflowSkipException(message)
+        raise kind(message)
+
+    def lookout(self, context: Context) -> Lookout:
+        """Return what this run looks for."""
+        from airflow_provider_blockread.steps.looking_for_files import Lookout  # noqa: PLC0415 - not at every parse
+
+        run, select = run_identity(context), self.selection.select
+        keyed = self.group is not None or self.window is not None
+        key = window_key(run, group=self.group or "", select=select, explicit=self.window) if keyed else None
+        return Lookout(
+            feed=self.feed if self.feed is not None else f"{run.dag_id}.{self.group}",
+            source=self.source,
+            selection=self.selection,
+            key=key,
+            interval_ns=interval_ns(run, select=select),
+            min_files=self.min_files,
+            min_bytes=parse_size(self.min_bytes) if self.min_bytes else 0,
+            max_delay=None if self.max_delay is None else parse_duration(self.max_delay),
+        )
+
+    def _first_look(self, context: Context) -> Any:  # noqa: ANN401 - what was found
+        """Return what is there already; None where it must be waited for."""
+        try:
+            found = self.poke(context)
+        except AirflowFailException as error:  # as the base class treats what its own looks raise
+            if self.soft_fail or self.never_fail:
+                raise AirflowSkipException(str(error)) from error
+            raise
+        except BlockReadError as error:
+            if self.never_fail:
+                raise AirflowSkipException(str(error)) from error
+            if not self.silent_fail:
+                raise
+            self.log.error("%s", error)
+            return None
+        return found.xcom_value if found else None

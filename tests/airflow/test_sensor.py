@@ -1,0 +1,117 @@
+"""The sensor in its three modes, run as `dag.test()` runs it: the same answers, the same failures."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.sdk import DAG
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.operators.split_files import SplitFilesOperator
+from airflow_provider_blockread.options import FileSource, ParquetSink, Selection
+from airflow_provider_blockread.sensors.new_files import NewFilesSensor
+
+pytestmark = pytest.mark.airflow
+
+MODES: dict[str, dict[str, Any]] = {
+    "poke": {"mode": "poke"},
+    "reschedule": {"mode": "reschedule"},
+    "deferrable": {"deferrable": True},
+}
+SOON: dict[str, Any] = {"poke_interval": 0.2, "timeout": 30.0}
+
+
+def waiting(dag_id: str, source: FileSource, sink: Path | None = None, **options: Any) -> DAG:
+    """Return a DAG that waits, and plans what it found where there is a sink."""
+    with DAG(dag_id) as dag:
+        sensor = NewFilesSensor(task_id="wait", source=source, group="plan", **SOON | options)
+        if sink is not None:
+            sensor >> SplitFilesOperator(
+                task_id="plan", source=source, sink=ParquetSink(str(sink)), files=sensor.output
+            )
+    return dag
+
+
+def test_each_mode_returns_the_same(runs: Any, dag_id: str, landing: Path, land: Callable[..., None]) -> None:
+    """What is too young at the first look is found by a later one, and told alike whoever looked."""
+    land(a=3, b=4)
+    source = FileSource(str(landing), min_age=1.5)
+    found = []
+    for name, mode in MODES.items():
+        now = time.time()
+        for path in landing.iterdir():
+            os.utime(path, (now, now))
+        run = runs.start(waiting(f"{dag_id}_{name}", source, **mode))
+        assert runs.states(run) == {"wait": "success"}, name
+        told = runs.xcom(run, "wait")
+        assert time.time() >= now + 1.5
+        assert (told.pop("oldest") > "2026", told.pop("feed")) == (True, f"{dag_id}_{name}.plan")
+        found.append(told)
+
+    paths = [f"file://{landing}/{name}.log" for name in "ab"]
+    assert found == [{"files": 2, "bytes": 35, "paths": paths, "why": "enough"}] * 3
+
+
+@pytest.mark.parametrize("mode", ["poke", "reschedule"])  # dag.test() lets triggers run for ever
+@pytest.mark.parametrize(("options", "state"), [({"soft_fail": True}, "skipped"), ({}, "failed")])
+def test_nothing_comes(runs: Any, dag_id: str, landing: Path, mode: str, options: dict[str, Any], state: str) -> None:
+    """The time is up, and soft_fail says what then."""
+    run = runs.start(waiting(dag_id, FileSource(str(landing)), timeout=0.1, **MODES[mode], **options))
+
+    assert runs.states(run) == {"wait": state}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("options", "state"), [({"soft_fail": True}, "skipped"), ({}, "failed")])
+def test_an_error_that_stays(
+    runs: Any, dag_id: str, landing: Path, land: Callable[..., None], mode: str, options: dict[str, Any], state: str
+) -> None:
+    """A modified file under `fail` ends the wait at once, as it would end the plan."""
+    land(a=3)
+    plan = waiting(dag_id, FileSource(str(landing)), landing.parent / "lake")
+    assert runs.states(runs.start(plan))["plan"] == "success"
+    land(a=5)
+    selection = Selection(on_modified="fail")
+    run = runs.start(waiting(dag_id, FileSource(str(landing)), selection=selection, **MODES[mode], **options))
+
+    assert runs.states(run) == {"wait": state}
+
+
+def test_only_new_files_count_and_a_clear_goes_through(
+    runs: Any, dag_id: str, landing: Path, land: Callable[..., None], tmp_path: Path
+) -> None:
+    """A second run waits for what the first did not take; the first, cleared, does not wait at all."""
+    land(a=3)
+    dag = waiting(dag_id, FileSource(str(landing)), tmp_path / "lake", deferrable=True)
+    first = runs.start(dag)
+    assert runs.xcom(first, "plan", "window")["files"] == 1
+    land(b=4)
+    second = runs.start(dag)
+    assert runs.xcom(second, "wait")["paths"] == [f"file://{landing}/b.log"]
+    assert runs.xcom(second, "plan", "window")["files"] == 1
+
+    again = runs.clear(dag, first)
+    assert (runs.xcom(again, "wait")["why"], runs.xcom(again, "wait")["files"]) == ("planned", 0)
+    assert runs.xcom(again, "plan", "window")["window"] == runs.xcom(first, "plan", "window")["window"]
+
+
+def test_many_files_are_planned_by_a_listing(
+    runs: Any, dag_id: str, landing: Path, land: Callable[..., None], tmp_path: Path
+) -> None:
+    """The sensor names the first ones only; the plan takes all of them."""
+    land(**{f"f{number}": 1 for number in range(25)})
+    run = runs.start(waiting(dag_id, FileSource(str(landing)), tmp_path / "lake"))
+
+    assert len(runs.xcom(run, "wait")["paths"]) == 20
+    assert runs.xcom(run, "plan", "window")["files"] == 25
+
+
+def test_a_sensor_must_know_whose_files(landing: Path) -> None:
+    """Without a pipeline or a feed, nothing tells what is new."""
+    with pytest.raises(OptionsError, match="Give group"):
+        NewFilesSensor(task_id="wait", source=FileSource(str(landing)))

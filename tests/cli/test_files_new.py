@@ -1,0 +1,28 @@
+"""`blockread files new` shows what a sensor sees, and writes nothing."""
+
+from __future__ import annotations
+
+from tests.cli.place import Place
+
+
+def test_new_files_are_shown_until_a_plan_knows_better(place: Place) -> None:
+    """Sums and the first paths, as JSON and for people; a look changes nothing, so that the next shows the same."""
+    place.put({f"f{number:02}.log": b"1\n" for number in range(25)} | {"notes.txt": b"1\n"})
+    arguments = ["files", "new", str(place.source), "--pattern", "*.log"]
+
+    shown = place.json(*arguments)
+    assert (shown["files"], shown["bytes"], shown["why"]) == (25, 50, "enough")
+    assert shown["paths"] == [f"file://{place.source}/f{number:02}.log" for number in range(20)]
+    assert place.json(*arguments) == shown
+    done = place.call(*arguments)
+    assert "... and 5 more" in done.stdout
+    assert place.json("files", "list", shown["feed"]) == []
+
+
+def test_a_source_that_is_not_there_yet_holds_nothing(place: Place) -> None:
+    """What waits for the first file goes on waiting, and says what it misses."""
+    done = place.call("files", "new", str(place.source / "later"))
+
+    assert done.exit_code == 0
+    assert "does not exist" in done.stderr
+    assert "files   0" in done.stdout
