@@ -67,24 +67,6 @@ def _connections_of(source: FileSource) -> list[tuple[str, str | None]]:
     return found
 
 
-def _connections_of(source: FileSource) -> list[tuple[str, str | None]]:
-    """Return the roots with their connections: the one of all, or that of the longest place which holds the root."""
-    if source.conn_id is None or isinstance(source.conn_id, str):
-        return [(root, source.conn_id) for root in source.roots]
-    places = {uris.canonical(place): conn_id for place, conn_id in source.conn_id.items()}
-    found: list[tuple[str, str | None]] = []
-    used = set()
-    for root in source.roots:
-        holding = [place for place in places if uris.relative_to(uris.canonical(root), place) is not None]
-        place = max(holding, key=len, default=None)
-        used.add(place)
-        found.append((root, None if place is None else places[place]))
-    if idle := places.keys() - used:
-        msg = f"file_source: conn_id names {min(idle)}, which holds no root; name one of {', '.join(source.roots)}"
-        raise OptionsError(msg)
-    return found
-
-
 def storage_options(connection: Connection) -> dict[str, object]:
     """Return what fsspec's file system of the connection's type takes, from the connection's known fields.
 
