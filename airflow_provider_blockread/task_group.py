@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from airflow.sdk import TaskGroup, TriggerRule, XComArg
@@ -72,7 +73,7 @@ class BlockReadTaskGroup(TaskGroup):
                 task_id="plan",
                 record_format=record_format,
                 selection=selection,
-                splitting=splitting,
+                splitting=splitting if spark.max_readers is None else replace(splitting, readers=spark.max_readers),
                 transform=transform,
                 policies=policies,
                 feed=feed,

@@ -46,6 +46,7 @@ class Pipeline(Sourcing, Selecting):
     def request(self, env: Environment, reading: Reading) -> PlanRequest:
         """Return what to plan, as one block group: this process runs one Spark application."""
         key = self.window if self.window is not None else self.interval_key
+        readers = {} if self.max_readers is None else {"readers": self.max_readers}
         this_run = f"run {env.ledger.now():%Y%m%dT%H%M%S.%fZ}"
         return PlanRequest(
             feed=self.feed(env),
@@ -55,7 +56,7 @@ class Pipeline(Sourcing, Selecting):
             owner=owner(),
             selection=self.selection(),
             interval_ns=self.interval_ns,
-            splitting=Splitting(block_size=self.block_size, max_groups=1),
+            splitting=Splitting(block_size=self.block_size, max_groups=1, **readers),
         )
 
 
@@ -86,7 +87,7 @@ def pipeline_options(command: C) -> C:
         json_option,
         click.option("--window", metavar="KEY", help="Key of the window; the same key is the same window."),
         click.option("--max-readers", type=click.IntRange(min=1), help="Spark tasks that read at once, at most."),
-        click.option("--block-size", default="64MiB", show_default=True),
+        click.option("--block-size", default="64MiB", show_default=True, help="Bytes; auto: chosen for each file."),
         state_option,
         click.option("--name", metavar="FEED", help="Name of the feed; default: the source."),
     ):

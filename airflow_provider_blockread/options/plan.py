@@ -10,6 +10,9 @@ from airflow_provider_blockread.options.sizes import parse_size
 from airflow_provider_blockread.options.times import is_template, parse_duration, parse_time
 from airflow_provider_blockread.options.values import Value
 
+#: The block size that is chosen for each file.
+AUTO = "auto"
+
 
 def one_of(kind: str, name: str, value: str, allowed: tuple[str, ...]) -> None:
     """Refuse a value that is not among the allowed ones.
@@ -85,17 +88,24 @@ class Selection(Value):
 
 @dataclass(frozen=True, kw_only=True)
 class Splitting(Value):
-    """How files are cut into blocks and blocks packed into groups; sizes are bytes or text such as `"64MiB"`."""
+    """How files are cut into blocks and blocks packed into groups; sizes are bytes or text such as `"64MiB"`.
+
+    `block_size="auto"` chooses for each file: 16 MiB at least, 256 MiB at most, in step with its store's own blocks
+    (those of HDFS, 64 MiB elsewhere), so that a large file has a block for each of `readers`.
+    """
 
     kind: ClassVar[str] = "splitting"
     block_size: int | str = 64 * 2**20
+    readers: int = 32
     group_bytes: int | str = 16 * 2**30  # one Spark application costs about 10 s and 1 GB
     max_groups: int = 1000  # below Airflow's max_map_length of 1024
 
     def __post_init__(self) -> None:
         """Refuse sizes and counts below 1."""
-        parse_size(self.block_size)
+        if self.block_size != AUTO:
+            parse_size(self.block_size)
         parse_size(self.group_bytes)
-        if self.max_groups < 1:
-            msg = f"splitting: max_groups must be at least 1, not {self.max_groups}"
-            raise OptionsError(msg)
+        for name in ("readers", "max_groups"):
+            if getattr(self, name) < 1:
+                msg = f"splitting: {name} must be at least 1, not {getattr(self, name)}"
+                raise OptionsError(msg)

@@ -88,6 +88,21 @@ def test_plan_tells_the_part_of_a_large_file(hours: Place) -> None:
     assert (shown["files"], shown["bytes"], shown["blocks"]) == (1, 8, 2)
 
 
+def test_plan_tells_which_block_size_was_chosen_and_why(hours: Place) -> None:
+    """In words and numbers, of each kind and of each of the first files; readers are those that `run` would use."""
+    with (hours.source / "large.log").open("wb") as file:
+        file.truncate(100 * 2**20)
+    options = [str(hours.source), "--block-size", "auto", "--max-readers", "4"]
+    done, shown = hours.call("plan", *options), hours.json("plan", *options)
+
+    assert "9, of sizes that let 4 readers share a file" in done.stdout
+    assert "1 files: 32 MiB, 1/2 of the store's 64 MiB: a share for each reader" in done.stdout
+    small = {"block_size": 2**24, "store_block": 2**26, "why": "small"}
+    large = {"block_size": 2**25, "store_block": 2**26, "why": "shared"}
+    assert shown["block_sizes"] == [small | {"files": 5}, large | {"files": 1}]
+    assert [{name: file[name] for name in small} for file in shown["sample"]].count(large) == 1
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
