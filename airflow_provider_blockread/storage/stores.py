@@ -71,7 +71,7 @@ class Stores:
                 place = f"{scheme}://{authority}/"
                 asked = kind._get_kwargs_from_urls(place)  # noqa: SLF001 - host, port or account named in the URI
                 with translated(uri):  # some stores connect at once
-                    self._opened[key] = RemoteStore(kind(**(asked | self._credentials.get(root, {}))))
+                    self._opened[key] = RemoteStore(kind(**(asked | _fitted(self._credentials.get(root, {})))))
             return self._opened[key], _path_in(kind, uri)
         except ImportError as error:
             msg = f"{uri}: {scheme}:// needs a package that is not installed here ({error})"
@@ -233,3 +233,14 @@ def _path_in(kind: type[AbstractFileSystem], uri: str) -> str:
         return str(kind._strip_protocol(uri))  # noqa: SLF001 - how fsspec itself maps URIs
     mapped = str(kind._strip_protocol(f"{uris.scheme_of(uri)}://{folder}{slash}{_NAME}"))  # noqa: SLF001 - as above
     return mapped.removesuffix(_NAME) + path
+
+
+def _fitted(options: Mapping[str, object]) -> dict[str, object]:
+    """Return options as file systems take them: asyncssh tells a key from the name of its file by the type."""
+    ready = dict(options)
+    keys, hosts = ready.get("client_keys"), ready.get("known_hosts")
+    if isinstance(keys, (list, tuple)):
+        ready["client_keys"] = [key.encode() if "PRIVATE KEY" in str(key) else key for key in keys]
+    if isinstance(hosts, str) and " " in hosts:
+        ready["known_hosts"] = hosts.encode()
+    return ready

@@ -34,6 +34,8 @@ def open_version(stores: Stores, version: FileVersion) -> Iterator[BinaryIO]:
         try:
             with stores.open_read(version.path) as file:
                 yield file
+        except (FileMissingError, FileChangedError):
+            raise
         except BlockReadError:
             check_version(stores, version)
             raise
