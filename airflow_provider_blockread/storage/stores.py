@@ -19,11 +19,10 @@ from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.disk import LocalDisk
 from airflow_provider_blockread.storage.edge import translated
 from airflow_provider_blockread.storage.pinned import Fetch, pinned
-from airflow_provider_blockread.storage.remote import RemoteStore
+from airflow_provider_blockread.storage.remote import RemoteStore, path_in
 
 _DISK = LocalDisk()
 _OF_BUCKETS = {"s3", "gs"}  # schemes whose authority is a bucket, and no host or account
-_NAME = "name"
 
 
 class Stores:
@@ -73,7 +72,7 @@ class Stores:
                 asked = kind._get_kwargs_from_urls(place)  # noqa: SLF001 - host, port or account named in the URI
                 with translated(uri):  # some stores connect at once
                     self._opened[key] = RemoteStore(kind(**(asked | _fitted(self._credentials.get(root, {})))))
-            return self._opened[key], _path_in(kind, uri)
+            return self._opened[key], path_in(kind, uri)
         except ImportError as error:
             msg = f"{uri}: {scheme}:// needs a package that is not installed here ({error})"
             raise OptionsError(msg) from error
@@ -258,19 +257,6 @@ class Stores:
                 yield from ((uris.child(folder, n), size) for n, size in store.names(path) if n.startswith(prefix))
         except FileMissingError:
             return
-
-
-def _path_in(kind: type[AbstractFileSystem], uri: str) -> str:
-    """Return the path by which a file system knows a canonical URI.
-
-    How fsspec maps URIs is asked with a plain name in the place of the path: it takes `?`, `#` and control characters
-    in some schemes for a URL's, while here a name is its bytes.
-    """
-    folder, slash, path = uri.partition("://")[2].partition("/")
-    if not path:
-        return str(kind._strip_protocol(uri))  # noqa: SLF001 - how fsspec itself maps URIs
-    mapped = str(kind._strip_protocol(f"{uris.scheme_of(uri)}://{folder}{slash}{_NAME}"))  # noqa: SLF001 - as above
-    return mapped.removesuffix(_NAME) + path
 
 
 def _fitted(options: Mapping[str, object]) -> dict[str, object]:

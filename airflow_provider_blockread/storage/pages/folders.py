@@ -7,7 +7,7 @@ from typing import Any
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.storage.identity import from_info
 from airflow_provider_blockread.storage.pages.model import Entry, Page
-from airflow_provider_blockread.storage.remote import RemoteStore
+from airflow_provider_blockread.storage.remote import RemoteStore, path_in
 from airflow_provider_blockread.storage.uris import name_of
 
 
@@ -36,8 +36,9 @@ class FolderPages:
 
     def addresses(self, uri: str, name: str) -> bool:
         """Tell whether the file system takes this URI, and then its own path again, for that file."""
-        strip, place = self._store.system._strip_protocol, self._root + name  # noqa: SLF001 - how fsspec maps URIs
-        return bool(strip(uri) == place == strip(place))
+        system, place = self._store.system, self._root + name
+        again = system._strip_protocol(place)  # noqa: SLF001 - as the file system does with each path it is given
+        return bool(path_in(type(system), uri) == place == again)
 
 
 class HdfsPages(FolderPages):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.storage.remote import RemoteStore
+from airflow_provider_blockread.storage.remote import RemoteStore, path_in
 
 
 class ObjectPages:
@@ -36,5 +36,5 @@ class ObjectPages:
 
     def addresses(self, uri: str, name: str) -> bool:
         """Tell whether the store's client takes this URI for that key."""
-        bucket, key, _ = self._system.split_path(self._system._strip_protocol(uri))  # noqa: SLF001 - how fsspec maps URIs
+        bucket, key, _ = self._system.split_path(path_in(type(self._system), uri))
         return bool((bucket, key) == (self._bucket, self._root + name))
