@@ -9,7 +9,7 @@ from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowNotFoundException
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options import FileSource, ParquetSink
+from airflow_provider_blockread.options import FileList, FileSource, ParquetSink
 from airflow_provider_blockread.storage import uris
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ Credentials = dict[str, dict[str, object]]
 """Root URI -> fsspec storage options for everything below it."""
 
 
-def credentials_for(source: FileSource | None, sink: ParquetSink | None) -> Credentials:
+def credentials_for(source: FileSource | None, sink: ParquetSink | None, listed: FileList | None = None) -> Credentials:
     """Return the storage options of the roots whose options name a connection; no connection is ambient identity.
 
     Raises:
@@ -27,6 +27,7 @@ def credentials_for(source: FileSource | None, sink: ParquetSink | None) -> Cred
     """
     named = _connections_of(source) if source else []
     named += [(sink.uri, sink.conn_id), (sink.work_area, sink.conn_id)] if sink else []
+    named += [(listed.uri, listed.conn_id)] if listed else []
     return {root: storage_options(_connection(conn_id)) for root, conn_id in named if conn_id}
 
 
