@@ -78,7 +78,10 @@ async def _ask(system: Any, request: dict[str, Any]) -> bytes:  # noqa: ANN401 -
         await client.list_objects_v2(**request, **system.req_kw)
     finally:
         _ANSWER.reset(mine)
-    return answer[-1] if answer else b""
+    if not answer:
+        msg = "the answer is no listing"
+        raise OSError(0, msg)
+    return answer[-1]
 
 
 def _on_listing_answer(response_dict: dict[str, Any], **_rest: object) -> None:
@@ -97,9 +100,6 @@ def _listing(body: bytes) -> tuple[ET.Element, bool]:
     except ET.ParseError as error:
         msg = "the answer is cut short or is no XML"
         raise OSError(0, msg) from error
-    if not top.tag.endswith(_ROOT):
-        msg = "the answer is no listing"
-        raise OSError(0, msg)
     return top, sound is not body
 
 
