@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,6 +53,7 @@ def gcs() -> Iterator[Store]:
 @pytest.fixture(scope="session")
 def sftp() -> Iterator[Store]:
     """An SSH server."""
+    logging.getLogger("asyncssh").setLevel(logging.WARNING)  # it logs at exit, when pytest has closed the stream
     with servers.sftp() as store:
         yield store
 

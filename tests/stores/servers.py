@@ -128,8 +128,8 @@ def sftp() -> Iterator[Store]:
         msg = "sshd is not installed: run `make servers`"
         raise RuntimeError(msg)
     with new_folder("ssh") as folder:
-        for name in ("host_key", "user_key"):
-            run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "tests", "-f", folder / name)
+        for name, kind in (("host_key", ["ed25519"]), ("user_key", ["ecdsa", "-m", "PEM"])):
+            run("ssh-keygen", "-q", "-t", *kind, "-N", "", "-C", "tests", "-f", folder / name)
         (folder / "sshd_config").write_text(_SSHD.format(port=port, folder=folder), encoding="utf-8")
         if os.geteuid() == 0:
             Path("/run/sshd").mkdir(exist_ok=True)  # where it locks itself up before it knows who is there
