@@ -1,4 +1,4 @@
-# Needs Python 3.11 to 3.13 and make; everything else is fetched from the package index by the lock file.
+# Needs Python 3.11 to 3.13 and make; everything else is fetched from package indexes by lock files, and from Debian's.
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -18,7 +18,7 @@ UV = $$(uv --version >/dev/null 2>&1 && echo uv || echo .uv/bin/uv)
 RUN = home="$$($(VENV)/bin/python tools/java_home.py)" && JAVA_HOME="$$home" PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test bench demo up exactness fuzz crash stress format clean
+.PHONY: help setup servers check test bench demo up exactness fuzz crash stress format clean
 
 help: ## List the targets.
 	@echo "Targets (PYTHON=$(PYTHON) chooses the interpreter):"
@@ -27,6 +27,9 @@ help: ## List the targets.
 setup: $(READY) ## Make .venv from the lock file, and find or make a Java runtime.
 	@home="$$($(VENV)/bin/python tools/java_home.py)" && echo "Ready: $$($(VENV)/bin/python --version), Java at $$home"
 
+servers: ## Install the servers that tests start (Ceph, sshd, Azurite) where they are missing; needs root or sudo then.
+	@tools/servers.sh
+
 check: $(READY) ## Check format, lint, types, import contracts and the rules of the architecture.
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
@@ -34,7 +37,7 @@ check: $(READY) ## Check format, lint, types, import contracts and the rules of 
 	$(VENV)/bin/lint-imports
 	$(VENV)/bin/python -m pytest -q tests/architecture
 
-test: $(READY) ## Run all tests, in an order that SEED decides, in WORKERS processes; TESTS=tests/records runs some.
+test: $(READY) servers ## Run all tests, in an order that SEED decides, in WORKERS processes; TESTS=tests/records runs some.
 	$(RUN) SEED=$(SEED) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),120) \
 	  python -m pytest $(TESTS) --numprocesses=$(WORKERS) --no-loadscope-reorder --randomly-seed=$(SEED) $(PYTEST_ARGS)
 
@@ -67,7 +70,7 @@ format: $(READY) ## Format the code and apply safe lint fixes.
 	$(VENV)/bin/ruff format .
 
 clean: ## Remove everything that make has made.
-	rm -rf $(VENV) .uv .java .demo .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache dist
+	rm -rf $(VENV) .uv .java .demo .servers .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml uv.lock

@@ -1,14 +1,14 @@
-"""Stores with the credentials of Airflow connections: extras are allow-listed key by key, secrets stay in memory."""
+"""Stores with the credentials of Airflow connections; secrets stay in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowNotFoundException
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.hooks.store_options import MAKERS
 from airflow_provider_blockread.options import FileList, FileSource, ParquetSink
 from airflow_provider_blockread.storage import uris
 
@@ -53,13 +53,13 @@ def storage_options(connection: Connection) -> dict[str, object]:
     """Return what fsspec's file system of the connection's type takes, from the connection's known fields.
 
     Raises:
-        OptionsError: when the connection's type names no store.
+        OptionsError: when the connection's type names no store, or asks for what no file system here can do.
     """
-    make = _MAKERS.get(connection.conn_type or "")
+    make = MAKERS.get(connection.conn_type or "")
     if make is None:
         msg = (
             f"connection {connection.conn_id!r} has type {connection.conn_type!r}, which names no store; "
-            f"use one of {', '.join(sorted(_MAKERS))}, or none for ambient identity"
+            f"use one of {', '.join(sorted(MAKERS))}, or none for ambient identity"
         )
         raise OptionsError(msg)
     return {name: value for name, value in make(connection).items() if value is not None and value != ""}
@@ -71,65 +71,3 @@ def _connection(conn_id: str) -> Connection:
     except AirflowNotFoundException as error:
         msg = f"store: there is no connection {conn_id!r}; create it, or leave conn_id out for ambient identity"
         raise OptionsError(msg) from error
-
-
-def _aws(connection: Connection) -> dict[str, object]:
-    extra = connection.extra_dejson
-    return {
-        "key": connection.login,
-        "secret": connection.password,
-        "token": extra.get("aws_session_token"),
-        "profile": extra.get("profile_name"),
-        "endpoint_url": extra.get("endpoint_url") or connection.host,
-        "client_kwargs": {"region_name": extra["region_name"]} if extra.get("region_name") else None,
-    }
-
-
-def _azure(connection: Connection) -> dict[str, object]:
-    extra = connection.extra_dejson
-    principal = bool(extra.get("tenant_id"))
-    return {
-        "account_name": extra.get("account_name") or (connection.host or "").partition(".")[0] or connection.login,
-        "account_key": extra.get("account_key") or (None if principal else connection.password),
-        "connection_string": extra.get("connection_string"),
-        "sas_token": extra.get("sas_token"),
-        "tenant_id": extra.get("tenant_id"),
-        "client_id": connection.login if principal else None,
-        "client_secret": connection.password if principal else None,
-    }
-
-
-def _google(connection: Connection) -> dict[str, object]:
-    extra = connection.extra_dejson
-    return {
-        "project": extra.get("project"),
-        "token": extra.get("keyfile_dict") or extra.get("key_path"),
-        "endpoint_url": extra.get("endpoint_url"),
-    }
-
-
-def _sftp(connection: Connection) -> dict[str, object]:
-    extra = connection.extra_dejson
-    return {
-        "host": connection.host,
-        "port": connection.port,
-        "username": connection.login,
-        "password": connection.password,
-        "key_filename": extra.get("key_file"),
-    }
-
-
-def _none(_connection: Connection) -> dict[str, object]:
-    return {}
-
-
-_MAKERS: dict[str, Callable[[Connection], dict[str, object]]] = {
-    "adls": _azure,
-    "aws": _aws,
-    "fs": _none,
-    "google_cloud_platform": _google,
-    "s3": _aws,
-    "sftp": _sftp,
-    "ssh": _sftp,
-    "wasb": _azure,
-}

@@ -22,6 +22,8 @@ class Patterns:
         self._regexes = [compile_regex(text.removeprefix(MARK)) for text in texts if text.startswith(MARK)]
         self._trees = any_of([glob.tree for glob in self._globs if glob.tree is not None])
         joined = any_of([glob.regex for glob in self._globs])
+        #: There may be folders of which everything below matches.
+        self.covers_trees = self.is_all or self._trees is not None or any(regex.tree for regex in self._regexes)
         every = [*([] if joined is None else [joined]), *(regex.regex for regex in self._regexes)]
         self._matches = [regex.fullmatch for regex in every]
 

@@ -10,7 +10,9 @@ from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.spec import AbstractFileSystem
 
 from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.storage.identity import from_info
+from airflow_provider_blockread.storage.pinned import Fetch, exactly
 from airflow_provider_blockread.storage.uris import name_of
 
 _READ_AHEAD = 8 * 2**20  # bytes that a file fetches at once
@@ -45,7 +47,11 @@ class RemoteStore:
         """Return a file that fetches several MiB at once."""
         if isinstance(self.system, MemoryFileSystem):  # its handles of one file share one position
             return io.BytesIO(self.system.cat_file(path))
-        return cast("BinaryIO", self.system.open(path, "rb", block_size=_READ_AHEAD))
+        file = self.system.open(path, "rb", block_size=_READ_AHEAD)
+        cache = getattr(file, "cache", None)
+        if cache is not None and hasattr(cache, "fetcher") and isinstance(file.size, int):
+            cache.fetcher = _exact(cache.fetcher, file.size, path)
+        return cast("BinaryIO", file)
 
     def open_write(self, path: str) -> BinaryIO:
         """Return a file to fill."""
@@ -107,3 +113,16 @@ class RemoteStore:
         self.system.invalidate_cache()  # a million entries in a cache would be kept for nothing
         inside = (info for info in found if str(info["name"]).rstrip("/") != path.rstrip("/"))
         return sorted(inside, key=lambda info: str(info["name"]))
+
+
+def _exact(fetcher: Fetch, size: int, path: str) -> Fetch:
+    """Return a fetch whose answers have the length asked for: a cache takes whatever comes for what it wanted."""
+
+    def fetch(start: int, end: int) -> bytes:
+        try:
+            return exactly(fetcher, start, max(start, min(end, size)), path)
+        except ValueError as error:
+            msg = f"{path}: the server gives no ranges of a file; copy the file to a store that does"
+            raise SourceError(msg) from error
+
+    return fetch

@@ -8,6 +8,7 @@ from airflow_provider_blockread.storage.patterns import Patterns
 
 _HIDDEN = (".", "_")
 _UNFINISHED = ("_COPYING_", ".tmp", ".part", ".crdownload")
+_NOBODYS = "/".join(["\0"] * 64)
 
 
 class NameRules:
@@ -65,11 +66,16 @@ class NameRules:
         above = ("/".join(segments[: end + 1]) for end in range(len(segments)))
         return not any(map(self._hides, segments)) and all(map(self.enters, above))
 
-    def shows(self, relative: str) -> bool:
-        """Tell whether a scan from the root shows this file: it is to be taken, or marks others."""
-        folder, _, name = relative.rpartition("/")
-        return self.reaches(folder) and not self.skips(name) and self.wants(relative)
+    def prunes(self, relative: str) -> bool:
+        """Tell whether a scan may pass by some of what lies below this folder; the root itself is the empty path.
+
+        It is tried with a path that nobody gives: patterns that reach that one reach all.
+        """
+        if self._excluded is not None and self._excluded.covers_trees:
+            return True
+        return not self.enters("/".join([relative, _NOBODYS] if relative else [_NOBODYS]))
 
     def takes(self, relative: str) -> bool:
-        """Tell whether a scan from the root shows this file, and not as a marker."""
-        return self.shows(relative) and not self.marks(relative.rpartition("/")[2])
+        """Tell whether a scan from the root yields this file, and not as a marker of others."""
+        folder, _, name = relative.rpartition("/")
+        return self.reaches(folder) and not self._hides(name) and not self.marks(name) and self.wants(relative)

@@ -18,9 +18,11 @@ from airflow_provider_blockread.errors import FileMissingError, OptionsError, So
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.disk import LocalDisk
 from airflow_provider_blockread.storage.edge import translated
+from airflow_provider_blockread.storage.pinned import Fetch, pinned
 from airflow_provider_blockread.storage.remote import RemoteStore
 
 _DISK = LocalDisk()
+_NAME = "name"
 
 
 class Stores:
@@ -66,10 +68,11 @@ class Stores:
             kind = fsspec.get_filesystem_class(scheme)
             key = (scheme, authority, root)
             if key not in self._opened:
-                asked = kind._get_kwargs_from_urls(uri)  # noqa: SLF001 - host, port or account named in the URI
+                place = f"{scheme}://{authority}/"
+                asked = kind._get_kwargs_from_urls(place)  # noqa: SLF001 - host, port or account named in the URI
                 with translated(uri):  # some stores connect at once
-                    self._opened[key] = RemoteStore(kind(**(asked | self._credentials.get(root, {}))))
-            return self._opened[key], kind._strip_protocol(uri)  # noqa: SLF001 - how fsspec itself maps URIs
+                    self._opened[key] = RemoteStore(kind(**(asked | _fitted(self._credentials.get(root, {})))))
+            return self._opened[key], _path_in(kind, uri)
         except ImportError as error:
             msg = f"{uri}: {scheme}:// needs a package that is not installed here ({error})"
             raise OptionsError(msg) from error
@@ -115,6 +118,13 @@ class Stores:
         store, path = self._at(uri)
         with translated(uri):
             return store.open_read(path)
+
+    def pinned(self, version: FileVersion) -> Fetch | None:
+        """Return what fetches ranges of one version of a file; None where the store cannot be held to it."""
+        if uris.local_path(version.path) is not None:
+            return None
+        store, path = self.remote(version.path)
+        return pinned(store.system, path, version.etag)
 
     def open_write(self, uri: str) -> BinaryIO:
         """Return a binary file to fill, its folder made. Readers may see it grow: only for staging."""
@@ -210,3 +220,27 @@ class Stores:
                 yield from ((uris.child(folder, n), size) for n, size in store.names(path) if n.startswith(prefix))
         except FileMissingError:
             return
+
+
+def _path_in(kind: type[AbstractFileSystem], uri: str) -> str:
+    """Return the path by which a file system knows a canonical URI.
+
+    How fsspec maps URIs is asked with a plain name in the place of the path: it takes `?`, `#` and control characters
+    in some schemes for a URL's, while here a name is its bytes.
+    """
+    folder, slash, path = uri.partition("://")[2].partition("/")
+    if not path:
+        return str(kind._strip_protocol(uri))  # noqa: SLF001 - how fsspec itself maps URIs
+    mapped = str(kind._strip_protocol(f"{uris.scheme_of(uri)}://{folder}{slash}{_NAME}"))  # noqa: SLF001 - as above
+    return mapped.removesuffix(_NAME) + path
+
+
+def _fitted(options: Mapping[str, object]) -> dict[str, object]:
+    """Return options as file systems take them: asyncssh tells a key from the name of its file by the type."""
+    ready = dict(options)
+    keys, hosts = ready.get("client_keys"), ready.get("known_hosts")
+    if isinstance(keys, (list, tuple)):
+        ready["client_keys"] = [key.encode() if "PRIVATE KEY" in str(key) else key for key in keys]
+    if isinstance(hosts, str) and " " in hosts:
+        ready["known_hosts"] = hosts.encode()
+    return ready

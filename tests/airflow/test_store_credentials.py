@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from airflow.sdk import Connection
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.airflow
             {
                 "login": "key",
                 "password": "secret",
-                "extra": {"endpoint_url": "http://store", "region_name": "eu-1", "role_arn": "unknown here"},
+                "extra": {"endpoint_url": "http://store", "region_name": "eu-1", "unknown_here": "x"},
             },
             {
                 "key": "key",
@@ -44,8 +45,33 @@ pytestmark = pytest.mark.airflow
         ),
         (
             "google_cloud_platform",
-            {"extra": {"project": "p", "key_path": "/run/key.json"}},
-            {"project": "p", "token": "/run/key.json"},
+            {"extra": {"project": "p", "keyfile_dict": '{"type": "service_account"}'}},
+            {"project": "p", "token": {"type": "service_account"}},
+        ),
+        (
+            "google_cloud_platform",
+            {"extra": {"is_anonymous": True, "endpoint_url": "http://store"}},
+            {"token": "anon", "endpoint_url": "http://store"},
+        ),
+        (
+            "wasb",
+            {"host": "https://account.blob.core.windows.net/", "login": "account", "extra": {"sas_token": "sv=1"}},
+            {"account_name": "account", "sas_token": "sv=1"},
+        ),
+        (
+            "wasb",
+            {"extra": {"account_name": "account", "managed_identity_client_id": "id"}},
+            {"account_name": "account", "managed_identity_client_id": "id"},
+        ),
+        (
+            "aws",
+            {"extra": {"config_kwargs": {"signature_version": "unsigned"}, "verify": False}},
+            {"anon": True, "client_kwargs": {"verify": False}},
+        ),
+        (
+            "generic",
+            {"host": "h", "login": "me", "password": "secret", "extra": {"use_https": True}},
+            {"host": "h", "username": "me", "password": "secret", "use_https": True},
         ),
         (
             "sftp",
@@ -62,6 +88,35 @@ def test_known_fields_become_storage_options(
     given = fields | {"extra": json.dumps(fields.get("extra", {}))}
 
     assert storage_options(Connection(conn_id="store", conn_type=conn_type, **given)) == expected
+
+
+@pytest.mark.parametrize(
+    ("conn_type", "extra", "message"),
+    [
+        ("aws", {"role_arn": "arn:aws:iam::1:role/r"}, "role_arn is not followed here; name a profile"),
+        ("google_cloud_platform", {"impersonation_chain": "a"}, "impersonation_chain is not followed here; give a key"),
+        ("google_cloud_platform", {"keyfile_dict": "{secret"}, "the key is no JSON object; paste"),
+        ("google_cloud_platform", {"key_path": "/nowhere/key.json"}, "key_path names /nowhere/key.json, which cannot"),
+        ("sftp", {"no_host_key_check": "false"}, "without host_key is not followed here; give the server's key"),
+    ],
+)
+def test_what_cannot_be_followed_is_refused(conn_type: str, extra: dict[str, object], message: str) -> None:
+    """A connection that asks for more than is done fails at once, and its secrets are not quoted."""
+    with pytest.raises(OptionsError, match=message) as failed:
+        storage_options(Connection(conn_id="store", conn_type=conn_type, extra=json.dumps(extra)))
+
+    assert "{secret" not in str(failed.value)
+
+
+def test_key_files_are_read_where_the_connection_is(tmp_path: Path) -> None:
+    """Executors have no such file: its content travels."""
+    file = tmp_path / "key"
+    file.write_text('{"type": "service_account"}')
+    google = Connection(conn_id="g", conn_type="google_cloud_platform", extra=json.dumps({"key_path": str(file)}))
+    ssh = Connection(conn_id="s", conn_type="sftp", extra=json.dumps({"key_file": str(file)}))
+
+    assert storage_options(google) == {"token": {"type": "service_account"}}
+    assert storage_options(ssh) == {"client_keys": ['{"type": "service_account"}']}
 
 
 def test_a_type_that_names_no_store_is_refused() -> None:

@@ -1,0 +1,185 @@
+"""Airflow's connection types as fsspec's storage options, field by field as Airflow's own providers define them.
+
+Options hold JSON values only, since they go to the driver as JSON; a key file of this host is read here, because
+executors have none. What a connection asks for and no file system here can do is refused, not passed over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from airflow_provider_blockread.errors import OptionsError
+
+if TYPE_CHECKING:
+    from airflow.sdk import Connection
+
+_AZURE_FIELDS = (
+    "account_host",
+    "anon",
+    "managed_identity_client_id",
+    "sas_token",
+    "workload_identity_client_id",
+    "workload_identity_tenant_id",
+)
+
+
+def _aws(connection: Connection) -> dict[str, object]:
+    extra = connection.extra_dejson
+    if extra.get("role_arn"):
+        raise _refused(
+            connection,
+            "role_arn",
+            "name a profile that assumes the role (profile_name), or give this role to the hosts",
+        )
+    keys = (connection.login, connection.password)
+    if not all(keys):
+        keys = (extra.get("aws_access_key_id"), extra.get("aws_secret_access_key"))
+    config = dict(extra.get("config_kwargs") or {})
+    anonymous = config.get("signature_version") == "unsigned"
+    if anonymous:
+        del config["signature_version"]
+    client = {"region_name": extra.get("region_name"), "verify": extra.get("verify")}
+    own = (extra.get("service_config") or {}).get("s3") or {}
+    return {
+        "key": keys[0],
+        "secret": keys[1],
+        "token": extra.get("aws_session_token"),
+        "profile": extra.get("profile_name"),
+        "endpoint_url": own.get("endpoint_url") or extra.get("endpoint_url") or connection.host,
+        "client_kwargs": {name: value for name, value in client.items() if value is not None} or None,
+        "config_kwargs": config or None,
+        "anon": True if anonymous else None,
+    }
+
+
+def _azure(connection: Connection) -> dict[str, object]:
+    extra = connection.extra_dejson
+    if extra.get("connection_string"):
+        return {"connection_string": extra["connection_string"]}
+    tenant = extra.get("tenant_id") or extra.get("tenant")
+    account = _azure_account(connection, principal=bool(tenant))
+    key = extra.get("account_key") or extra.get("shared_access_key") or (None if tenant else connection.password)
+    if key and (connection.host or "").startswith("http://"):  # what adlfs takes for an address is always https
+        parts = {"DefaultEndpointsProtocol": "http", "AccountName": account, "AccountKey": key}
+        return {
+            "connection_string": "".join(f"{name}={value};" for name, value in parts.items())
+            + f"BlobEndpoint={connection.host};"
+        }
+    own = {name: extra.get(name) for name in _AZURE_FIELDS}
+    return own | {
+        "account_name": account,
+        "account_key": key,
+        "tenant_id": tenant,
+        "client_id": connection.login if tenant else None,
+        "client_secret": connection.password if tenant else None,
+    }
+
+
+def _azure_account(connection: Connection, *, principal: bool) -> str | None:
+    """Return the account: named, or the host's first part; a login is one where it is not a principal's."""
+    named = connection.extra_dejson.get("account_name")
+    host = connection.host or ""
+    first = (urlsplit(host if "://" in host else f"//{host}").hostname or "").partition(".")[0]
+    login = None if principal else connection.login
+    account: str | None = named or (first if "." in host and not host.startswith("http://") else login or first)
+    return account
+
+
+def _google(connection: Connection) -> dict[str, object]:
+    extra = connection.extra_dejson
+    for name in ("credential_config_file", "impersonation_chain", "key_secret_name"):
+        if extra.get(name):
+            raise _refused(connection, name, "give a key by keyfile_dict or key_path, or give the hosts an identity")
+    key = _file(connection, "key_path") if extra.get("key_path") else extra.get("keyfile_dict")
+    token = _json(connection, key) if isinstance(key, str) and key else key
+    return {
+        "project": extra.get("project"),
+        "token": "anon" if extra.get("is_anonymous") else token,
+        "endpoint_url": extra.get("endpoint_url"),
+    }
+
+
+def _ssh(connection: Connection) -> dict[str, object]:
+    extra = connection.extra_dejson
+    key = extra.get("private_key") or (_file(connection, "key_file") if extra.get("key_file") else None)
+    return {
+        "host": connection.host,
+        "port": connection.port,
+        "username": connection.login,
+        "password": connection.password,
+        "client_keys": [key] if key else None,
+        "passphrase": extra.get("private_key_passphrase"),
+        "known_hosts": _known_hosts(connection),
+    }
+
+
+def _known_hosts(connection: Connection) -> object:
+    """Return what the server's key must be: none, as the connection says, or any, as is Airflow's default."""
+    extra = connection.extra_dejson
+    key = str(extra.get("host_key") or "")
+    if key:
+        return f"* {key if ' ' in key else f'ssh-rsa {key}'}\n"
+    if str(extra.get("no_host_key_check", True)).lower() == "false":
+        raise _refused(connection, "no_host_key_check=false without host_key", "give the server's key as host_key")
+    return None
+
+
+def _generic(connection: Connection) -> dict[str, object]:
+    """Return the extra as it is, which is then fsspec's own options, and the fields under the names most use."""
+    fields = {
+        "host": connection.host,
+        "port": connection.port,
+        "username": connection.login,
+        "password": connection.password,
+    }
+    return fields | connection.extra_dejson
+
+
+def _none(_connection: Connection) -> dict[str, object]:
+    return {}
+
+
+def _file(connection: Connection, field: str) -> str:
+    path = connection.extra_dejson[field]
+    try:
+        return Path(path).expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        msg = (
+            f"connection {connection.conn_id!r}: {field} names {path}, which cannot be read ({type(error).__name__});"
+            " correct the path, or put the key itself into the connection"
+        )
+        raise OptionsError(msg) from error
+
+
+def _json(connection: Connection, text: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        msg = f"connection {connection.conn_id!r}: the key is no JSON object; paste the key file's content as it is"
+        raise OptionsError(msg) from None  # the cause would quote the key
+    return found
+
+
+def _refused(connection: Connection, what: str, instead: str) -> OptionsError:
+    return OptionsError(f"connection {connection.conn_id!r}: {what} is not followed here; {instead}")
+
+
+MAKERS: dict[str, Callable[[Connection], dict[str, object]]] = {
+    "adls": _azure,
+    "aws": _aws,
+    "azure_data_lake": _azure,
+    "fs": _none,
+    "generic": _generic,
+    "google_cloud_platform": _google,
+    "s3": _aws,
+    "sftp": _ssh,
+    "ssh": _ssh,
+    "wasb": _azure,
+}
+"""Connection type -> what makes storage options of a connection; those that are None or empty are left out."""

@@ -1,0 +1,126 @@
+"""Airflow connections of every kind against the stores they are for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import asyncssh
+import pytest
+from airflow.sdk import Connection
+from azure.core.exceptions import AzureError
+
+from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.hooks.stores import storage_options
+from airflow_provider_blockread.storage import Stores
+from tests.stores.processes import run
+from tests.stores.servers import s3_client
+from tests.stores.store import Store
+
+pytestmark = pytest.mark.airflow
+
+Fields = Mapping[str, Any]
+
+
+def stores_of(fields: Fields, root: str) -> Stores:
+    """Return what opens a root as a connection of these fields says, its options having been JSON."""
+    given = dict(fields) | {"extra": json.dumps(fields.get("extra", {}))}
+    return Stores({root: json.loads(json.dumps(storage_options(Connection(conn_id="store", **given))))})
+
+
+def works(fields: Fields, root: str) -> None:
+    """Write, look at and read a file by a connection."""
+    stores = stores_of(fields, root)
+    stores.write_bytes_atomic(f"{root}/in/x", b"0123")
+    with stores.open_read(f"{root}/in/x") as file:
+        file.seek(1)
+        assert file.read(2) == b"12"
+    assert stores.stat(f"{root}/in/x").size == 4
+
+
+def fails(fields: Fields, root: str, *secrets: str) -> str:
+    """Return the error that a connection gives, which tells no secret."""
+    with pytest.raises((BlockReadError, AzureError, asyncssh.Error)) as failed:
+        works(fields, root)
+    told = str(failed.value)
+    assert [secret for secret in secrets if secret in told] == []
+    return told
+
+
+def test_each_kind_of_connection_opens_its_store(store: Store) -> None:
+    """The types of Airflow's own providers, with the fields that they define."""
+    works(store.connection, store.new_root())
+
+
+def test_ways_to_write_an_aws_connection(ceph: Store) -> None:
+    """Keys in the extra, the endpoint for S3 alone, a region, a style of addresses; by the type generic, too."""
+    root, options = ceph.new_root(), ceph.options
+    keys = {"aws_access_key_id": options["key"], "aws_secret_access_key": options["secret"], "region_name": "us-east-1"}
+    style = {"config_kwargs": {"s3": {"addressing_style": "path"}}}
+    address = {"service_config": {"s3": {"endpoint_url": options["endpoint_url"]}}}
+
+    works({"conn_type": "aws", "extra": keys | style | address}, root)
+    works({"conn_type": "generic", "extra": dict(options)}, root)
+
+
+def test_no_keys_at_all_where_the_bucket_is_open(ceph: Store) -> None:
+    """An anonymous connection reads and writes what anybody may."""
+    root = ceph.new_root()
+    s3_client(ceph).put_bucket_acl(Bucket=root.removeprefix("s3://"), ACL="public-read-write")
+    extra = {"config_kwargs": {"signature_version": "unsigned"}, "endpoint_url": ceph.options["endpoint_url"]}
+    stores = stores_of({"conn_type": "aws", "extra": extra}, root)
+
+    assert list(stores.list_names(root)) == []
+
+
+def test_a_wrong_key_is_denied_access(ceph: Store) -> None:
+    """The message says what to do and not what the secret was."""
+    wrong = dict(ceph.connection) | {"password": "not-the-secret"}
+
+    assert "let the account that runs this (or its connection) in" in fails(wrong, ceph.new_root(), "not-the-secret")
+
+
+def test_ways_to_write_an_azure_connection(azurite: Store) -> None:
+    """An account and its key at a host; a signature for a while; by the types wasb and adls."""
+    from azure.storage.blob import AccountSasPermissions, ResourceTypes, generate_account_sas
+
+    root, (key,) = azurite.new_root(), azurite.secrets
+    parts = dict(part.split("=", 1) for part in str(azurite.options["connection_string"]).strip(";").split(";"))
+    account, host = parts["AccountName"], parts["BlobEndpoint"]
+    token = generate_account_sas(
+        account,
+        key,
+        resource_types=ResourceTypes(service=True, container=True, object=True),
+        permission=AccountSasPermissions(read=True, write=True, list=True, create=True, add=True, delete=True),
+        expiry=datetime.now(UTC) + timedelta(hours=1),
+    )
+    signed = f"BlobEndpoint={host};SharedAccessSignature={token};"
+
+    for conn_type in ("wasb", "adls"):
+        works({"conn_type": conn_type, "login": account, "password": key, "host": host}, root)
+    works({"conn_type": "wasb", "extra": {"connection_string": signed}}, root)
+    works({"conn_type": "generic", "extra": dict(azurite.options)}, root)
+    fails({"conn_type": "wasb", "login": account, "password": "bm90IHRoZSBrZXk=", "host": host}, root, "bm90IHRo")
+
+
+def test_ways_to_write_an_ssh_connection(sftp: Store, tmp_path: Path) -> None:
+    """A key as text, one behind a passphrase, and the key that the server must have."""
+    root, fields = sftp.new_root(), dict(sftp.connection)
+    file = Path(fields["extra"]["key_file"])
+    key, host_key = file.read_text(), (file.parent / "host_key.pub").read_text().strip()
+    locked = tmp_path / "locked"
+    locked.write_text(key)
+    locked.chmod(0o600)
+    run("ssh-keygen", "-q", "-p", "-m", "PEM", "-P", "", "-N", "a passphrase", "-f", locked)
+    other = tmp_path / "other"
+    run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", other)
+
+    works(fields | {"conn_type": "ssh", "extra": {"private_key": key}}, root)
+    works(fields | {"extra": {"private_key": locked.read_text(), "private_key_passphrase": "a passphrase"}}, root)
+    works(fields | {"extra": {"key_file": str(file), "host_key": host_key, "no_host_key_check": False}}, root)
+    wrong_host = {"key_file": str(file), "host_key": other.with_suffix(".pub").read_text().strip()}
+    fails(fields | {"extra": wrong_host}, root, *sftp.secrets)
+    fails(fields | {"extra": {"key_file": str(other)}}, root, *other.read_text().splitlines()[1:3])

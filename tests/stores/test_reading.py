@@ -1,0 +1,188 @@
+"""Reads of planned files on real stores: the ranges asked for, of the version that was planned and of no other."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import random
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import FileChangedError, FileMissingError
+from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.records.source import ByteSource
+from airflow_provider_blockread.storage import Stores, list_files
+from airflow_provider_blockread.storage.versions import open_version
+from tests.stores.servers import s3_client
+from tests.stores.store import Store
+
+MIB = 2**20
+SIZE = 9 * MIB + 77  # more than is fetched at once
+AFTER = 8 * MIB + 5  # a byte that the first read does not fetch
+
+NAMES = (
+    "plain.txt",
+    "a b.txt",
+    "50%.txt",
+    "50%25.txt",
+    "a#b.txt",
+    "a?b=c&d.txt",
+    "a+b.txt",
+    "x=1/ü ñ.txt",
+    "a@b:c",
+    "tab\there",
+    "new\nline",
+)
+#: What a server or its client cannot name.
+UNKNOWN = {"moto": NAMES[-1:], "azurite": NAMES[-2:]}
+
+
+def content(seed: int, size: int = SIZE) -> bytes:
+    """Return bytes that differ at every range from those of another seed."""
+    return random.Random(seed).randbytes(size)
+
+
+def put(store: Store, stores: Stores, uri: str, data: bytes) -> None:
+    """Write a file, on a disk of whole seconds an old one, so that writing again shows."""
+    stores.write_bytes_atomic(uri, data)
+    if store.name == "sftp":
+        place = "/" + uri.partition("://")[2].partition("/")[2]
+        os.utime(place, (time.time() - 100 - len(data) % 7,) * 2)
+
+
+def test_any_range_of_any_name(store: Store) -> None:
+    """Ranges come back exactly, in any order, from names that mean something in URLs; a listing agrees."""
+    root = store.new_root()
+    stores, ranges = store.stores(root), [(0, 1), (69_999, 70_000), (30_000, 65_536), (5, 5), (0, 70_000), (1, 17)]
+    names = [name for name in NAMES if name not in UNKNOWN.get(store.name, ())]
+    for number, name in enumerate(names):
+        stores.write_bytes_atomic(f"{root}/in/{name}", content(number, 70_000))
+    for number, name in enumerate(names):
+        version, data = stores.stat(f"{root}/in/{name}"), content(number, 70_000)
+        with open_version(stores, version) as file:
+            source = ByteSource(file, size=version.size)
+            assert [source.read(start, end) for start, end in ranges] == [data[start:end] for start, end in ranges]
+
+    listed = {file.path for file in list_files(stores, FileSource(root), now_s=time.time())}
+    assert listed == {f"{root}/in/{name}" for name in names}
+
+
+def test_a_file_overwritten_between_two_reads_is_noticed(store: Store) -> None:
+    """The second read fails as a changed file, though size and place are as planned."""
+    root = store.new_root()
+    check_overwritten(store, root)
+
+
+@pytest.mark.parametrize("name", ["ceph", "moto"])
+def test_in_a_bucket_with_versions_too(request: pytest.FixtureRequest, name: str) -> None:
+    """Old versions that are still there are not read on."""
+    store: Store = request.getfixturevalue(name)
+    root = store.new_root()
+    s3_client(store).put_bucket_versioning(
+        Bucket=root.removeprefix("s3://"), VersioningConfiguration={"Status": "Enabled"}
+    )
+    check_overwritten(store, root)
+
+
+def check_overwritten(store: Store, root: str) -> None:
+    """Overwrite a file between two reads."""
+    stores, uri = store.stores(root), f"{root}/x.bin"
+    put(store, stores, uri, content(1))
+    version = stores.stat(uri)
+    reads = two_reads(stores, version)
+    assert next(reads) == content(1)[:100]
+    if store.name == "sftp":
+        rewrite(uri)
+    else:
+        store.stores(root).write_bytes_atomic(uri, content(2))
+    with pytest.raises(FileChangedError, match="no longer the version that was planned") as failed:
+        list(reads)
+
+    assert failed.value.path == uri
+
+
+def two_reads(stores: Stores, version: FileVersion) -> Iterator[bytes]:
+    """Yield the bytes of two reads that lie too far apart to be fetched at once."""
+    with open_version(stores, version) as file:
+        source = ByteSource(file, size=version.size)
+        yield source.read(0, 100)
+        yield source.read(AFTER, AFTER + 100)
+
+
+def rewrite(uri: str) -> None:
+    """Overwrite a file of the SSH server where it lies, now."""
+    place = "/" + uri.partition("://")[2].partition("/")[2]
+    with pathlib.Path(place).open("r+b") as file:
+        file.write(content(2))
+
+
+def test_a_planned_version_that_is_no_more_is_not_read(store: Store) -> None:
+    """A file overwritten before it is opened is changed, a removed one is missing."""
+    root = store.new_root()
+    stores, uri = store.stores(root), f"{root}/x.bin"
+    put(store, stores, uri, b"old" * 100)
+    version = stores.stat(uri)
+    stores.write_bytes_atomic(uri, b"new" * 100)
+    with pytest.raises(FileChangedError, match="planned 300 bytes"), open_version(stores, version) as file:
+        file.read(10)
+    stores.remove(uri)
+    with pytest.raises(FileMissingError, match="does not exist"), open_version(stores, version) as file:
+        file.read(10)
+
+
+def test_a_file_removed_between_two_reads_is_missing(store: Store) -> None:
+    """What was read before it went is not taken for the whole; a file that is open over SFTP lives on till its end."""
+    root = store.new_root()
+    stores, uri = store.stores(root), f"{root}/x.bin"
+    put(store, stores, uri, content(1))
+    version = stores.stat(uri)
+    reads = two_reads(stores, version)
+    next(reads)
+    store.stores(root).remove(uri)
+    with pytest.raises(FileMissingError, match="does not exist") as failed:
+        list(reads)
+
+    assert failed.value.path == uri
+
+
+def test_an_empty_file_is_a_version_too(store: Store) -> None:
+    """Nothing is read of it, and it is looked at all the same."""
+    root = store.new_root()
+    stores, uri = store.stores(root), f"{root}/empty"
+    stores.write_bytes_atomic(uri, b"")
+    version = stores.stat(uri)
+    with open_version(stores, version) as file:
+        assert file.read() == b""
+    stores.remove(uri)
+
+    with pytest.raises(FileMissingError), open_version(stores, version):
+        pass
+
+
+def test_a_read_asks_for_nothing_but_its_ranges(ceph: Store) -> None:
+    """A small object that was planned costs one request."""
+    root = ceph.new_root()
+    stores, uri = ceph.stores(root), f"{root}/x"
+    stores.write_bytes_atomic(uri, b"1\n2\n")
+    version = stores.stat(uri)
+    system, _ = stores.filesystem(uri)
+    asked: list[str] = []
+    system._s3.meta.events.register("before-call", lambda model, **_: asked.append(model.name))
+    with open_version(stores, version) as file:
+        ByteSource(file, size=version.size).read(0, 4)
+
+    assert asked == ["GetObject"]
+
+
+def test_versions_are_told_by_what_the_store_gives(store: Store) -> None:
+    """Object stores give an etag or a generation; an SSH server a size and a time of whole seconds."""
+    root = store.new_root()
+    stores, uri = store.stores(root), f"{root}/x"
+    stores.write_bytes_atomic(uri, b"1")
+    version: FileVersion = stores.stat(uri)
+
+    assert (version.etag is None) == (store.name == "sftp")
+    assert store.name != "sftp" or version.mtime_ns % 10**9 == 0

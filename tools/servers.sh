@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Installs the servers that tests start on loopback, as far as the lock file's packages do not bring them: a Ceph
+# gateway (S3) and an SSH server from Debian's packages, Azurite (Azure Blob) from npm's, into .servers/.
+# Quick when all is there. Needs root or sudo only for what is missing of Debian's packages.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export PATH="$PATH:/usr/sbin:/sbin"
+
+# program:package
+WANTED="radosgw:radosgw ceph-mon:ceph-mon ceph-osd:ceph-osd ceph:ceph-common radosgw-admin:ceph-common
+  sshd:openssh-server ssh-keygen:openssh-client npm:npm setpriv:util-linux"
+
+missing=""
+for entry in $WANTED; do
+  command -v "${entry%%:*}" >/dev/null || missing="$missing ${entry#*:}"
+done
+
+if [ -n "$missing" ]; then
+  missing="$(echo "$missing" | tr ' ' '\n' | sort -u | xargs)"
+  as_root=""
+  [ "$(id -u)" = 0 ] || as_root="sudo -n"
+  if ! command -v apt-get >/dev/null || ! $as_root true 2>/dev/null; then
+    echo "The tests' servers are missing: $missing. Install them as root, on Debian: apt-get install $missing" >&2
+    exit 1
+  fi
+  # A machine that runs services gets none more: tests start their own.
+  if [ -d /run/systemd/system ] && [[ "$missing" == *openssh-server* ]]; then
+    $as_root systemctl mask ssh.service ssh.socket
+  fi
+  echo "Installing $missing"
+  log="$(mktemp)"
+  install="apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $missing"
+  if ! $as_root sh -c "$install" >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    echo "Could not install $missing: see above; install them by hand, then try again" >&2
+    exit 1
+  fi
+  rm -f "$log"
+fi
+
+if ! cmp -s tools/servers/package-lock.json .servers/installed; then
+  echo "Filling .servers from tools/servers/package-lock.json"
+  rm -rf .servers && mkdir .servers
+  cp tools/servers/package.json tools/servers/package-lock.json .servers/
+  npm ci --prefix .servers --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null
+  cp tools/servers/package-lock.json .servers/installed
+fi
