@@ -52,6 +52,7 @@ class Pipeline(Sourcing, Selecting):
             feed=self.feed(env),
             key=this_run if key is None else key_of_run(env.ledger, key, this_run),
             source=self.file_source(),
+            files=self.files,
             generation=reading.generation(make_format_option(self.format_name, self.format_option, self.schema)),
             owner=owner(),
             selection=self.selection(),

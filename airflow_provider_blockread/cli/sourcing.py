@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from airflow_provider_blockread.options import FileSource, parse_duration
+from airflow_provider_blockread.options import FileList, FileSource, parse_duration
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -27,6 +27,12 @@ class Sourcing:
     max_size: str | None
     done_marker: str | None
     time_pattern: str | None
+    files_from: str | None
+
+    @property
+    def files(self) -> FileList | None:
+        """The file that lists what to read, None where SOURCE is listed."""
+        return None if self.files_from is None else FileList(self.files_from)
 
     def file_source(self) -> FileSource:
         """Return where files land, and which to take.
@@ -51,6 +57,11 @@ class Sourcing:
 def sourcing_options(command: C) -> C:
     """Add SOURCE and the options of `Sourcing`."""
     for option in (
+        click.option(
+            "--files-from",
+            metavar="FILE",
+            help="Read the files below SOURCE that FILE lists, a path a line (.jsonl: JSON), instead of all.",
+        ),
         click.option(
             "--time-pattern", metavar="TEXT", help="Where a path names the file's time, as dt=%Y-%m-%d/hr=%H."
         ),

@@ -9,7 +9,7 @@ from airflow.sdk.exceptions import AirflowNotFoundException
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.hooks.store_options import MAKERS
-from airflow_provider_blockread.options import FileSource, ParquetSink
+from airflow_provider_blockread.options import FileList, FileSource, ParquetSink
 from airflow_provider_blockread.storage import uris
 
 if TYPE_CHECKING:
@@ -19,13 +19,13 @@ Credentials = dict[str, dict[str, object]]
 """Root URI -> fsspec storage options for everything below it."""
 
 
-def credentials_for(source: FileSource | None, sink: ParquetSink | None) -> Credentials:
+def credentials_for(source: FileSource | None, sink: ParquetSink | None, listed: FileList | None = None) -> Credentials:
     """Return the storage options of the roots whose options name a connection; no connection is ambient identity.
 
     Raises:
         OptionsError: when a connection is missing or of a type that names no store.
     """
-    return {root: storage_options(_connection(conn_id)) for root, conn_id in _named(source, sink)}
+    return {root: storage_options(_connection(conn_id)) for root, conn_id in _named(source, sink, listed)}
 
 
 async def acredentials_for(source: FileSource) -> Credentials:
@@ -83,10 +83,13 @@ def storage_options(connection: Connection) -> dict[str, object]:
     return {name: value for name, value in make(connection).items() if value is not None and value != ""}
 
 
-def _named(source: FileSource | None, sink: ParquetSink | None) -> list[tuple[str, str]]:
+def _named(
+    source: FileSource | None, sink: ParquetSink | None, listed: FileList | None = None
+) -> list[tuple[str, str]]:
     """Return roots with the connections that options name for them."""
     named = _connections_of(source) if source else []
     named += [(sink.uri, sink.conn_id), (sink.work_area, sink.conn_id)] if sink else []
+    named += [(listed.uri, listed.conn_id)] if listed else []
     return [(root, conn_id) for root, conn_id in named if conn_id]
 
 

@@ -10,10 +10,11 @@ from airflow_provider_blockread.ledger.admission import Admission
 from airflow_provider_blockread.ledger.discovery import record_files
 from airflow_provider_blockread.ledger.model import Discovered, LateFiles
 from airflow_provider_blockread.ledger.selection import late_files
-from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.options import FileList, FileSource
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.storage.holding import HeldBack
 from airflow_provider_blockread.storage.listing import list_files
+from airflow_provider_blockread.storage.upstream import named_files, read_list
 
 _SHOWN = 10  # files that the log names
 
@@ -88,7 +89,8 @@ def _held_back(source: FileSource, reason: str) -> str:
 def _found(env: Environment, request: PlanRequest, held: HeldBack) -> Iterable[FileVersion]:
     if request.files is None:
         return list_files(env.stores, request.source, now_s=env.ledger.now().timestamp(), held=held)
-    return (env.stores.stat(env.stores.canonical(path)) for path in request.files)
+    paths = read_list(env.stores, request.files) if isinstance(request.files, FileList) else request.files
+    return named_files(env.stores, request.source, paths)
 
 
 def _describe(request: PlanRequest, found: Discovered, held: HeldBack) -> str:

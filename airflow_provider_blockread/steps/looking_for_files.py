@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Self
@@ -121,12 +121,6 @@ def summed(feed: str, versions: Iterable[FileVersion]) -> FilesFound:
             paths.append(version.path)
     oldest = None if oldest_ns is None else utc_text(_moment(oldest_ns))
     return FilesFound(feed=feed, files=count, bytes=size, oldest=oldest, paths=tuple(paths))
-
-
-def paths_to_plan(found: Mapping[str, Any]) -> Sequence[str] | None:
-    """Return the paths that `FilesFound` names as JSON where these are all; None where the source must be listed."""
-    paths = found.get("paths", ())
-    return list(paths) if paths and found.get("files") == len(paths) else None
 
 
 def _why(lookout: Lookout, found: FilesFound, now: datetime) -> str:

@@ -29,9 +29,9 @@ def translated(uri: str) -> Iterator[None]:
         raise found from quiet(error)
 
 
-def quiet(error: BaseException) -> BaseException | None:
-    """Return an error that may be shown as a cause: the system's own, not what a client says about its requests."""
-    return error if isinstance(error, OSError) and fault_of(error) is None else None
+def quiet(error: Exception) -> Exception | None:
+    """Return an error that may be shown as a cause; what a client says about its requests may hold secrets."""
+    return error if fault_of(error) is None else None
 
 
 def as_error(uri: str, error: Exception) -> BlockReadError | None:

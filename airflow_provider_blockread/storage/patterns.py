@@ -21,9 +21,9 @@ class Patterns:
         self._globs = [compile_glob(text) for text in texts if not text.startswith(MARK)]
         self._regexes = [compile_regex(text.removeprefix(MARK)) for text in texts if text.startswith(MARK)]
         self._trees = any_of([glob.tree for glob in self._globs if glob.tree is not None])
-        #: Whether `cover` may hold for any folder.
-        self.cover_trees = self.is_all or self._trees is not None or any(r.tree is not None for r in self._regexes)
         joined = any_of([glob.regex for glob in self._globs])
+        #: There may be folders of which everything below matches.
+        self.covers_trees = self.is_all or self._trees is not None or any(regex.tree for regex in self._regexes)
         every = [*([] if joined is None else [joined]), *(regex.regex for regex in self._regexes)]
         self._matches = [regex.fullmatch for regex in every]
 

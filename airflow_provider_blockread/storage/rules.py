@@ -71,15 +71,11 @@ class NameRules:
 
         It is tried with a path that nobody gives: patterns that reach that one reach all.
         """
-        if self._excluded is not None and self._excluded.cover_trees:
+        if self._excluded is not None and self._excluded.covers_trees:
             return True
         return not self.enters("/".join([relative, _NOBODYS] if relative else [_NOBODYS]))
 
-    def shows(self, relative: str) -> bool:
-        """Tell whether a scan from the root shows this file: it is to be taken, or marks others."""
-        folder, _, name = relative.rpartition("/")
-        return self.reaches(folder) and not self.skips(name) and self.wants(relative)
-
     def takes(self, relative: str) -> bool:
-        """Tell whether a scan from the root shows this file, and not as a marker."""
-        return self.shows(relative) and not self.marks(relative.rpartition("/")[2])
+        """Tell whether a scan from the root yields this file, and not as a marker of others."""
+        folder, _, name = relative.rpartition("/")
+        return self.reaches(folder) and not self._hides(name) and not self.marks(name) and self.wants(relative)

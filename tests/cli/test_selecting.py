@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -88,6 +89,17 @@ def test_plan_tells_the_part_of_a_large_file(hours: Place) -> None:
     assert (shown["files"], shown["bytes"], shown["blocks"]) == (1, 8, 2)
 
 
+def test_a_list_of_files_is_planned_instead_of_all(hours: Place) -> None:
+    """Of what SOURCE holds, in words as in JSON lines; what the list names twice is one file."""
+    paths = [f"{hours.source}/dt=2026-11-21/hr=0{hour}/f{hour}.log" for hour in (3, 1, 3)]
+    (hours.folder / "list.txt").write_text("\n".join(paths))
+    (hours.folder / "list.jsonl").write_text("\n".join(json.dumps({"path": path}) for path in paths))
+    for name in ("list.txt", "list.jsonl"):
+        options = ["--files-from", f"{hours.folder}/{name}", "--name", name]
+        shown = hours.json("plan", str(hours.source), *PATTERN, *options)
+        assert (_names(shown), shown["seen"], shown["left_out"]) == (["f1", "f3"], 2, {})
+
+
 def test_plan_tells_which_block_size_was_chosen_and_why(hours: Place) -> None:
     """In words and numbers, of each kind and of each of the first files; readers are those that `run` would use."""
     with (hours.source / "large.log").open("wb") as file:
@@ -118,6 +130,7 @@ def test_plan_tells_which_block_size_was_chosen_and_why(hours: Place) -> None:
         (["--min-age", "old"], "'old' is not a duration"),
         (["--done-marker", "done/"], "is no marker"),
         (["--exclude", "re:("], "is no regular expression"),
+        (["--files-from", "/none.txt"], "file:///none.txt does not exist"),
         (["--time-pattern", "%H"], "must hold %Y, then what is finer"),
         ([*PATTERN, "--on-untimed", "fail"], "notes.log has no time"),
     ],

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_blockread.errors import SourceError
-from airflow_provider_blockread.options import FileSource, Transform
+from airflow_provider_blockread.errors import FileMissingError, SourceError
+from airflow_provider_blockread.options import FileList, FileSource, Transform
 from airflow_provider_blockread.steps import WindowRef, plan
 from tests.pipeline.make import Pipe
 
@@ -90,3 +90,20 @@ def test_a_name_that_is_not_utf8_fails_the_plan_until_it_is_excluded(here: Pipe)
         here.plan("1")
     assert str(caught.value).isprintable()
     assert planned(here, "2", exclude=r"re:.*[\udc80-\udcff].*").files == 1
+
+
+def test_files_from_upstream_are_read_once_whatever_the_rules(here: Pipe) -> None:
+    """Rules of the source are for listings; a list with an error plans nothing, and a retry reads it again."""
+    here.put({name: f"{name}\n".encode() for name in ("a", "b", "_c")})
+    names = here.folder / "names.txt"
+    names.write_text("\n".join([here.uri("_c"), here.uri("a"), here.uri("none"), here.uri("a")]))
+    source = FileSource(str(here.source), pattern="b", min_age=60.0)
+    request = replace(here.request("1"), source=source, files=FileList(str(names)))
+
+    with pytest.raises(FileMissingError, match="none is named upstream, but does not exist"):
+        plan(here.env, request)
+    names.write_text(names.read_text().replace(here.uri("none"), here.uri("_c")))
+    ref = plan(here.env, request)
+    names.unlink()
+    assert plan(here.env, request).files == ref.files == 2
+    assert published(here, ref) == ["_c", "a"]
