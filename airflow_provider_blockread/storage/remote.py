@@ -13,6 +13,7 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.storage.identity import from_info
 from airflow_provider_blockread.storage.uris import name_of
 
+_OVER_SSH = {"ssh", "sftp"}
 _READ_AHEAD = 8 * 2**20  # bytes that a file fetches at once
 
 
@@ -21,8 +22,10 @@ class RemoteStore:
 
     def __init__(self, system: AbstractFileSystem) -> None:
         self.system = system
-        # An object store inherits fsspec's copy-and-delete; whoever has folders brings a rename of its own.
-        self._has_folders = type(system).mv is not AbstractFileSystem.mv
+        # An object store inherits fsspec's copy-and-delete; whoever has folders brings a rename of its own, which the
+        # asynchronous one of SSH hides.
+        own = type(system).mv is not AbstractFileSystem.mv
+        self._has_folders = own or not _OVER_SSH.isdisjoint(_protocols(system))
 
     def version(self, uri: str, path: str) -> FileVersion | None:
         """Return the version of a file, None when something else is there."""
@@ -120,3 +123,8 @@ class RemoteStore:
         self.system.invalidate_cache()  # a million entries in a cache would be kept for nothing
         inside = (info for info in found if str(info["name"]).rstrip("/") != path.rstrip("/"))
         return sorted(inside, key=lambda info: str(info["name"]))
+
+
+def _protocols(system: AbstractFileSystem) -> tuple[str, ...]:
+    names = type(system).protocol
+    return (names,) if isinstance(names, str) else tuple(names)

@@ -121,7 +121,5 @@ CLEANING = [
     _scenario("delete", _deleting, _published),
     _scenario("restore", _restoring, _cleaned),
     _scenario("clear what is back", _clearing, _moved_back),
-    Scenario(
-        name="archive on another disk", setup=_to_another_disk, prepare=long_ago(_published), act=_archiving
-    ),
+    Scenario(name="archive on another disk", setup=_to_another_disk, prepare=long_ago(_published), act=_archiving),
 ]
