@@ -25,8 +25,9 @@ NAMES = (
     "window",
     "memory",
     "ledger_size",
+    "discovery",
 )
-_LONG = ("special_bytes", "ledger_size")  # half an hour, and nothing in them is compared
+_LONG = ("special_bytes", "ledger_size", "discovery")  # half an hour, and nothing in them is compared
 
 
 def main(arguments: list[str] | None = None) -> int:

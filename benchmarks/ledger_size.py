@@ -90,9 +90,9 @@ def run(lab: Lab) -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="blockread-ledger-", dir=lab.scratch) as folder:
         yield from _rows(f"sqlite:///{folder}/ledger.db", "SQLite", files)
         yield _pruned_daily(f"sqlite:///{folder}/pruned.db", "SQLite", files)
-    with _postgres() as url:
+    with postgres() as url:
         yield from _rows(url, "PostgreSQL", files)
-    with _postgres() as url:
+    with postgres() as url:
         yield _pruned_daily(url, "PostgreSQL", files)
 
 
@@ -224,7 +224,7 @@ def _bytes(work: str, found: float, *, limit: bool = True) -> Row:
 
 
 @contextmanager
-def _postgres() -> Iterator[str]:
+def postgres() -> Iterator[str]:
     """Start a PostgreSQL server of our own, with its own settings as they come."""
     folder = Path(tempfile.mkdtemp(prefix="blockread-pg-"))
     folder.chmod(0o755)  # run as root, the server is another user, and must be able to go there

@@ -12,10 +12,10 @@ from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.columns import CLEANING_ACTIONS
 from airflow_provider_blockread.ledger.queries import get_window
-from airflow_provider_blockread.options import FileSource, parse_duration
+from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.steps.cleaned import restore_files
-from airflow_provider_blockread.steps.cleaning import CleanRequest, propose_cleaning
+from airflow_provider_blockread.steps.cleaning import CleanRequest, parse_grace, propose_cleaning
 from airflow_provider_blockread.steps.cleaning import clean as clean_source
 
 
@@ -47,7 +47,7 @@ class Cleaning(Confirmed):
             source=FileSource(self.source, pattern=self.pattern),
             action=self.action,
             archive=self.archive,
-            grace=0.0 if self.grace == "0" else parse_duration(self.grace),
+            grace=parse_grace(self.grace),
             **given,
         )
 

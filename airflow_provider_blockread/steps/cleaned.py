@@ -104,9 +104,12 @@ def _bring_back(env: Environment, file: AwayFile) -> bool:
         raise SourceError(msg, file.path)
     env.stores.place(file.target, file.path)
     if not _is_back(env, file):
+        if found_at(env, file.target) is not None:
+            env.stores.remove(file.path)
         msg = (
-            f"{file.path} is back from {file.target}, but its store tells another version of it, as it keeps no times;"
-            " read it as a newer version by `blockread reprocess --path`"
+            f"{file.path} cannot come back from {file.target} as it was, since its store makes every copy another"
+            " version; to read it again, copy it there by hand and use `blockread reprocess --path`, which reads the"
+            " newer version in the place of the old one"
         )
         raise SourceError(msg, file.path)
     env.stores.remove(file.target)

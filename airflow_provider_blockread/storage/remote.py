@@ -16,6 +16,7 @@ from airflow_provider_blockread.storage.pinned import Fetch, exactly
 from airflow_provider_blockread.storage.uris import name_of, scheme_of
 
 _NAME = "name"
+_OVER_SSH = {"ssh", "sftp"}
 _READ_AHEAD = 8 * 2**20  # bytes that a file fetches at once
 
 
@@ -24,8 +25,10 @@ class RemoteStore:
 
     def __init__(self, system: AbstractFileSystem) -> None:
         self.system = system
-        # An object store inherits fsspec's copy-and-delete; whoever has folders brings a rename of its own.
-        self._has_folders = type(system).mv is not AbstractFileSystem.mv
+        # An object store inherits fsspec's copy-and-delete; whoever has folders brings a rename of its own, which the
+        # asynchronous one of SSH hides.
+        own = type(system).mv is not AbstractFileSystem.mv
+        self._has_folders = own or not _OVER_SSH.isdisjoint(_protocols(system))
 
     def version(self, uri: str, path: str) -> FileVersion | None:
         """Return the version of a file, None when something else is there."""
@@ -153,3 +156,8 @@ def path_in(kind: type[AbstractFileSystem], uri: str) -> str:
         return str(kind._strip_protocol(uri))  # noqa: SLF001 - how fsspec itself maps URIs
     mapped = str(kind._strip_protocol(f"{scheme_of(uri)}://{folder}{slash}{_NAME}"))  # noqa: SLF001 - as above
     return mapped.removesuffix(_NAME) + path
+
+
+def _protocols(system: AbstractFileSystem) -> tuple[str, ...]:
+    names = type(system).protocol
+    return (names,) if isinstance(names, str) else tuple(names)

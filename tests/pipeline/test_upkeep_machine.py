@@ -1,4 +1,4 @@
-"""Runs, rebuilds, abandons and undos in any order, each dying anywhere: readers see a record once or not at all."""
+"""Runs, rebuilds, abandons, undos and cleaning in any order, each dying anywhere: a record is seen once, or never."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from airflow_provider_blockread.errors import CleanedError
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.queries import get_window
-from airflow_provider_blockread.steps import committing, rebuilding, withdrawing
+from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.steps import cleaned, cleaning, committing, rebuilding, withdrawing
 from airflow_provider_blockread.steps.choosing import FileChoice
+from airflow_provider_blockread.steps.cleaned import restore_files
+from airflow_provider_blockread.steps.cleaning import CleanRequest, clean
 from airflow_provider_blockread.steps.rebuilding import RebuildRequest, WindowRange, rebuild
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.withdrawing import abandon, undo
@@ -27,6 +31,8 @@ _STEPS: list[tuple[Any, str]] = [
     *((committing, name) for name in ("sweep", "finish_publication")),
     *((rebuilding, name) for name in ("plan_newer", "start_requested", "open_ref", "finish_request")),
     *((withdrawing, name) for name in ("remove_file", "sweep", "release_files", "finish_withdrawal")),
+    *((cleaning, name) for name in ("write_down", "finish_cleaning", "found_at")),
+    *((cleaned, name) for name in ("mark_back", "found_at")),
 ]
 _DEATHS = st.none() | st.tuples(st.sampled_from(_STEPS), st.integers(0, 2))
 
@@ -48,6 +54,7 @@ class Upkeep(RuleBasedStateMachine):
         self.planned: dict[str, set[int]] = {}
         self.published: dict[str, set[int]] = {}
         self.changes: Counter[int] = Counter()  # of files
+        self.away: set[int] = set()  # files that are in the archive
 
     def teardown(self) -> None:
         """Close the ledger and remove the folder."""
@@ -100,6 +107,7 @@ class Upkeep(RuleBasedStateMachine):
     def give_back(self, data: st.DataObject, death: Any) -> None:
         """The files of a window that was taken away go back after all."""
         key = data.draw(st.sampled_from(sorted(self.excluded)))
+        self._bring_back(key)
         self._do(lambda: undo(self.pipe.env, self._window(key), files="pending", who="me"), death)
         self.waiting |= self.excluded.pop(key)
 
@@ -108,6 +116,8 @@ class Upkeep(RuleBasedStateMachine):
     def rebuild(self, data: st.DataObject, death: Any, *, gives_up: bool) -> None:
         """Published windows are read again, whole or for a file that may have changed, or by a clear; or undone."""
         key = data.draw(st.sampled_from(sorted(self.published)))
+        for name in sorted(self.published):
+            self._bring_back(name)
         way = data.draw(st.sampled_from(["clear", "window", "feed", "files", "newer"]))
         self.clears += way == "clear"
         file = min(self.published[key])
@@ -130,6 +140,45 @@ class Upkeep(RuleBasedStateMachine):
         if way == "feed":
             self._do(again, None)  # what was left of the others, if it died
 
+    @rule(death=_DEATHS)
+    def clean(self, death: Any) -> None:
+        """What is published is archived, and nothing else."""
+        self.pipe.pass_seconds(1000)
+        archive = str(self.pipe.folder / "kept")
+        source = FileSource(str(self.pipe.source))
+        asked = CleanRequest(feed="feed", source=source, action="archive", archive=archive, grace=10.0)
+        self._do(lambda: clean(self.pipe.env, asked, who="me"), death)
+        self.away |= {file for files in self.published.values() for file in files}
+
+    @precondition(lambda self: self.away)
+    @rule(data=st.data(), death=_DEATHS)
+    def needs_what_is_away(self, data: st.DataObject, death: Any) -> None:
+        """A window whose files were archived is not read again, nor given back, before they are restored."""
+        windows = self.published | self.excluded
+        keys = sorted(key for key, files in windows.items() if files & self.away)
+        if not keys:
+            return
+        key = data.draw(st.sampled_from(keys))
+
+        def again() -> object:
+            if key in self.published:
+                return self.pipe.run(key, clear_number=self.clears + 1)
+            return undo(self.pipe.env, self._window(key), files="pending", who="me")
+
+        with pytest.raises(CleanedError):
+            again()
+        self._bring_back(key, death)
+
+    @invariant()
+    def each_file_is_in_one_place(self) -> None:
+        """A file lies at the source, or in the archive where it was cleaned."""
+        kept = self.pipe.folder / "kept"
+        for file in range(1, self.files + 1):
+            versions = len(list(kept.glob(f"{file}.txt*"))) if kept.exists() else 0
+            there = (self.pipe.source / f"{file}.txt").exists()
+            assert there == (file not in self.away)
+            assert versions >= (file in self.away)
+
     @invariant()
     def readers_see_each_record_once(self) -> None:
         """The output holds the records of the files of published windows, each once."""
@@ -143,12 +192,18 @@ class Upkeep(RuleBasedStateMachine):
         self.pipe.put({f"{file}.txt": "".join(f"{record}\n" for record in self._records(file)).encode()})
 
     def _undo(self, key: str, death: Any, fate: str) -> None:
+        if fate == "pending":
+            self._bring_back(key)
         self._do(lambda: undo(self.pipe.env, self._window(key), files=fate, who="me"), death)
         files = self.published.pop(key)
         if fate == "pending":
             self.waiting |= files
         else:
             self.excluded[key] = files
+
+    def _bring_back(self, key: str, death: Any = None) -> None:
+        self._do(lambda: restore_files(self.pipe.env, self._window(key)), death)
+        self.away -= (self.published | self.excluded)[key]
 
     def _window(self, key: str) -> Window:
         return get_window(self.pipe.env.ledger, key, "feed")

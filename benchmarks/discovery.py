@@ -1,0 +1,161 @@
+"""Local files found and frozen: files a second on SQLite and PostgreSQL, memory, and new files among many known ones.
+
+Each measurement runs in a process of its own, so that what one has held is not what the next one shows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from airflow_provider_blockread.options import FileSource, GenerationOptions, Lines, ParquetSink
+from airflow_provider_blockread.steps import Environment, PlanRequest, plan
+from airflow_provider_blockread.storage.listing import list_files
+from airflow_provider_blockread.storage.stores import Stores
+from benchmarks.lab import Lab
+from benchmarks.ledger_size import postgres
+from benchmarks.measure import Row
+
+_PER_FOLDER = 1_000
+_NEW = 1_000
+_RATES = {"SQLite": 40_000, "PostgreSQL": 25_000}  # files a second
+_MOST_MIB = 400
+_SPREAD = 1.10  # more than this is growth
+_MOST_INCREMENTAL = 1.5  # times the bare listing
+_EVERY_S = 0.02
+_MIB = 2**20
+
+
+def run(lab: Lab) -> Iterator[Row]:
+    """Yield the rows of a tenth and of ten times the files that are planned elsewhere: 100,000 and 1 M."""
+    few, many = lab.files, lab.files * 10
+    with tempfile.TemporaryDirectory(prefix="blockread-discovery-", dir=lab.scratch) as name:
+        folder = Path(name)
+        for count in (few, many):
+            write_tree(folder / f"in-{count}", count)
+        yield from _of_database("SQLite", f"sqlite:///{folder}/{{}}.db", folder, (few, many))
+        with postgres() as url:
+            yield from _of_database("PostgreSQL", url, folder, (few, many))
+
+
+def write_tree(root: Path, count: int, start: int = 0) -> None:
+    """Make empty files, a thousand in a folder, as a landing zone of hours has them."""
+    for number in range(start, start + count):
+        folder = root / f"hour={number // _PER_FOLDER:06}"
+        if number % _PER_FOLDER == 0 or number == start:
+            folder.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(folder / f"part-{number:09}.log", os.O_CREAT | os.O_WRONLY))
+
+
+def _of_database(database: str, url: str, folder: Path, counts: tuple[int, int]) -> Iterator[Row]:
+    peaks = []
+    for count in counts:
+        source = folder / f"in-{count}"
+        place = url.format(count)
+        found = _apart("first", place, source)
+        peaks.append(found["mib"])
+        rate, target = count / found["seconds"], _RATES[database]
+        yield Row(
+            work=f"{database}: list, compare and freeze {count:,} files",
+            rival=f"{found['listing']:.2f} s, the bare listing",
+            ours=f"{_times(found)}, {rate:,.0f} files/s ({count / found['cpu']:,.0f} a cpu second), {found['mib']:.0f} MiB",
+            target=f">= {target:,} files/s",
+            met=rate >= target,
+        )
+        write_tree(source, _NEW, start=10 * counts[-1])
+        found = _apart("again", place, source)
+        yield Row(
+            work=f"{database}: find and freeze {_NEW:,} new files among {count:,} known",
+            rival=f"{found['listing']:.2f} s, the bare listing",
+            ours=f"{_times(found)}, {found['mib']:.0f} MiB",
+            ratio=f"{found['seconds'] / found['listing']:.2f} x",
+            target=f"< {_MOST_INCREMENTAL:g} x",
+            met=found["seconds"] < _MOST_INCREMENTAL * found["listing"],
+        )
+        shutil.rmtree(source / f"hour={10 * counts[-1] // _PER_FOLDER:06}")
+    yield Row(
+        work=f"{database}: peak memory at {counts[0]:,} and {counts[1]:,} files",
+        rival="",
+        ours=", ".join(f"{peak:.0f} MiB" for peak in peaks),
+        ratio=f"{peaks[1] / peaks[0]:.2f} x",
+        target=f"< {_MOST_MIB} MiB and < {_SPREAD:.2f} x",
+        met=max(peaks) < _MOST_MIB and peaks[1] < _SPREAD * peaks[0],
+    )
+
+
+def _times(found: dict[str, float]) -> str:
+    return f"{found['seconds']:.2f} s (cpu {found['cpu']:.2f})"
+
+
+def _apart(key: str, url: str, source: Path) -> dict[str, Any]:
+    """Return what a plan costs in a process of its own, and what the bare listing does there."""
+    command = [sys.executable, "-m", "benchmarks.discovery", key, url, str(source)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def measure(key: str, url: str, source: str) -> dict[str, float]:
+    """Return seconds, processor seconds and the peak of this process while it plans a window, and the listing's."""
+    from airflow_provider_blockread.ledger.store import Ledger  # noqa: PLC0415 - the parent needs none of it
+
+    ledger = Ledger(url)
+    ledger.upgrade()
+    env = Environment(ledger=ledger, stores=Stores(), log=lambda _: None)
+    files = FileSource(source)
+    listing = min(_seconds(files) for _ in range(2))
+    request = PlanRequest(
+        feed=source,
+        key=key,
+        source=files,
+        generation=GenerationOptions(sink=ParquetSink(f"{source}-out"), record_format=Lines()),
+        owner="benchmark",
+    )
+    os.sync()
+    with _watched() as peak:
+        began, used = time.perf_counter(), time.process_time()
+        ref = plan(env, request)
+        seconds, cpu = time.perf_counter() - began, time.process_time() - used
+    ledger.close()
+    return {"seconds": seconds, "cpu": cpu, "listing": listing, "mib": peak[0] / _MIB, "files": ref.files}
+
+
+def _seconds(files: FileSource) -> float:
+    began = time.perf_counter()
+    for _ in list_files(Stores(), files, now_s=time.time()):
+        pass
+    return time.perf_counter() - began
+
+
+@contextmanager
+def _watched() -> Iterator[list[int]]:
+    """Give the peak resident memory of this process in the body, in bytes."""
+    peak, over, process = [0], threading.Event(), psutil.Process()
+
+    def look() -> None:
+        while not over.wait(_EVERY_S):
+            peak[0] = max(peak[0], process.memory_info().rss)
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield peak
+    finally:
+        over.set()
+        thread.join()
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(*sys.argv[1:])))

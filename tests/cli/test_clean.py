@@ -1,0 +1,66 @@
+"""`blockread clean`: told before it is done, archives that come back, and what is refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.cli.place import Place
+from tests.pipeline.make import Pipe, ReadHere
+
+
+@pytest.fixture
+def published(place: Place) -> Place:
+    """Two files that were published years ago."""
+    pipe = Pipe(folder=place.folder, submitter=ReadHere(), time=datetime(2020, 1, 1, tzinfo=UTC))
+    pipe.put({"a.txt": b"a\n", "sub/b.txt": b"b\n"})
+    pipe.run("old")
+    pipe.close()
+    return place
+
+
+def _clean(place: Place, *more: str) -> list[str]:
+    archive = ["--action", "archive", "--archive", str(place.folder / "kept")]
+    return ["clean", str(place.source), "--feed", "feed", *archive, *more]
+
+
+def _left(folder: Path) -> int:
+    return sum(path.is_file() for path in folder.rglob("*"))
+
+
+def test_cleaning_is_told_before_it_is_done(published: Place) -> None:
+    """A dry run changes nothing, a call that is not answered neither; `--yes` does it, once; it can be brought back."""
+    told = published.json(*_clean(published), "--dry-run")
+    assert (told["action"], told["files"], told["bytes"], told["left"]) == ("clean", 2, 4, {})
+    assert "2 files are archived to file://" in published.call(*_clean(published), "--dry-run").stdout
+    assert published.call(*_clean(published)).exit_code == 1
+    assert _left(published.source) == 2
+
+    done = published.json(*_clean(published), "--yes")
+    assert done == {"action": "archive", "files": 2, "bytes": 4, "left": {}}
+    assert (_left(published.source), _left(published.folder / "kept")) == (0, 2)
+    assert "clean: nothing to do" in published.call(*_clean(published), "--yes").output
+
+    restored = published.json("clean", "--restore", "old", "--feed", "feed")
+    assert (restored["files"], restored["away"], _left(published.source)) == (2, 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--grace", "soon"], "is not a duration"),
+        (["--action", "tag"], "`archive` names the folder"),
+        (["--archive", "memory://kept"], "is not in the store of"),
+    ],
+)
+def test_what_does_not_fit_is_refused(published: Place, arguments: list[str], says: str) -> None:
+    """Nothing is done then."""
+    assert says in str(published.call(*_clean(published, *arguments, "--yes")).exception)
+    assert _left(published.source) == 2
+
+
+def test_a_source_and_an_action_are_needed(published: Place) -> None:
+    """Without them the command says what to name."""
+    assert "name the SOURCE and an --action" in str(published.call("clean", "--yes").exception)

@@ -1,0 +1,137 @@
+"""Published files are archived, deleted, tagged and brought back in real stores."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_blockread.errors import CleanedError, OptionsError, SourceError
+from airflow_provider_blockread.ledger.queries import get_window
+from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.steps import PlanRequest
+from airflow_provider_blockread.steps.cleaned import restore_files
+from airflow_provider_blockread.steps.cleaning import Cleaned, CleanRequest, clean, propose_cleaning
+from airflow_provider_blockread.storage.stores import Stores
+from tests.pipeline.make import Pipe, ReadHere
+from tests.stores.store import Store
+
+_FILES = {"a.txt": b"a1\na2\n", "sub/b =#%.txt": b"b1\n"}
+
+
+@dataclass
+class _Landing(Pipe):
+    """A feed of a store's files, published ten days ago; the output is local."""
+
+    root: str = ""
+
+    def request(self, key: str, clear_number: int = 0) -> PlanRequest:
+        """Return what to plan."""
+        found = super().request(key, clear_number)
+        return dataclasses.replace(found, source=FileSource(self.root))
+
+    def clean(self, action: str, archive: str | None = None) -> Cleaned:
+        """Clean what is published."""
+        asked = CleanRequest(
+            feed=self.feed, source=FileSource(self.root), action=action, archive=archive, grace=7 * 86_400.0
+        )
+        propose_cleaning(self.env, asked)
+        return clean(self.env, asked, who="me")
+
+    def there(self, folder: str) -> list[str]:
+        """Return the files that are left of those that landed."""
+        return [name for name in _FILES if self.env.stores.exists(f"{folder}/{name}")]
+
+
+def _landing(folder: Path, stores: Stores, root: str) -> _Landing:
+    pipe = _Landing(folder=folder, submitter=ReadHere(stores), root=root)
+    pipe.env = dataclasses.replace(pipe.env, stores=stores)
+    for name, data in _FILES.items():
+        stores.write_bytes_atomic(f"{root}/{name}", data)
+    assert pipe.run().records == 3
+    pipe.pass_seconds(10 * 86_400)
+    return pipe
+
+
+@pytest.fixture
+def landing(tmp_path: Path, store: Store) -> Iterator[_Landing]:
+    """The feed in each store in turn."""
+    root = store.new_root()
+    pipe = _landing(tmp_path, store.stores(root), f"{root}/in")
+    yield pipe
+    pipe.close()
+
+
+def test_files_are_archived_and_come_back(landing: _Landing) -> None:
+    """They keep their paths, are refused to a clear while away, and are read again when they are back."""
+    archive = f"{landing.root}-archive"
+    done = landing.clean("archive", archive)
+
+    assert (done.files, done.bytes, done.left) == (2, 9, {})
+    assert (landing.there(landing.root), landing.there(archive)) == ([], list(_FILES))
+    assert landing.clean("archive", archive).files == 0
+    with pytest.raises(CleanedError, match="2 of its files were cleaned"):
+        landing.run(clear_number=1)
+    assert landing.env.stores.read_bytes(f"{archive}/a.txt") == _FILES["a.txt"]
+
+    window = get_window(landing.env.ledger, "w", landing.feed)
+    if landing.root.startswith(("gs:", "abfs:")):
+        with pytest.raises(SourceError, match="every copy another version"):
+            restore_files(landing.env, window)
+        assert (landing.there(landing.root), landing.there(archive)) == ([], list(_FILES))
+        return
+    assert restore_files(landing.env, window).files == 2
+    assert landing.there(landing.root) == list(_FILES)
+    assert landing.run("next").status == "empty"
+    assert landing.run(clear_number=1).records == 3
+
+
+@pytest.mark.parametrize("store", ["moto"], indirect=True)
+def test_files_are_deleted_unless_they_changed(landing: _Landing) -> None:
+    """A file that was overwritten stays as it is."""
+    landing.env.stores.write_bytes_atomic(f"{landing.root}/a.txt", b"corrected\n")
+    done = landing.clean("delete")
+
+    assert (done.files, done.left) == (1, {"changed": 1})
+    assert landing.there(landing.root) == ["a.txt"]
+
+
+@pytest.mark.parametrize("store", ["moto", "gcs"], indirect=True)
+def test_tags(landing: _Landing) -> None:
+    """S3's are added to those that are there, and the file stays the same version; other stores refuse."""
+    if not landing.root.startswith("s3:"):
+        with pytest.raises(OptionsError, match="tags cannot be set there"):
+            landing.clean("tag")
+        return
+    system, path = landing.env.stores.filesystem(f"{landing.root}/a.txt")
+    system.put_tags(path, {"of": "mine"})
+
+    assert landing.clean("tag").files == 2
+    assert system.get_tags(path) == {"of": "mine", "blockread": "published"}
+    assert landing.clean("tag").files == 0
+    assert landing.run(clear_number=1).records == 3
+    landing.pass_seconds(10 * 86_400)
+    assert landing.clean("delete").files == 2
+
+
+def test_an_archive_of_its_own(tmp_path: Path, moto: Store) -> None:
+    """It may be another bucket of the same store."""
+    root, archive = moto.new_root(), moto.new_root()
+    pipe = _landing(tmp_path, Stores({root: moto.options, archive: moto.options}), root)
+    assert pipe.clean("archive", archive).files == 2
+    assert pipe.there(archive) == list(_FILES)
+    pipe.close()
+
+
+def test_in_memory(tmp_path: Path) -> None:
+    """A store whose copies have other times archives too; what comes back is another version, and that is said."""
+    pipe = _landing(tmp_path, Stores(), "memory://cleaning/in")
+    with pytest.raises(OptionsError, match="source's own listing"):
+        pipe.clean("archive", "memory://cleaning/in/kept")
+    assert pipe.clean("archive", "memory://cleaning/kept").files == 2
+    with pytest.raises(SourceError, match="every copy another version"):
+        restore_files(pipe.env, get_window(pipe.env.ledger, "w", pipe.feed))
+    pipe.close()
