@@ -6,6 +6,7 @@ and `sslmode`; or it has `url`, a whole SQLAlchemy URL, in its extra, which then
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from pathlib import Path
@@ -57,29 +58,9 @@ class LedgerHook(BaseHook):
             LedgerSchemaError: when the schema is not this package's.
             LedgerUnavailableError: when the database cannot be reached.
         """
-        return self.open(None if self._forgets else self._connection())
-
-    async def afind_connection(self) -> Connection | None:
-        """Return the connection that `open` needs, without holding up the event loop: for triggers.
-
-        Raises:
-            OptionsError: when the connection that is named is missing.
-        """
-        if self._forgets:
-            return None
-        try:
-            return await self.aget_connection(self.ledger_conn_id or self.default_conn_name)
-        except AirflowNotFoundException as error:
-            return self._without_connection(error)
-
-    def open(self, connection: Connection | None) -> Ledger:
-        """Return the ledger of a connection; without one, the embedded ledger or the one that forgets.
-
-        Raises:
-            BlockReadError: as `get_conn` does.
-        """
         if self._forgets:
             return self._noop()
+        connection = self._connection()
         if connection is None:
             return self._embedded()
         url = connection_url(connection)
@@ -88,6 +69,30 @@ class LedgerHook(BaseHook):
         ledger = _open(url)
         ledger.check()
         return ledger
+
+    async def alocate(self) -> dict[str, str]:
+        """Return where the ledger is, as `steps.serving.open_ledger` takes it, without holding up the event loop.
+
+        Raises:
+            OptionsError: when the connection is missing or unusable, or none is named where one is needed.
+        """
+        connection = None
+        if not self._forgets:
+            try:
+                connection = await self.aget_connection(self.ledger_conn_id or self.default_conn_name)
+            except AirflowNotFoundException as error:
+                self._check_unnamed(error)
+        # Secrets are masked by a call to the supervisor, which blocks.
+        return await asyncio.to_thread(self._place, connection)
+
+    def _place(self, connection: Connection | None) -> dict[str, str]:
+        url = connection_url(connection) if connection else ""
+        if url and not url.startswith("noop:"):
+            return {"url": url}
+        refuse_remote_executors(conf.get("core", "executor"))
+        if url or self._forgets:
+            return {"noop": str(self._noop_folder), "run": self.run}
+        return {"embedded": airflow_home()}
 
     def test_connection(self) -> tuple[bool, str]:
         """Return whether the ledger can be used, and a message for the connection form."""
@@ -105,9 +110,11 @@ class LedgerHook(BaseHook):
         try:
             return self.get_connection(self.ledger_conn_id or self.default_conn_name)
         except AirflowNotFoundException as error:
-            return self._without_connection(error)
+            self._check_unnamed(error)
+            return None
 
-    def _without_connection(self, error: AirflowNotFoundException) -> None:
+    def _check_unnamed(self, error: AirflowNotFoundException) -> None:
+        """Refuse to go on without the connection that is missing, if it is named."""
         if self.ledger_conn_id is not None:
             conn_id = self.ledger_conn_id
             msg = f"ledger: there is no connection {conn_id!r}; create one of type blockread, or name another"
@@ -117,7 +124,11 @@ class LedgerHook(BaseHook):
         refuse_remote_executors(conf.get("core", "executor"))
         from airflow_provider_blockread.ledger.noop import noop_ledger  # noqa: PLC0415 - not at every DAG parse
 
-        return noop_ledger(Path(airflow_home()) / "blockread_noop", self.run)
+        return noop_ledger(self._noop_folder, self.run)
+
+    @property
+    def _noop_folder(self) -> Path:
+        return Path(airflow_home()) / "blockread_noop"
 
     def _embedded(self) -> Ledger:
         refuse_remote_executors(conf.get("core", "executor"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from airflow.sdk import BaseHook
@@ -34,7 +35,9 @@ async def acredentials_for(source: FileSource) -> Credentials:
     Raises:
         OptionsError: as `credentials_for`.
     """
-    return {root: storage_options(await aconnection(conn_id)) for root, conn_id in _named(source, None)}
+    found = {root: await aconnection(conn_id) for root, conn_id in _named(source, None)}
+    # Secrets are masked by a call to the supervisor, which blocks.
+    return await asyncio.to_thread(lambda: {root: storage_options(one) for root, one in found.items()})
 
 
 async def aconnection(conn_id: str) -> Connection:

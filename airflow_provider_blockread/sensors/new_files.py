@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from contextlib import closing
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 from airflow.sdk import BaseSensorOperator, PokeReturnValue
 from airflow.sdk.configuration import conf
@@ -26,8 +26,8 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
     """Waits until a feed has new files: such as a plan made now would take. It only looks; planning is the plan's.
 
     Returns the same in every mode, as small JSON: `feed`, `files`, `bytes`, `oldest` (ISO 8601, UTC), `paths` (all of
-    them up to 20, else the first ones) and `why` (`enough`, `delay` or `planned`). A run whose window is planned already
-    has nothing to wait for: clearing it goes through at once. A source that does not exist yet has no files.
+    them up to 20, else the first ones) and `why` (`enough`, `delay` or `planned`). A run whose window is planned
+    already has nothing to wait for: clearing it goes through at once. A source that does not exist yet has no files.
 
     :param source: where files land, and which to take, as the pipeline's plan has it; a file younger than its
         `min_age` does not count.
@@ -37,8 +37,8 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
     :param selection: as the pipeline's plan has it; its limits and `late` do not matter here.
     :param min_files: wait for so many new files.
     :param min_bytes: and for so many bytes in them, a number or text such as `1GiB`; a template.
-    :param max_delay: fire for fewer once the oldest of them was modified so long ago: seconds, or text such as `15min`; a
-        template.
+    :param max_delay: fire for fewer once the oldest of them was modified so long ago: seconds, or text such as
+        `15min`; a template.
     :param ledger_conn_id: the ledger's connection, as the pipeline has it.
     :param deferrable: wait in the triggerer instead of on a worker.
     """
@@ -94,8 +94,9 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         if not self.deferrable:
             return super().execute(context)
         first = self._first_look(context)
-        if first is not None:
-            return first
+        return self._wait_in_triggerer(context) if first is None else first
+
+    def _wait_in_triggerer(self, context: Context) -> Never:
         from airflow_provider_blockread.triggers.new_files import NewFilesTrigger  # noqa: PLC0415 - where it is needed
 
         self.defer(
@@ -111,7 +112,6 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
             method_name="execute_complete",
             timeout=timedelta(seconds=self.timeout),
         )
-        return None
 
     def poke(self, context: Context) -> PokeReturnValue:
         """Look once.
@@ -181,6 +181,6 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
                 raise AirflowSkipException(str(error)) from error
             if not self.silent_fail:
                 raise
-            self.log.error("%s", error)
+            self.log.warning("%s", error)
             return None
         return found.xcom_value if found else None

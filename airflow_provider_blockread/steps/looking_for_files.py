@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Self
@@ -74,7 +74,7 @@ class FilesFound:
         return f"feed {self.feed}: {self.files:,} new files, {format_bytes(self.bytes)}{oldest}"
 
 
-def look_for_files(env: Environment, lookout: Lookout, *, go_on: Callable[[], None] = lambda: None) -> FilesFound:
+def look_for_files(env: Environment, lookout: Lookout) -> FilesFound:
     """Return the files that a plan made now would take as new ones.
 
     A source that does not exist yet holds none, which the log says.
@@ -82,7 +82,6 @@ def look_for_files(env: Environment, lookout: Lookout, *, go_on: Callable[[], No
     Args:
         env: ledger, stores and log.
         lookout: what to look for.
-        go_on: called for each file listed; what it raises ends the listing.
 
     Raises:
         SourceError: when a root cannot be listed, or a file breaks a `fail` of the selection.
@@ -94,7 +93,7 @@ def look_for_files(env: Environment, lookout: Lookout, *, go_on: Callable[[], No
             return FilesFound(feed=lookout.feed, why="planned")
     now = env.ledger.now()
     rules = Admission.of(lookout.source, lookout.selection, now)
-    listed = _watched(list_files(env.stores, lookout.source, now_s=now.timestamp()), go_on)
+    listed = list_files(env.stores, lookout.source, now_s=now.timestamp())
     try:
         unread = unread_files(env.ledger, lookout.feed, listed, rules=rules, interval_ns=lookout.interval_ns)
         found = summed(lookout.feed, unread)
@@ -136,9 +135,3 @@ def _why(lookout: Lookout, found: FilesFound, now: datetime) -> str:
 
 def _moment(time_ns: int) -> datetime:
     return datetime.fromtimestamp(time_ns // 10**9, UTC).replace(microsecond=time_ns % 10**9 // 1000)
-
-
-def _watched(versions: Iterable[FileVersion], go_on: Callable[[], None]) -> Iterator[FileVersion]:
-    for version in versions:
-        go_on()
-        yield version

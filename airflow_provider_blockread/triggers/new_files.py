@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_blockread.errors import BlockReadError, PermanentError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.options.values import from_json
-from airflow_provider_blockread.triggers.access import Access
-from airflow_provider_blockread.triggers.threads import Work
-
-if TYPE_CHECKING:
-    from airflow_provider_blockread.steps.looking_for_files import FilesFound
+from airflow_provider_blockread.triggers.access import access
+from airflow_provider_blockread.triggers.helpers import ask, kept
 
 
 class NewFilesTrigger(BaseTrigger):
@@ -41,7 +38,7 @@ class NewFilesTrigger(BaseTrigger):
         max_wait: float | None = None,
         silent_fail: bool = False,
     ) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.lookout = dict(lookout)
         self.ledger_conn_id = ledger_conn_id
         self.run_name = run
@@ -49,7 +46,6 @@ class NewFilesTrigger(BaseTrigger):
         self.exponential_backoff = exponential_backoff
         self.max_wait = max_wait
         self.silent_fail = silent_fail
-        self._work = Work()
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Return the class and its arguments, which go through JSON."""
@@ -65,40 +61,38 @@ class NewFilesTrigger(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Look again and again, and yield one event."""
-        for_ever = self.max_wait or float("inf")
         wait = self.poke_interval
-        while True:
-            await asyncio.sleep(min(wait, for_ever))
-            if self.exponential_backoff:
-                wait = min(2 * max(wait, 1.0), 86_400.0)
-            try:
-                found = await self.look()
-            except BlockReadError as error:
-                if isinstance(error, PermanentError) or not self.silent_fail:
-                    yield TriggerEvent({"error": type(error).__name__, "message": str(error)})
-                    return
-                self.log.error("%s", error)
-                continue
-            if found.why:
-                yield TriggerEvent(found.to_json())
-                return
+        payload = None
+        async with kept():
+            while payload is None:
+                await asyncio.sleep(wait if self.max_wait is None else min(wait, self.max_wait))
+                if self.exponential_backoff:
+                    wait = min(2 * max(wait, 1.0), 86_400.0)
+                payload = await self._payload()
+        yield fired(payload)
 
-    async def look(self) -> FilesFound:
-        """Return what one look finds; the event loop goes on meanwhile.
+    async def _payload(self) -> dict[str, Any] | None:
+        """Return what one look is worth telling; None to look again."""
+        try:
+            found = await self.look()
+        except BlockReadError as error:
+            if isinstance(error, PermanentError) or not self.silent_fail:
+                return {"error": type(error).__name__, "message": str(error)}
+            self.log.warning("%s", error)
+            return None
+        return found if found["why"] else None
+
+    async def look(self) -> dict[str, Any]:
+        """Return what one look finds, as `FilesFound.to_json` writes it; the event loop goes on meanwhile.
 
         Raises:
             BlockReadError: as `look_for_files` does.
         """
         source = cast("FileSource", from_json(self.lookout["source"]))
-        access = await Access.fetch(source, self.ledger_conn_id, run=self.run_name)
-        return await self._work.run(lambda: self._look(access))
+        way = await access(source, self.ledger_conn_id, run=self.run_name)
+        return await ask({"do": "look", "lookout": self.lookout} | way, self.log.info)
 
-    def _look(self, access: Access) -> FilesFound:
-        from airflow_provider_blockread.steps.looking_for_files import Lookout, look_for_files  # noqa: PLC0415 - as there
 
-        with access.environment(self.log.info) as env:
-            return look_for_files(env, Lookout.from_json(self.lookout), go_on=self._work.go_on)
-
-    async def cleanup(self) -> None:
-        """Let the thread end."""
-        self._work.stop()
+def fired(payload: dict[str, Any]) -> TriggerEvent:
+    """Return the event with this payload."""
+    return TriggerEvent(payload)  # type: ignore[no-untyped-call]

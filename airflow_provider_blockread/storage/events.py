@@ -1,0 +1,96 @@
+"""What stores tell when a file lands: messages of S3 and of Azure, as URIs. Nothing here is believed; it is a hint.
+
+Understood are S3's own notifications (`Records`), bare or wrapped by SNS, S3 by EventBridge, and Azure's `BlobCreated`,
+as Event Grid and as CloudEvents write it, one event or a list of them, as JSON or in base64, as Azure's queues have it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote, unquote_plus, urlsplit
+
+_MOST_DEPTH = 3  # envelopes within envelopes
+_BLOB_CREATED = "Microsoft.Storage.BlobCreated"
+
+
+def read_event(body: str) -> list[str]:
+    """Return the canonical URIs of the files that a message says were written; none where it says nothing of the kind.
+
+    Blobs are named `abfs://container/path`: which account they lie in is what the source's connection says.
+    """
+    return list(dict.fromkeys(_uris(_parsed(body), _MOST_DEPTH)))
+
+
+def _parsed(body: str) -> object:
+    for text in (body, _from_base64(body)):
+        try:
+            return json.loads(text)
+        except ValueError:
+            continue
+    return None
+
+
+def _from_base64(body: str) -> str:
+    try:
+        return base64.b64decode(body, validate=True).decode()
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _uris(event: object, depth: int) -> Iterator[str]:
+    if isinstance(event, list) and depth:
+        for one in event:
+            yield from _uris(one, depth - 1)
+    elif isinstance(event, dict) and depth:
+        yield from _of_event(event, depth)
+
+
+def _of_event(event: dict[str, Any], depth: int) -> Iterator[str]:
+    if isinstance(event.get("Records"), list):
+        for record in event["Records"]:
+            yield from _of_record(record, depth)
+    elif isinstance(event.get("Message"), str):  # SNS
+        yield from _uris(_parsed(event["Message"]), depth - 1)
+    elif event.get("source") == "aws.s3" and event.get("detail-type") == "Object Created":
+        yield from _of_s3(event.get("detail"), encoded=False)
+    elif _BLOB_CREATED in {event.get("eventType"), event.get("type")}:
+        yield from _of_azure(event.get("data"))
+
+
+def _of_record(record: Any, depth: int) -> Iterator[str]:  # noqa: ANN401 - whatever the message holds
+    if not isinstance(record, dict):
+        return
+    if isinstance(record.get("Sns"), dict):  # as a function gets it
+        yield from _uris(record["Sns"], depth - 1)
+    elif str(record.get("eventName", "")).removeprefix("s3:").startswith("ObjectCreated"):
+        yield from _of_s3(record.get("s3"), encoded=True)
+
+
+def _of_s3(found: Any, *, encoded: bool) -> Iterator[str]:  # noqa: ANN401 - whatever the message holds
+    try:
+        bucket, key = found["bucket"]["name"], found["object"]["key"]
+    except (KeyError, TypeError):
+        return
+    if isinstance(bucket, str) and isinstance(key, str) and bucket and key and not key.endswith("/"):
+        yield f"s3://{bucket}/{unquote_plus(key) if encoded else key}"
+
+
+def _of_azure(data: Any) -> Iterator[str]:  # noqa: ANN401 - whatever the message holds
+    url = data.get("url") if isinstance(data, dict) else None
+    if not isinstance(url, str):
+        return
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return
+    path = unquote(parts.path).lstrip("/")
+    if "." not in host or host.replace(".", "").isdigit():  # the emulator puts the account before the container
+        path = path.partition("/")[2]
+    container, _, name = path.partition("/")
+    if container and name:
+        yield f"abfs://{container}/{name}"

@@ -1,0 +1,141 @@
+"""Helper processes, which do a trigger's work: the triggerer's event loop goes on whatever a store or the ledger does.
+
+Threads would not do: Python runs one at a time, and one that lists files was seen to keep the loop waiting for 0.3 s
+on a busy host. A helper knows nothing of Airflow; it gets the way to ledger and stores through its standard input, and
+ends with it, so that it never outlives the triggerer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from airflow_provider_blockread.errors import TransientError, error_class
+
+#: Helpers of one triggerer at work at once; further requests wait for their turn.
+MOST = 2
+_LONGEST_LINE = 2**20
+_PROGRAM = "airflow_provider_blockread.steps.serving"
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+class _Helper:
+    """One helper process."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    @classmethod
+    async def start(cls) -> _Helper:
+        path = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))
+        pipe = asyncio.subprocess.PIPE
+        return cls(
+            await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", _PROGRAM),
+                stdin=pipe,
+                stdout=pipe,
+                limit=_LONGEST_LINE,
+                env={**os.environ, "PYTHONPATH": path},
+            )
+        )
+
+    @property
+    def lives(self) -> bool:
+        return self._process.returncode is None
+
+    async def ask(self, request: dict[str, Any], log: Callable[[str], None]) -> dict[str, Any] | None:
+        """Return the answer, None when the process has ended."""
+        requests, answers = self._process.stdin, self._process.stdout
+        if requests is None or answers is None:
+            return None
+        try:
+            requests.write(f"{json.dumps(request)}\n".encode())
+            await requests.drain()
+        except (BrokenPipeError, ConnectionResetError):
+            return None
+        while line := await answers.readline():
+            message: dict[str, Any] = json.loads(line)
+            if "log" not in message:
+                return message
+            log(message["log"])
+        return None
+
+    async def end(self) -> None:
+        """End the process, whatever it does, and all that belongs to it."""
+        if self.lives:
+            self._process.kill()
+        await self._process.communicate()
+
+
+class _Helpers:
+    """The helpers of one event loop, there as long as somebody uses them."""
+
+    def __init__(self) -> None:
+        self._idle: list[_Helper] = []
+        self._turn = asyncio.Semaphore(MOST)
+        self._users = 0
+
+    @asynccontextmanager
+    async def used(self) -> AsyncIterator[None]:
+        self._users += 1
+        try:
+            yield
+        finally:
+            self._users -= 1
+            while self._idle and not self._users:
+                await self._idle.pop().end()
+
+    async def ask(self, request: dict[str, Any], log: Callable[[str], None]) -> dict[str, Any] | None:
+        async with self.used(), self._turn:
+            while self._idle:
+                helper = self._idle.pop()
+                if helper.lives and (found := await self._ask(helper, request, log)) is not None:
+                    return found
+            return await self._ask(await _Helper.start(), request, log)
+
+    async def _ask(self, helper: _Helper, request: dict[str, Any], log: Callable[[str], None]) -> dict[str, Any] | None:
+        found = None
+        try:
+            found = await helper.ask(request, log)
+        finally:
+            if found is None:  # cancelled, or of no use any more
+                await helper.end()
+            else:
+                self._idle.append(helper)
+        return found
+
+
+_HELPERS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Helpers] = WeakKeyDictionary()
+
+
+def _helpers() -> _Helpers:
+    return _HELPERS.setdefault(asyncio.get_running_loop(), _Helpers())
+
+
+def kept() -> AbstractAsyncContextManager[None]:
+    """Keep helpers from ending between requests, as long as the context lasts: starting one takes a second or two."""
+    return _helpers().used()
+
+
+async def ask(request: dict[str, Any], log: Callable[[str], None]) -> dict[str, Any]:
+    """Return the answer to a request of `steps.serving`, by a helper process; cancelled, its work ends at once.
+
+    Raises:
+        BlockReadError: the one that the work raised.
+        TransientError: when the helper was killed.
+    """
+    found = await _helpers().ask(request, log)
+    if found is None:
+        msg = "the helper process of the triggerer ended in its work, perhaps for lack of memory; try again"
+        raise TransientError(msg)
+    if "error" in found:
+        raise error_class(found["error"])(found["message"])
+    answer: dict[str, Any] = found["answer"]
+    return answer
