@@ -39,6 +39,7 @@ class _OwnScans:
     def __init__(self, roots: Sequence[_Root], rules: NameRules) -> None:
         self._roots = roots
         self._rules = rules
+        self._files = frozenset(root.real for root in roots if root.file is not None)
 
     def lists(self, folder: str) -> bool:
         """Tell whether one of them lists this local folder."""
@@ -48,6 +49,10 @@ class _OwnScans:
     def yields(self, file: str) -> bool:
         """Tell whether one of them yields this local file."""
         return self.holds(uris.file_uri(file))
+
+    def is_root(self, file: str) -> bool:
+        """Tell whether this local file is a root itself."""
+        return bool(self._files) and uris.file_uri(file) in self._files
 
     def holds(self, real: str) -> bool:
         """Tell whether one of them yields the file with this real URI."""
