@@ -30,7 +30,7 @@ def read_list(stores: Stores, listed: FileList) -> Iterator[str]:
         SourceError: when a line is no path; naming its number.
     """
     uri = stores.canonical(listed.uri)
-    with stores.open_read(uri) as file, translated(uri):
+    with _opened(stores, uri) as file, translated(uri):
         for number, line in enumerate(_lines(file), 1):
             path = _path(line.removeprefix(_BOM) if number == 1 else line, is_json=listed.is_json)
             if path is None:
@@ -39,6 +39,14 @@ def read_list(stores: Stores, listed: FileList) -> Iterator[str]:
                 raise SourceError(msg, uri)
             if path:
                 yield path
+
+
+def _opened(stores: Stores, uri: str) -> BinaryIO:
+    try:
+        return stores.open_read(uri)
+    except FileMissingError as error:
+        msg = f"the list {uri} does not exist; correct its place, or write it before the plan runs"
+        raise FileMissingError(msg, uri) from error
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:

@@ -80,7 +80,7 @@ def test_a_list_that_cannot_be_is_refused(options: dict[str, Any]) -> None:
 
 def test_a_list_that_is_not_there_is_named() -> None:
     """An absent list is no empty one."""
-    with pytest.raises(FileMissingError, match=r"memory:///none\.txt does not exist"):
+    with pytest.raises(FileMissingError, match=r"the list memory:///none\.txt does not exist; correct its place"):
         list(read_list(Stores(), FileList("memory://none.txt")))
 
 
