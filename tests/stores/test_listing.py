@@ -26,7 +26,7 @@ UNADDRESSED = {
     "moto": ["./dot", "a/./b", "a/../b", "full/", "trail//", "v?versionId=3"],
     "azurite": ["full/", "trail//", "new\nline", "tab\tx", "cr\rx"],
     "gcs": ["./dot", "a/./b", "full/", "trail//"],
-    "sftp": ["q?x", "new\nline", "tab\tx", "x/y?z/w"],
+    "sftp": [],
 }
 #: Names that only some stores take, or can list.
 SOMEWHERE = {
@@ -34,7 +34,7 @@ SOMEWHERE = {
     "moto": ["x//y", "/lead", "//lead", "q?x", "back\\slash", "tab\tx", "cr\rx", "ctl\x01x"],
     "azurite": ["x//y", "/lead", "//lead", "q?x"],
     "gcs": ["x//y", "/lead", "//lead", "q?x", "back\\slash", "new\nline", "tab\tx", "cr\rx", "ctl\x01x"],
-    "sftp": ["back\\slash", "ctl\x01x"],
+    "sftp": ["q?x", "back\\slash", "new\nline", "tab\tx", "cr\rx", "ctl\x01x", "x/y?z/w"],
 }
 
 

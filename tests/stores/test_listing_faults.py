@@ -81,7 +81,7 @@ def test_what_fails_in_between_is_asked_for_again_from_there() -> None:
 def test_a_store_that_goes_on_failing_is_an_error(
     answer: Answer | None, kind: type[BlockReadError], says: str, asked: int
 ) -> None:
-    """From the third page on: what may pass is tried so many times, what cannot pass once; the error tells the place."""
+    """From the third page on: what may pass is tried some times, what cannot pass once; the error tells the place."""
     told, questions = numbered(2, answer, times=100)
     with lister(KEYS, told) as server:  # type: ignore[arg-type]
         with pytest.raises(kind, match=says) as caught:

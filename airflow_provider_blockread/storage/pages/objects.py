@@ -34,7 +34,8 @@ class ObjectPages:
         """Return the version of an object."""
         return self._store.version(uri, f"{self._bucket}/{self._root}{name}")
 
-    def addresses(self, uri: str, name: str) -> bool:
-        """Tell whether the store's client takes this URI for that key."""
-        bucket, key, _ = self._system.split_path(self._system._strip_protocol(uri))  # noqa: SLF001 - how fsspec maps URIs
-        return bool((bucket, key) == (self._bucket, self._root + name))
+    def addresses(self, name: str) -> bool:
+        """Tell whether the store's client, handed a path, takes it for that key."""
+        place, key = f"{self._bucket}/{self._root}{name}", self._root + name
+        stripped = self._system._strip_protocol(place)  # noqa: SLF001 - what each of its calls begins with
+        return bool(tuple(self._system.split_path(stripped)[:2]) == (self._bucket, key))
