@@ -7,8 +7,7 @@ import pytest
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores, list_files
-from airflow_provider_blockread.storage.pages import Pages, pages_of
-from airflow_provider_blockread.storage.pages.objects import ObjectPages
+from airflow_provider_blockread.storage.pages import ObjectPages, Pages, pages_of
 from airflow_provider_blockread.storage.rules import NameRules
 from airflow_provider_blockread.storage.walk import Walk
 from tests.stores.putting import putter
