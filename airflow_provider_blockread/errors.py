@@ -9,7 +9,7 @@
     │   ├── RecordError              bytes that are not a record of the format
     │   │   └── LookBackError        no record start was found within `max_look_back`
     │   ├── ExchangeError            a manifest, receipt or result file is missing, corrupt or foreign
-    │   ├── ProofError               a generation does not cover its window, or its output is not what was read
+    │   ├── ProofError               a plan or generation does not cover its window, or its output is not what was read
     │   ├── FunctionError            the user's function raised, or returned what it must not
     │   ├── PrunedError              what is asked for was pruned
     │   └── LedgerSchemaError        the ledger's schema is older or newer than this package
@@ -75,7 +75,7 @@ class ExchangeError(PermanentError):
 
 
 class ProofError(PermanentError):
-    """A generation does not cover its window, or its output is not what was read."""
+    """A plan or generation does not cover its window, or its output is not what was read."""
 
 
 class FunctionError(PermanentError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from airflow.sdk import TaskGroup, TriggerRule, XComArg
@@ -43,7 +44,7 @@ class BlockReadTaskGroup(TaskGroup):
     :param spark: where and how Spark applications run.
     :param feed: the feed's name; default `{dag_id}.{group_id}`.
     :param window: the window's key; the default follows from the run.
-    :param files: paths from upstream, instead of listing the source.
+    :param files: paths from upstream, instead of listing the source; see `SplitFilesOperator`.
     :param ledger_conn_id: the ledger's connection; default `blockread_default`, or the embedded ledger.
     """
 
@@ -61,7 +62,7 @@ class BlockReadTaskGroup(TaskGroup):
         spark: SparkJob = SparkJob(),
         feed: str | None = None,
         window: str | None = None,
-        files: Any = None,  # noqa: ANN401 - a list, its JSON text, or an XComArg of either
+        files: Any = None,  # noqa: ANN401 - paths in one of several forms, or an XComArg of them
         ledger_conn_id: str | None = None,
         **kwargs: Any,  # noqa: ANN401 - TaskGroup's
     ) -> None:
@@ -72,7 +73,7 @@ class BlockReadTaskGroup(TaskGroup):
                 task_id="plan",
                 record_format=record_format,
                 selection=selection,
-                splitting=splitting,
+                splitting=splitting if spark.max_readers is None else replace(splitting, readers=spark.max_readers),
                 transform=transform,
                 policies=policies,
                 feed=feed,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from airflow_provider_blockread.blocks.model import Block, FileVersion
+from airflow_provider_blockread.blocks.sizing import AutoSize
 from airflow_provider_blockread.blocks.split import iter_ranges
 from airflow_provider_blockread.errors import OptionsError
 
@@ -25,16 +26,21 @@ class Part:
 class GroupLimits:
     """How blocks are cut and packed."""
 
-    block_size: int  # bytes
+    block_size: int | AutoSize  # bytes, or what chooses them for each file
     group_bytes: int  # a group takes files until it holds this many bytes
     max_groups: int  # never more groups than this
     splittable: bool = True  # False: one block a file
 
     def __post_init__(self) -> None:
         """Refuse limits under which nothing could be packed."""
-        if min(self.block_size, self.group_bytes, self.max_groups) < 1:
-            msg = f"block_size, group_bytes and max_groups must be at least 1, but are {self}"
+        least = self.block_size.readers if isinstance(self.block_size, AutoSize) else self.block_size
+        if min(least, self.group_bytes, self.max_groups) < 1:
+            msg = f"block_size (or its readers), group_bytes and max_groups must be at least 1, but are {self}"
             raise OptionsError(msg)
+
+    def size_of(self, version: FileVersion) -> int:
+        """Return the bytes of a full block of a file."""
+        return self.block_size.of(version) if isinstance(self.block_size, AutoSize) else self.block_size
 
     def target(self, total_bytes: int) -> int:
         """Return the bytes at which a group is full, so that `total_bytes` fit into `max_groups`."""
@@ -77,5 +83,5 @@ def iter_blocks(parts: Iterable[Part], limits: GroupLimits, *, total_bytes: int)
 def _ranges(part: Part, limits: GroupLimits) -> Iterable[tuple[int, int]]:
     if part.whole:
         return [(part.start, part.end)]  # an empty one too: no compressed file is of no bytes, and a read says so
-    size = limits.block_size if limits.splittable else max(part.end, 1)
+    size = limits.size_of(part.version) if limits.splittable else max(part.end, 1)
     return iter_ranges(part.end, size, data_offset=part.start)

@@ -10,9 +10,9 @@ import click
 
 from airflow_provider_blockread.cli.selecting import Selecting, selecting_options
 from airflow_provider_blockread.cli.shared import format_options, json_option, make_format_option, owner, state_option
+from airflow_provider_blockread.cli.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.ledger.noop import key_of_run
 from airflow_provider_blockread.options import (
-    FileSource,
     FormatOption,
     GenerationOptions,
     ParquetSink,
@@ -26,10 +26,9 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pipeline(Selecting):
+class Pipeline(Sourcing, Selecting):
     """The shared options as given."""
 
-    source: tuple[str, ...]
     name: str | None
     state: str | None
     as_json: bool
@@ -38,8 +37,6 @@ class Pipeline(Selecting):
     schema: str | None
     block_size: str
     max_readers: int | None
-    pattern: str
-    time_pattern: str | None
     window: str | None
 
     def feed(self, env: Environment) -> str:
@@ -49,16 +46,18 @@ class Pipeline(Selecting):
     def request(self, env: Environment, reading: Reading) -> PlanRequest:
         """Return what to plan, as one block group: this process runs one Spark application."""
         key = self.window if self.window is not None else self.interval_key
+        readers = {} if self.max_readers is None else {"readers": self.max_readers}
         this_run = f"run {env.ledger.now():%Y%m%dT%H%M%S.%fZ}"
         return PlanRequest(
             feed=self.feed(env),
             key=this_run if key is None else key_of_run(env.ledger, key, this_run),
-            source=FileSource(self.source, pattern=self.pattern, time_pattern=self.time_pattern),
+            source=self.file_source(),
+            files=self.files,
             generation=reading.generation(make_format_option(self.format_name, self.format_option, self.schema)),
             owner=owner(),
             selection=self.selection(),
             interval_ns=self.interval_ns,
-            splitting=Splitting(block_size=self.block_size, max_groups=1),
+            splitting=Splitting(block_size=self.block_size, max_groups=1, **readers),
         )
 
 
@@ -88,15 +87,10 @@ def pipeline_options(command: C) -> C:
     for option in (
         json_option,
         click.option("--window", metavar="KEY", help="Key of the window; the same key is the same window."),
-        click.option(
-            "--time-pattern", metavar="TEXT", help="Where a path names the file's time, as dt=%Y-%m-%d/hr=%H."
-        ),
-        click.option("--pattern", default="**", show_default=True, help="Glob below the source; ** spans folders."),
         click.option("--max-readers", type=click.IntRange(min=1), help="Spark tasks that read at once, at most."),
-        click.option("--block-size", default="64MiB", show_default=True),
+        click.option("--block-size", default="64MiB", show_default=True, help="Bytes; auto: chosen for each file."),
         state_option,
         click.option("--name", metavar="FEED", help="Name of the feed; default: the source."),
     ):
         command = option(command)
-    command = format_options(selecting_options(command))
-    return click.argument("source", nargs=-1, required=True)(command)
+    return sourcing_options(format_options(selecting_options(command)))

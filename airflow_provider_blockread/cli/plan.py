@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
+from airflow_provider_blockread.blocks import AutoSize, GroupLimits
 from airflow_provider_blockread.cli.pipeline import Pipeline, Reading, pipeline_options
 from airflow_provider_blockread.cli.shared import open_environment, print_facts, print_json, print_table
 from airflow_provider_blockread.ledger.model import PendingFile
-from airflow_provider_blockread.steps.describe import describe_part, format_bytes
-from airflow_provider_blockread.steps.preview import Preview, preview
+from airflow_provider_blockread.steps.describe import describe_block_size, describe_part, format_bytes
+from airflow_provider_blockread.steps.preview import FileSample, Preview, preview
 
 
 @click.command()
@@ -45,8 +46,14 @@ def _as_json(shown: Preview) -> dict[str, object]:
         "late": shown.late,
         "left_out": dict(shown.left_out),
         "parts": [_part(found) for found in shown.parts],
-        "sample": [{"path": path, "size": size} for path, size in shown.sample],
+        "block_sizes": [dataclasses.asdict(size) | {"files": files} for size, files in shown.block_sizes.items()],
+        "sample": [_sample(file) for file in shown.sample],
     }
+
+
+def _sample(file: FileSample) -> dict[str, object]:
+    chosen = {} if file.block_size is None else dataclasses.asdict(file.block_size)
+    return {"path": file.path, "size": file.size} | chosen
 
 
 def _part(found: PendingFile) -> dict[str, object]:
@@ -62,13 +69,15 @@ def _print(shown: Preview) -> None:
         facts["left out"] = shown.left_out_text
     if shown.existing is not None and shown.existing.state == "open":
         facts["window"] = f"{shown.existing.id} has this key already and would be replayed, not planned again"
-    size = "one block a file" if not shown.limits.splittable else format_bytes(shown.limits.block_size)
     facts["would read"] = f"{shown.files:,} files, {format_bytes(shown.bytes)}: in no window of this feed yet"
     if shown.parts:
         facts["parts"] = "; ".join(f"{part.version.path}: {describe_part(part)}" for part in shown.parts)
     if shown.late:
         facts["late"] = f"{shown.late:,} of them came too late for their own interval (late='next')"
-    facts["blocks"] = f"{shown.blocks:,} of {size}" if shown.limits.splittable else f"{shown.blocks:,}, {size}"
+    facts["blocks"] = f"{shown.blocks:,}{_of_size(shown.limits)}"
+    if shown.block_sizes:
+        sizes = (f"{files:,} files: {describe_block_size(size)}" for size, files in shown.block_sizes.items())
+        facts["block sizes"] = "; ".join(sizes)
     if shown.compressed:
         facts["compressed"] = f"{shown.compressed:,} files, one block each: a codec cannot be entered in the middle"
     if shown.scanned:
@@ -76,8 +85,27 @@ def _print(shown: Preview) -> None:
         facts["scan"] = f"{shown.scanned:,} files of more than one block are scanned before they are read: {why}"
     facts["groups"] = len(shown.groups)
     print_facts(facts)
-    if shown.sample:
-        click.echo()
-        rows = [(path, format_bytes(size)) for path, size in shown.sample]
-        more = shown.files - len(rows)
-        print_table(("first files", "size"), rows + ([(f"... and {more:,} more", "")] if more else []))
+    _print_sample(shown)
+
+
+def _print_sample(shown: Preview) -> None:
+    if not shown.sample:
+        return
+    columns = ("first files", "size", "block size")[: 3 if shown.block_sizes else 2]
+    rows = [_row(file)[: len(columns)] for file in shown.sample]
+    more = shown.files - len(rows)
+    click.echo()
+    print_table(columns, rows + ([(f"... and {more:,} more", *[""] * (len(columns) - 1))] if more else []))
+
+
+def _row(file: FileSample) -> tuple[str, ...]:
+    chosen = file.block_size
+    return file.path, format_bytes(file.size), "" if chosen is None else describe_block_size(chosen)
+
+
+def _of_size(limits: GroupLimits) -> str:
+    if not limits.splittable:
+        return ", one block a file"
+    if isinstance(limits.block_size, AutoSize):
+        return f", of sizes that let {limits.block_size.readers:,} readers share a file"
+    return f" of {format_bytes(limits.block_size)}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import groupby, islice, pairwise
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -43,6 +43,7 @@ class ManifestSummary:
     """What was written: the hash that binds every later step to it, and sums."""
 
     hash: str
+    files: int  # of at least one block; a file that spans groups counts once
     blocks: int
     bytes: int
     groups: tuple[BlockGroup, ...]
@@ -60,7 +61,7 @@ def write_manifest(
 def render_manifest(blocks: Iterable[Block], *, identity: Mapping[str, str]) -> tuple[bytes, ManifestSummary]:
     """Return the manifest's bytes, the same for the same blocks and identity, and its summary."""
     sink = io.BytesIO()
-    groups: list[BlockGroup] = []
+    groups: list[_Sums] = []
     schema = SCHEMA.with_metadata({f"blockread.{key}": value for key, value in identity.items()})
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
         for number, members in groupby(blocks, key=lambda block: block.group):
@@ -68,13 +69,14 @@ def render_manifest(blocks: Iterable[Block], *, identity: Mapping[str, str]) -> 
             while batch := list(islice(members, _ROWS)):
                 sums.add(batch)
                 writer.write_batch(_to_batch(batch, schema))
-            groups.append(sums.group())
+            groups.append(sums)
     data = sink.getvalue()
     return data, ManifestSummary(
         hash=content_hash(data),
-        blocks=sum(group.blocks for group in groups),
-        bytes=sum(group.bytes for group in groups),
-        groups=tuple(groups),
+        files=sum(sums.files for sums in groups) - sum(a.last_file == b.first_file for a, b in pairwise(groups)),
+        blocks=sum(sums.blocks for sums in groups),
+        bytes=sum(sums.bytes for sums in groups),
+        groups=tuple(sums.group() for sums in groups),
     )
 
 
@@ -116,17 +118,19 @@ class _Sums:
     def __init__(self, number: int) -> None:
         self.number = number
         self.files = self.blocks = self.bytes = 0
-        self._last_file: int | None = None
+        self.first_file: int | None = None
+        self.last_file: int | None = None
         self._first_path = self._last_path = ""
 
     def add(self, blocks: list[Block]) -> None:
-        self._first_path = self._first_path or blocks[0].version.path
+        if self.first_file is None:
+            self.first_file, self._first_path = blocks[0].file, blocks[0].version.path
         self._last_path = blocks[-1].version.path
         self.blocks += len(blocks)
         for block in blocks:
             self.bytes += block.end - block.start
-            self.files += block.file != self._last_file
-            self._last_file = block.file
+            self.files += block.file != self.last_file
+            self.last_file = block.file
 
     def group(self) -> BlockGroup:
         return BlockGroup(

@@ -9,7 +9,8 @@ from airflow.sdk.exceptions import AirflowNotFoundException
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.hooks.store_options import MAKERS
-from airflow_provider_blockread.options import FileSource, ParquetSink
+from airflow_provider_blockread.options import FileList, FileSource, ParquetSink
+from airflow_provider_blockread.storage import uris
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection
@@ -18,15 +19,34 @@ Credentials = dict[str, dict[str, object]]
 """Root URI -> fsspec storage options for everything below it."""
 
 
-def credentials_for(source: FileSource | None, sink: ParquetSink | None) -> Credentials:
+def credentials_for(source: FileSource | None, sink: ParquetSink | None, listed: FileList | None = None) -> Credentials:
     """Return the storage options of the roots whose options name a connection; no connection is ambient identity.
 
     Raises:
         OptionsError: when a connection is missing or of a type that names no store.
     """
-    named = [(root, source.conn_id) for root in source.roots] if source else []
+    named = _connections_of(source) if source else []
     named += [(sink.uri, sink.conn_id), (sink.work_area, sink.conn_id)] if sink else []
+    named += [(listed.uri, listed.conn_id)] if listed else []
     return {root: storage_options(_connection(conn_id)) for root, conn_id in named if conn_id}
+
+
+def _connections_of(source: FileSource) -> list[tuple[str, str | None]]:
+    """Return the roots with their connections: the one of all, or that of the longest place which holds the root."""
+    if source.conn_id is None or isinstance(source.conn_id, str):
+        return [(root, source.conn_id) for root in source.roots]
+    places = {uris.canonical(place): conn_id for place, conn_id in source.conn_id.items()}
+    found: list[tuple[str, str | None]] = []
+    used = set()
+    for root in source.roots:
+        holding = [place for place in places if uris.relative_to(uris.canonical(root), place) is not None]
+        place = max(holding, key=len, default=None)
+        used.add(place)
+        found.append((root, None if place is None else places[place]))
+    if idle := places.keys() - used:
+        msg = f"file_source: conn_id names {min(idle)}, which holds no root; name one of {', '.join(source.roots)}"
+        raise OptionsError(msg)
+    return found
 
 
 def storage_options(connection: Connection) -> dict[str, object]:

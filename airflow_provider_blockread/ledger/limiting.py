@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.ledger.model import FilePart, PendingFile
 from airflow_provider_blockread.options import Limits
 
@@ -13,26 +14,28 @@ from airflow_provider_blockread.options import Limits
 class Cuts:
     """How files are cut into blocks."""
 
-    block_size: int  # bytes
+    size_of: Callable[[FileVersion], int]  # bytes of a file's full block
     whole: Callable[[str], bool] = lambda _: False  # tells of a path whether its file is one block, however large
     splits: bool = True  # a file may be continued by a later window
 
-    def blocks(self, path: str, start: int, end: int) -> int:
-        """Return how many blocks a range of a file makes that begins where a block may begin."""
-        return 1 if self.whole(path) else -(-end // self.block_size) - start // self.block_size
+    def blocks(self, version: FileVersion, start: int, end: int) -> int:
+        """Return how many blocks a range of a file makes."""
+        size = self.size_of(version)
+        return 1 if self.whole(version.path) else -(-end // size) - start // size
 
     def head(self, item: PendingFile, limits: Limits) -> PendingFile:
         """Return what a window of its own takes of a file: as many whole blocks as fit and at least one, or all."""
         size, start = item.version.size, item.part.start if item.part else 0
         if self.whole(item.version.path) or not self.splits:
             return item
-        first = start // self.block_size
+        block = self.size_of(item.version)
+        first = start // block
         borders = [size]
         if limits.max_bytes is not None:
-            borders.append((start + limits.max_bytes) // self.block_size * self.block_size)
+            borders.append((start + limits.max_bytes) // block * block)
         if limits.max_blocks is not None:
-            borders.append((first + limits.max_blocks) * self.block_size)
-        end = max(min(borders), (first + 1) * self.block_size)
+            borders.append((first + limits.max_blocks) * block)
+        end = max(min(borders), (first + 1) * block)
         if end >= size:
             return item
         number = item.part.number if item.part else 1
@@ -47,7 +50,7 @@ def within(limits: Limits, cuts: Cuts, found: Iterable[PendingFile]) -> Iterator
     files_left, bytes_left, blocks_left = limits.max_files, limits.max_bytes, limits.max_blocks
     for position, item in enumerate(found):
         start, end = (item.part.start, item.part.end) if item.part else (0, item.version.size)
-        blocks = cuts.blocks(item.version.path, start, end)
+        blocks = cuts.blocks(item.version, start, end)
         left = [
             None if limit is None else limit - used
             for limit, used in ((files_left, 1), (bytes_left, end - start), (blocks_left, blocks))

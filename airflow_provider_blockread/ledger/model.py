@@ -5,8 +5,8 @@ Sizes and `bytes` are bytes, times are aware and UTC, epochs and generations cou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -29,6 +29,7 @@ class Discovered:
     samples: tuple[str, ...] = ()  # some paths of the ignored ones
     untimed_samples: tuple[str, ...] = ()
     cut_short: tuple[str, ...] = ()  # read in part, and modified since: the rest of what they were is gone
+    held_back: Mapping[str, int] = field(default_factory=dict)  # files that the listing did not show, by reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

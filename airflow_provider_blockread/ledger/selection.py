@@ -54,7 +54,7 @@ def pending_files(
     selection: Selection,
     *,
     interval_ns: Interval | None = None,
-    block_size: int,
+    block_size: int | Callable[[FileVersion], int],
     whole: Callable[[str], bool] = lambda _: False,
 ) -> Iterator[PendingFile]:
     """Yield the pending files that a window may take, oldest or newest first by (time, path).
@@ -67,13 +67,13 @@ def pending_files(
         feed: the feed's name; an unknown one has no files.
         selection: what to take, in which order, how much; `late="next"` takes late files of other intervals too.
         interval_ns: half-open, in nanoseconds since the epoch; what `select="interval"` selects by.
-        block_size: bytes; what `max_blocks` counts in.
+        block_size: bytes, or what tells them of each file; what `max_blocks` counts in.
         whole: tells of a path whether its file is one block, however large it is.
 
     Raises:
         OptionsError: when `select="interval"` comes without an interval; raised at the call.
     """
-    if block_size < 1:
+    if not callable(block_size) and block_size < 1:
         msg = f"feed {feed}: block_size must be at least 1 byte, not {block_size}"
         raise OptionsError(msg)
     ranges: list[Interval | None] = [None]
@@ -96,7 +96,8 @@ def pending_files(
     begun = _of_ranges(ledger, _rests(feed_id), in_order, selection.order)
     found = chain(begun, _of_ranges(ledger, query, in_order, selection.order))
     # A ledger that forgets would begin the same file in every run.
-    cuts = Cuts(block_size=block_size, whole=whole, splits=not forgets(ledger))
+    size_of = block_size if callable(block_size) else lambda _: block_size
+    cuts = Cuts(size_of=size_of, whole=whole, splits=not forgets(ledger))
     return within(selection.limits, cuts, _with_lateness(found, own))
 
 

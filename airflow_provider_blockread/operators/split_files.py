@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +11,7 @@ from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.operators.base import StepOperator, owner_of, run_identity
 from airflow_provider_blockread.operators.run_identity import interval_ns, is_replay, window_key
 from airflow_provider_blockread.options import (
+    FileList,
     FileSource,
     FormatOption,
     GenerationOptions,
@@ -26,6 +25,8 @@ from airflow_provider_blockread.options import (
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+
+    from airflow_provider_blockread.hooks.stores import Credentials
 
 WINDOW_KEY = "window"
 """The XCom key of the window; the return value is the list of its group numbers, since only that can be mapped over."""
@@ -46,7 +47,8 @@ class SplitFilesOperator(StepOperator):
     :param feed: the feed's name, a template; default `{dag_id}.{group}`.
     :param window: the window's key, a template; the default follows from the run (see `run_identity.window_key`).
     :param group: the pipeline's name within the DAG; default: the task's id.
-    :param files: paths from upstream, instead of listing the source: a list, or its JSON text.
+    :param files: paths from upstream, instead of listing the source: a list of texts or of objects with a `path`, its
+        JSON text, what a sensor found, `FileList` (a file that lists them) or `EventFiles` (of asset events).
     """
 
     template_fields = (
@@ -75,7 +77,7 @@ class SplitFilesOperator(StepOperator):
         feed: str | None = None,
         window: str | None = None,
         group: str | None = None,
-        files: Any = None,  # noqa: ANN401 - a list, its JSON text, or an XComArg of either
+        files: Any = None,  # noqa: ANN401 - paths in one of several forms, or an XComArg of them
         **kwargs: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:
         super().__init__(source=source, sink=sink, **kwargs)
@@ -89,9 +91,16 @@ class SplitFilesOperator(StepOperator):
         self.group = group or self.task_id
         self.files = files
 
+    def credentials(self) -> Credentials:
+        """Return the storage options of the connections that source, sink and list of files name."""
+        from airflow_provider_blockread.hooks.stores import credentials_for  # noqa: PLC0415 - not at every DAG parse
+
+        return credentials_for(self.source, self.sink, self.files if isinstance(self.files, FileList) else None)
+
     def run_step(self, context: Context) -> list[int]:
         """Plan the window, hand it on, and return the groups to read."""
         from airflow_provider_blockread.ledger.noop import key_of_run  # noqa: PLC0415 - not at every DAG parse
+        from airflow_provider_blockread.operators.upstream import files_of  # noqa: PLC0415
         from airflow_provider_blockread.steps import PlanRequest, plan  # noqa: PLC0415
 
         if self.source is None or self.sink is None:
@@ -119,26 +128,8 @@ class SplitFilesOperator(StepOperator):
             reprocesses=run.reprocesses,
             interval_ns=interval_ns(run, select=select),
             replay_only=is_replay(run, select=select),
-            files=paths_of(self.files),
+            files=files_of(self.files, context, self.log.info),
         )
         ref = plan(env, request)
         context["ti"].xcom_push(key=WINDOW_KEY, value=ref.to_json())
         return list(range(ref.groups)) if ref.status == "read" else []
-
-
-def paths_of(files: object) -> Sequence[str] | None:
-    """Return paths as an upstream task or a template gave them; None when none are given.
-
-    Raises:
-        OptionsError: when it is not a list of texts.
-    """
-    if files is None:
-        return None
-    try:
-        paths = json.loads(files) if isinstance(files, str) else files
-    except json.JSONDecodeError:
-        paths = None
-    if not isinstance(paths, Sequence) or isinstance(paths, str) or not all(isinstance(p, str) for p in paths):
-        msg = f"files must be a list of paths, or its JSON text, not {files!r:.200}; correct what upstream hands over"
-        raise OptionsError(msg)
-    return list(paths)

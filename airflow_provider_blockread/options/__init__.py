@@ -18,10 +18,12 @@ from airflow_provider_blockread.options.formats import (
     Lines,
     WholeFile,
 )
-from airflow_provider_blockread.options.plan import FileSource, Limits, Selection, Splitting
+from airflow_provider_blockread.options.plan import Limits, Selection, Splitting
 from airflow_provider_blockread.options.read import GenerationOptions, ParquetSink, Policies, SparkJob, Transform
 from airflow_provider_blockread.options.sizes import parse_size
+from airflow_provider_blockread.options.source import FileSource
 from airflow_provider_blockread.options.times import TimePattern, nanoseconds, parse_duration, parse_time, utc_text
+from airflow_provider_blockread.options.upstream import EventFiles, FileList
 from airflow_provider_blockread.options.values import Value, build, from_json, parse
 
 __all__ = [
@@ -30,6 +32,8 @@ __all__ = [
     "CustomFormat",
     "Delimited",
     "Escaped",
+    "EventFiles",
+    "FileList",
     "FileSource",
     "Fixed",
     "FormatOption",

@@ -1,15 +1,17 @@
-"""What to read: options that are frozen with the window's plan."""
+"""What a window takes and how it is cut: options that are frozen with its plan."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import ClassVar
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.sizes import parse_size
-from airflow_provider_blockread.options.times import TimePattern, is_template, parse_duration, parse_time
+from airflow_provider_blockread.options.times import is_template, parse_duration, parse_time
 from airflow_provider_blockread.options.values import Value
+
+#: The block size that is chosen for each file.
+AUTO = "auto"
 
 
 def one_of(kind: str, name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -21,62 +23,6 @@ def one_of(kind: str, name: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         msg = f"{kind}: {name} must be one of {', '.join(allowed)}, not {value!r}"
         raise OptionsError(msg)
-
-
-@dataclass(frozen=True)
-class FileSource(Value):
-    """Where files land: one or several roots (folders or single files, anything fsspec opens) and what to take.
-
-    `pattern` and `exclude` are globs on the path relative to its root (`**` spans folders); several are joined by
-    "any of". Hidden names (a leading `.` or `_`) and names of files being written (`._COPYING_`, `.tmp`, `.part`)
-    are skipped unless `hidden` is true. A file younger than `min_age` seconds waits for the next window.
-
-    `time_pattern` says where a path names the file's time (UTC), as in `dt=%Y-%m-%d/hr=%H`; without it, a file's time
-    is when it was last modified. `identity` is what makes a file a new one, and can only be its version.
-    """
-
-    kind: ClassVar[str] = "file_source"
-    uris: str | Sequence[str]
-    _: KW_ONLY
-    pattern: str | Sequence[str] = "**"
-    exclude: str | Sequence[str] = ()
-    recursive: bool = True
-    hidden: bool = False
-    min_age: float = 0.0  # seconds
-    time_pattern: str | None = None
-    identity: str = "version"
-    conn_id: str | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse a source without a root, a pattern that names no time, and an identity that loses records."""
-        if not self.roots or not all(root.strip() for root in self.roots):
-            msg = "file_source: name at least one root, and none that is blank"
-            raise OptionsError(msg)
-        if self.time_pattern is not None and not is_template(self.time_pattern):
-            TimePattern.parse(self.time_pattern)
-        if self.identity != "version":
-            msg = (
-                f"file_source: identity={self.identity!r} cannot be: by name alone a file of the same name in another"
-                " folder, and a file that was corrected or written to the end, would be taken for one already read, and"
-                " its records lost; files are told apart by path, size and modification time (or the store's etag)."
-                " Leave identity out, and say by Selection(on_modified=...) what a new version of a known path means"
-            )
-            raise OptionsError(msg)
-
-    @property
-    def roots(self) -> tuple[str, ...]:
-        """The roots in the order given."""
-        return (self.uris,) if isinstance(self.uris, str) else tuple(self.uris)
-
-    @property
-    def patterns(self) -> tuple[str, ...]:
-        """The globs of which a path must match one."""
-        return (self.pattern,) if isinstance(self.pattern, str) else tuple(self.pattern)
-
-    @property
-    def excludes(self) -> tuple[str, ...]:
-        """The globs of which a path may match none."""
-        return (self.exclude,) if isinstance(self.exclude, str) else tuple(self.exclude)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,17 +88,24 @@ class Selection(Value):
 
 @dataclass(frozen=True, kw_only=True)
 class Splitting(Value):
-    """How files are cut into blocks and blocks packed into groups; sizes are bytes or text such as `"64MiB"`."""
+    """How files are cut into blocks and blocks packed into groups; sizes are bytes or text such as `"64MiB"`.
+
+    `block_size="auto"` chooses for each file: 16 MiB at least, 256 MiB at most, in step with its store's own blocks
+    (those of HDFS, 64 MiB elsewhere), so that a large file has a block for each of `readers`.
+    """
 
     kind: ClassVar[str] = "splitting"
     block_size: int | str = 64 * 2**20
+    readers: int = 32
     group_bytes: int | str = 16 * 2**30  # one Spark application costs about 10 s and 1 GB
     max_groups: int = 1000  # below Airflow's max_map_length of 1024
 
     def __post_init__(self) -> None:
         """Refuse sizes and counts below 1."""
-        parse_size(self.block_size)
+        if self.block_size != AUTO:
+            parse_size(self.block_size)
         parse_size(self.group_bytes)
-        if self.max_groups < 1:
-            msg = f"splitting: max_groups must be at least 1, not {self.max_groups}"
-            raise OptionsError(msg)
+        for name in ("readers", "max_groups"):
+            if getattr(self, name) < 1:
+                msg = f"splitting: {name} must be at least 1, not {getattr(self, name)}"
+                raise OptionsError(msg)

@@ -151,5 +151,5 @@ def _render(value: Any, render: Callable[[str], str]) -> Any:  # noqa: ANN401 - 
     if isinstance(value, (tuple, list)):
         return tuple(_render(v, render) for v in value)
     if isinstance(value, Mapping):
-        return {k: _render(v, render) for k, v in value.items()}
+        return {_render(k, render): _render(v, render) for k, v in value.items()}
     return value

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from airflow_provider_blockread.blocks import BlockGroup
+from airflow_provider_blockread.blocks.sizing import BlockChoice
 from airflow_provider_blockread.ledger.model import PendingFile
 
 _STEP = 1000.0
+_MIB = 2**20
+_REASONS = {
+    "small": "holds all of the file",
+    "shared": "a share for each reader",
+    "smallest": "no block is cut smaller",
+    "largest": "no block grows larger",
+}
 
 
 def format_bytes(size: float) -> str:
@@ -15,6 +23,20 @@ def format_bytes(size: float) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= _STEP
     return f"{size:.1f} TB"
+
+
+def describe_block_size(choice: BlockChoice) -> str:
+    """Return a block size that was chosen for a file, and why: `32 MiB, 1/2 of the store's 64 MiB: for all readers`."""
+    block, store = choice.block_size, choice.store_block
+    if block % store == 0:
+        of = "the store's own" if block == store else f"{block // store} of the store's {_mib(store)}"
+    else:
+        of = f"1/{store // block} of the store's {_mib(store)}"
+    return f"{_mib(block)}, {of}: {_REASONS[choice.why]}"
+
+
+def _mib(size: int) -> str:
+    return f"{size // _MIB:,} MiB" if size % _MIB == 0 else f"{size:,} B"
 
 
 def describe_group(group: BlockGroup) -> str:

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.ledger.admission import Admission
 from airflow_provider_blockread.ledger.discovery import record_files
 from airflow_provider_blockread.ledger.model import Discovered, LateFiles
 from airflow_provider_blockread.ledger.selection import late_files
-from airflow_provider_blockread.options import Selection
+from airflow_provider_blockread.options import FileList, FileSource
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
+from airflow_provider_blockread.storage.holding import HeldBack
 from airflow_provider_blockread.storage.listing import list_files
+from airflow_provider_blockread.storage.upstream import named_files, read_list
 
 _SHOWN = 10  # files that the log names
 
 
 def discover(env: Environment, request: PlanRequest) -> Discovered:
     """Put the files that lie at the source now, or those that upstream named, into the feed's index."""
+    held = HeldBack()
     found = record_files(
         env.ledger,
         request.feed,
-        _found(env, request),
+        _found(env, request, held),
         rules=Admission.of(request.source, request.selection, env.ledger.now()),
         complete=request.files is None,
     )
-    env.log(_describe(request.feed, found))
+    found = replace(found, held_back=dict(held.counts))
+    env.log(_describe(request, found, held))
     return found
 
 
@@ -45,21 +50,24 @@ def left_out(found: Discovered, late: LateFiles) -> dict[str, int]:
         "too_old": found.too_old,
         "cut_short": len(found.cut_short),
         "late": late.files,
+        **found.held_back,
     }
     return {reason: count for reason, count in counts.items() if count}
 
 
-def describe_left_out(found: Discovered, late: LateFiles, selection: Selection) -> str:
+def describe_left_out(request: PlanRequest, found: Discovered, late: LateFiles) -> str:
     """Return the same for people, to be put behind a sentence; nothing where nothing is left out.
 
     It travels with the window's reference, so it names no paths; the log does.
     """
+    selection = request.selection
     reasons = {
         f"modified after they were taken (on_modified={selection.on_modified!r})": found.ignored,
         f"without a time (on_untimed={selection.on_untimed!r})": found.untimed,
         f"before start_from={selection.start_from!r}": found.before_start,
         "read in part before they were modified, without their rest": len(found.cut_short),
         f"older than max_age={selection.max_age!r}": found.too_old,
+        **{_held_back(request.source, reason): count for reason, count in found.held_back.items()},
         f"late for their interval (late={selection.late!r})": late.files,
     }
     told = [f"{count:,} {reason}" for reason, count in reasons.items() if count]
@@ -68,14 +76,27 @@ def describe_left_out(found: Discovered, late: LateFiles, selection: Selection) 
     return f"; left out: {', '.join(told)}" if told else ""
 
 
-def _found(env: Environment, request: PlanRequest) -> Iterable[FileVersion]:
+def _held_back(source: FileSource, reason: str) -> str:
+    """Return why files are held back by a listing, in words."""
+    return {
+        "young": f"younger than min_age={source.min_age!r}",
+        "unmarked": f"without their done_marker={source.done_marker!r}",
+        "too_small": f"smaller than min_size={source.min_size!r}",
+        "too_large": f"larger than max_size={source.max_size!r}",
+    }[reason]
+
+
+def _found(env: Environment, request: PlanRequest, held: HeldBack) -> Iterable[FileVersion]:
     if request.files is None:
-        return list_files(env.stores, request.source, now_s=env.ledger.now().timestamp())
-    return (env.stores.stat(env.stores.canonical(path)) for path in request.files)
+        return list_files(env.stores, request.source, now_s=env.ledger.now().timestamp(), held=held)
+    paths = read_list(env.stores, request.files) if isinstance(request.files, FileList) else request.files
+    return named_files(env.stores, request.source, paths)
 
 
-def _describe(feed: str, found: Discovered) -> str:
-    text = f"feed {feed}: {found.seen:,} files seen, {found.new:,} new"
+def _describe(request: PlanRequest, found: Discovered, held: HeldBack) -> str:
+    text = f"feed {request.feed}: {found.seen:,} files seen, {found.new:,} new"
+    for reason, count in found.held_back.items():
+        text += f"; {count:,} {_held_back(request.source, reason)}, such as {', '.join(held.samples[reason])}"
     if found.modified:
         text += f", {found.modified:,} modified"
     if found.ignored:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 
 from airflow_provider_blockread.errors import WrongLedgerError
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.options import FileSource, GenerationOptions, Selection, Splitting
+from airflow_provider_blockread.options import FileList, FileSource, GenerationOptions, Selection, Splitting
 from airflow_provider_blockread.storage.stores import Stores
 
 
@@ -67,7 +67,7 @@ class PlanRequest:
     run: str | None = None  # of Airflow: dag_id/run_id
     reprocesses: bool = False  # the run asks for a window again that an earlier run has published
     replay_only: bool = False  # plan nothing new: a backfill run of a feed that takes files as they arrive
-    files: Sequence[str] | None = None  # paths from upstream, instead of a listing
+    files: Sequence[str] | FileList | None = None  # paths from upstream, instead of a listing
 
 
 @dataclass(frozen=True, kw_only=True)

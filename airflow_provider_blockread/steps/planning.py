@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from array import array
-from collections.abc import Iterator
 from itertools import islice
 
-from airflow_provider_blockread.blocks import GroupLimits, iter_blocks
-from airflow_provider_blockread.blocks.group import Part
+from airflow_provider_blockread.blocks import iter_blocks
 from airflow_provider_blockread.blocks.ids import digest, window_id
-from airflow_provider_blockread.errors import OptionsError, PlanConflictError
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import write_manifest
 from airflow_provider_blockread.ledger.generations import as_read_by, latest_generation
-from airflow_provider_blockread.ledger.model import Discovered, FilePart, LateFiles, NewWindow, PendingFile
+from airflow_provider_blockread.ledger.model import Discovered, LateFiles, NewWindow
 from airflow_provider_blockread.ledger.planning import (
     close_empty_window,
     find_window,
@@ -22,8 +19,7 @@ from airflow_provider_blockread.ledger.planning import (
     release_stale_plans,
 )
 from airflow_provider_blockread.ledger.queries import unpublished_windows
-from airflow_provider_blockread.ledger.selection import pending_files
-from airflow_provider_blockread.options import GenerationOptions, Limits, Selection, parse_size
+from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.records.schema import parse_schema
 from airflow_provider_blockread.steps.describe import describe_part, format_bytes
@@ -33,10 +29,10 @@ from airflow_provider_blockread.steps.model import Environment, PlanRequest, Win
 from airflow_provider_blockread.steps.places import check_apart, check_ledger
 from airflow_provider_blockread.steps.reopening import of_interval
 from airflow_provider_blockread.steps.replaying import open_ref, replay
-from airflow_provider_blockread.steps.restoring import ensure_manifest, manifest_identity, part_of
+from airflow_provider_blockread.steps.restoring import ensure_manifest, manifest_identity
+from airflow_provider_blockread.steps.taking import Chosen, group_limits
 
 _SHOWN = 3  # parts that a window's reference tells
-_WHOLE = 2**62  # bytes; a block size that no file reaches
 
 
 def plan(env: Environment, request: PlanRequest) -> WindowRef:
@@ -52,6 +48,7 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
         WrongLedgerError: when another ledger published this feed's files into the output.
         ExchangeError: when the manifest of an open window is lost, and the request would not make the same one.
         PlanConflictError: when another planner took the window or its files first.
+        ProofError: when the sums over the plan's groups are not those of the files that were chosen.
     """
     check_key(request)
     options = canonical_options(env, request.generation)
@@ -62,7 +59,7 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
         ref = replay(env, request, options, window)
         if ref.status == "read":
             read_now = as_read_by(window, latest_generation(env.ledger, window.id))
-            ensure_manifest(env, read_now, group_limits(request), request)
+            ensure_manifest(env, read_now, group_limits(env, request), request)
         return ref
     if window is not None and window.state == "abandoned":
         return _ref(env, request, status="skipped", message=f"window {window.id} was abandoned, and its key with it")
@@ -112,20 +109,21 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
     # Before anything is selected: what a planner held that died is to be read by this window already.
     release_stale_plans(env.ledger, request.feed, key=request.key, owner=request.owner)
     found = discover(env, request)
-    limits = group_limits(request)
-    chosen = Chosen(env, request, limits.block_size)
+    limits = group_limits(env, request)
+    chosen = Chosen(env, request, limits)
     late = find_late(env, request)
     if not chosen.ids:
         window = close_empty_window(
             env.ledger, request.feed, request.key, owner=request.owner, interval_ns=request.interval_ns
         )
-        rest = describe_left_out(found, late, request.selection)
+        rest = describe_left_out(request, found, late)
         message = f"window {window.id}: nothing new to read{_waiting(env, request.feed)}{rest}"
         return _with_counts(_ref(env, request, status="empty", message=message), found, late)
     folder = window_folder(options.sink.work_area, request.feed, key)
     uri = f"{folder}/manifest-{digest(*chosen.identity, str(limits))[:12]}.parquet"
     blocks = iter_blocks(chosen.parts(), limits, total_bytes=chosen.bytes)
     summary = write_manifest(env.stores, uri, blocks, identity=manifest_identity(env, key, request.feed))
+    chosen.check(summary)
     window = freeze_window(
         env.ledger,
         NewWindow(
@@ -153,7 +151,7 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
     for pending in chosen.in_parts.values():
         env.log(f"window {key}: {pending.version.path}: {describe_part(pending)}")
     message += "".join(f"; {describe_part(pending)}" for pending in islice(chosen.in_parts.values(), _SHOWN))
-    message += describe_left_out(found, late, request.selection)
+    message += describe_left_out(request, found, late)
     ref = open_ref(env, window, latest_generation(env.ledger, window.id), status="read", message=message)
     return _with_counts(ref, found, late)
 
@@ -169,71 +167,6 @@ def _waiting(env: Environment, feed: str) -> str:
         return ""
     files = sum(window.files for window in left)
     return f"; {files:,} files wait in {len(left)} unpublished windows, the oldest {left[0].key!r}: clear their runs"
-
-
-def group_limits(request: PlanRequest) -> GroupLimits:
-    """Return how the request's files are cut and packed; a format that cannot be split makes one block a file."""
-    splittable = make_format(request.generation.record_format).splittable
-    return GroupLimits(
-        block_size=parse_size(request.splitting.block_size) if splittable else _WHOLE,
-        group_bytes=parse_size(request.splitting.group_bytes),
-        max_groups=request.splitting.max_groups,
-        splittable=splittable,
-    )
-
-
-class Chosen:
-    """The files of a new window: ids and sums in the first pass, versions streamed again in the second."""
-
-    def __init__(self, env: Environment, request: PlanRequest, block_size: int) -> None:
-        self._env, self._request, self._block_size = env, request, block_size
-        self.ids = array("q")
-        self.bytes = 0
-        self.late = 0  # files of another interval
-        self.in_parts: dict[int, PendingFile] = {}  # by file
-        for pending in self._select(request.selection):
-            part = pending.part
-            self.ids.append(pending.file)
-            self.bytes += pending.version.size if part is None else part.end - part.start
-            self.late += pending.late
-            if part is not None:
-                self.in_parts[pending.file] = pending
-
-    @property
-    def ranges(self) -> tuple[FilePart, ...]:
-        """The ranges of the files that are not read whole."""
-        return tuple(pending.part for pending in self.in_parts.values() if pending.part is not None)
-
-    @property
-    def identity(self) -> tuple[str, ...]:
-        """What tells this choice from others."""
-        return self.ids.tobytes().hex(), *(f"{part.file} {part.start} {part.end}" for part in self.ranges)
-
-    def _select(self, selection: Selection) -> Iterator[PendingFile]:
-        request = self._request
-        return pending_files(
-            self._env.ledger,
-            request.feed,
-            selection,
-            interval_ns=request.interval_ns,
-            block_size=self._block_size,
-            whole=lambda path: request.generation.record_format.codec(path) is not None,
-        )
-
-    def parts(self) -> Iterator[Part]:
-        """Yield the chosen files again, in the same order; files that arrived since are left for the next window."""
-        position = 0
-        # The ids are chosen already: files that have come or grown old since must not move the limits.
-        rest = dataclasses.replace(self._request.selection, limits=Limits(), max_age=None)
-        for pending in self._select(rest):
-            if position == len(self.ids):
-                return
-            if pending.file == self.ids[position]:
-                position += 1
-                yield part_of(self.in_parts.get(pending.file, pending), self._request.generation.record_format)
-        if position < len(self.ids):
-            msg = f"feed {self._request.feed}: another planner took file {self.ids[position]} first; plan again"
-            raise PlanConflictError(msg)
 
 
 def _ref(env: Environment, request: PlanRequest, *, status: str, message: str) -> WindowRef:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
-from airflow_provider_blockread.blocks import BlockGroup, GroupLimits
+from airflow_provider_blockread.blocks import AutoSize, BlockGroup, GroupLimits
 from airflow_provider_blockread.blocks.group import Part, iter_blocks
+from airflow_provider_blockread.blocks.sizing import BlockChoice
 from airflow_provider_blockread.exchange.manifest import summarize
 from airflow_provider_blockread.ledger.model import Discovered, PendingFile, Window
 from airflow_provider_blockread.ledger.planning import find_window
@@ -15,8 +17,18 @@ from airflow_provider_blockread.options import FormatOption
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.discovering import describe_left_out, discover, find_late, left_out
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
-from airflow_provider_blockread.steps.planning import Chosen, check_key, check_schemas, group_limits
+from airflow_provider_blockread.steps.planning import check_key, check_schemas
 from airflow_provider_blockread.steps.reopening import of_interval
+from airflow_provider_blockread.steps.taking import Chosen, group_limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSample:
+    """A file that would be read: bytes that are read of it, and the block size where it was chosen for the file."""
+
+    path: str
+    size: int
+    block_size: BlockChoice | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +49,8 @@ class Preview:
     left_out: Mapping[str, int]  # files by reason
     left_out_text: str
     parts: tuple[PendingFile, ...]  # files that are not read whole
-    sample: tuple[tuple[str, int], ...]  # path of the first files and what is read of them, in the order of reading
+    block_sizes: Mapping[BlockChoice, int]  # of how many files each was chosen; none without "auto"
+    sample: tuple[FileSample, ...]  # the first files in the order of reading
 
 
 def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Preview:
@@ -51,12 +64,14 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
     check_schemas(request.generation)
     request = of_interval(env, request)
     found = discover(env, request)
-    limits = group_limits(request)
-    chosen = Chosen(env, request, limits.block_size)
-    tally = Counter[str]()
+    limits = group_limits(env, request)
+    chosen = Chosen(env, request, limits)
+    tally, sizes = Counter[str](), Counter[BlockChoice]()
     parts = _tallied(chosen.parts(), request.generation.record_format, limits, tally)
+    if isinstance(limits.block_size, AutoSize):
+        parts = _sized(parts, limits.block_size, sizes)
     groups = summarize(iter_blocks(parts, limits, total_bytes=chosen.bytes))
-    first = tuple((part.version.path, part.end - part.start) for part, _ in zip(chosen.parts(), range(sample)))  # noqa: B905
+    first = tuple(_shown(part, limits) for part in islice(chosen.parts(), sample))
     late = find_late(env, request)
     return Preview(
         feed=request.feed,
@@ -71,10 +86,28 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
         scanned=tally["scanned"],
         late=chosen.late,
         left_out=left_out(found, late),
-        left_out_text=describe_left_out(found, late, request.selection).removeprefix("; left out: "),
+        left_out_text=describe_left_out(request, found, late).removeprefix("; left out: "),
         parts=tuple(chosen.in_parts.values()),
+        block_sizes=dict(sizes.most_common()),
         sample=first,
     )
+
+
+def _shown(part: Part, limits: GroupLimits) -> FileSample:
+    auto = limits.block_size if isinstance(limits.block_size, AutoSize) and not part.whole else None
+    return FileSample(
+        path=part.version.path,
+        size=part.end - part.start,
+        block_size=None if auto is None else auto.choice(part.version),
+    )
+
+
+def _sized(parts: Iterable[Part], auto: AutoSize, sizes: Counter[BlockChoice]) -> Iterator[Part]:
+    """Yield the parts, and count the block sizes of those that can be split."""
+    for part in parts:
+        if not part.whole:
+            sizes[auto.choice(part.version)] += 1
+        yield part
 
 
 def _tallied(parts: Iterable[Part], option: FormatOption, limits: GroupLimits, tally: Counter[str]) -> Iterator[Part]:
@@ -83,6 +116,6 @@ def _tallied(parts: Iterable[Part], option: FormatOption, limits: GroupLimits, t
     for part in parts:
         if option.codec(part.version.path) is not None:
             tally["compressed"] += 1
-        elif needs_scan and part.end - part.start > limits.block_size:
+        elif needs_scan and part.end - part.start > limits.size_of(part.version):
             tally["scanned"] += 1
         yield part

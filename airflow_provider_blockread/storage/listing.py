@@ -7,6 +7,7 @@ import stat
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from airflow_provider_blockread.blocks import FileVersion
@@ -14,7 +15,9 @@ from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.edge import system_error
+from airflow_provider_blockread.storage.holding import HeldBack, VersionRules
 from airflow_provider_blockread.storage.identity import from_stat
+from airflow_provider_blockread.storage.markers import Marked
 from airflow_provider_blockread.storage.pages import ObjectPages, pages_of
 from airflow_provider_blockread.storage.patience import Patience
 from airflow_provider_blockread.storage.rules import NameRules
@@ -37,6 +40,7 @@ class _OwnScans:
     def __init__(self, roots: Sequence[_Root], rules: NameRules) -> None:
         self._roots = roots
         self._rules = rules
+        self._files = frozenset(root.real for root in roots if root.file is not None)
 
     def lists(self, folder: str) -> bool:
         """Tell whether one of them lists this local folder."""
@@ -47,6 +51,10 @@ class _OwnScans:
         """Tell whether one of them yields this local file."""
         return self.holds(uris.file_uri(file))
 
+    def is_root(self, file: str) -> bool:
+        """Tell whether this local file is a root itself."""
+        return bool(self._files) and uris.file_uri(file) in self._files
+
     def holds(self, real: str) -> bool:
         """Tell whether one of them yields the file with this real URI."""
         for root in self._roots:
@@ -56,35 +64,46 @@ class _OwnScans:
         return False
 
 
-def list_files(stores: Stores, source: FileSource, *, now_s: float) -> Iterator[FileVersion]:
+def list_files(
+    stores: Stores, source: FileSource, *, now_s: float, held: HeldBack | None = None
+) -> Iterator[FileVersion]:
     """Yield each file of a source once, root by root in the order given, in a stable order, holding few at a time.
 
-    A root that names a file is taken as it is: patterns and hidden names do not apply, `min_age` does. Files that
-    several roots contain are yielded by the first. A local file or folder behind a link is listed under the link's
-    path, unless a root's own scan comes to it.
+    A root that names a file is taken as it is: patterns and hidden names do not apply; age, size and done-marker do.
+    Files that several roots contain are yielded by the first. A local file or folder behind a link is listed under the
+    link's path, unless a root's own scan comes to it.
 
     Args:
         stores: opens the roots.
-        source: roots and which names to take.
+        source: roots and which files to take.
         now_s: the present, seconds since the epoch; files changed less than `min_age` before it wait.
+        held: counts the files that are held back, and why.
 
     Raises:
         SourceError: when a root is missing, a folder must not be read, or a name cannot be written down.
         TransientError: when a folder vanishes while it is listed, or the store fails.
-        OptionsError: when a pattern is no glob or a root cannot be addressed.
+        OptionsError: when a pattern is none or a root cannot be addressed.
     """
-    rules = NameRules(source)
+    held = HeldBack() if held is None else held
+    rules, versions = NameRules(source), VersionRules(source, now_s, held)
     roots = [_root(stores, uri) for uri in dict.fromkeys(map(uris.canonical, source.roots))]
-    latest_ns = int((now_s - source.min_age) * 10**9)
     local = LocalScan(rules, _OwnScans(roots, rules))
     for index, root in enumerate(roots):
+        found = _scan(stores, root, rules, local)
         overlapping = [other for other in roots[:index] if _overlap(other.real, root.real)]
-        before = _OwnScans(overlapping, rules)
-        for version in _scan(stores, root, rules, local):
-            if source.min_age and version.mtime_ns > latest_ns:
-                continue
-            if overlapping and before.holds(root.real + version.path[len(root.uri) :]):
-                continue
+        if overlapping:
+            found = _not_in(_OwnScans(overlapping, rules), rules, root, found)
+        if rules.marker is not None:
+            marked = Marked(rules.marker, stores.exists, partial(held.add, "unmarked"))
+            found = marked.of(found) if root.file is None else marked.looked_for(found)
+        yield from versions.admitted(found)
+
+
+def _not_in(before: _OwnScans, rules: NameRules, root: _Root, found: Iterator[FileVersion]) -> Iterator[FileVersion]:
+    """Yield what earlier roots do not, and the markers of it."""
+    for version in found:
+        relative = version.path[len(root.uri) :]
+        if rules.marks(uris.name_of(relative)) or not before.holds(root.real + relative):
             yield version
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.storage.globs import any_of, compile_glob
+from airflow_provider_blockread.storage.markers import Marker
+from airflow_provider_blockread.storage.patterns import Patterns
 
 _HIDDEN = (".", "_")
 _UNFINISHED = ("_COPYING_", ".tmp", ".part", ".crdownload")
@@ -11,43 +12,51 @@ _NOBODYS = "/".join(["\0"] * 64)
 
 
 class NameRules:
-    """The pattern, exclude, hidden and recursive options of a source."""
+    """The pattern, exclude, hidden, depth and done-marker options of a source.
+
+    A scan comes to what these rules let it *show*: the files to take, and the markers of done files, which are not.
+    """
 
     def __init__(self, source: FileSource) -> None:
-        """Compile the globs.
+        """Compile the patterns.
 
         Raises:
-            OptionsError: when one is no glob.
+            OptionsError: when one is no glob, or no regular expression.
         """
-        self._globs = [compile_glob(pattern) for pattern in source.patterns]
-        excludes = [compile_glob(pattern) for pattern in source.excludes]
-        wanted = any_of([glob.regex for glob in self._globs])
-        excluded = any_of([glob.regex for glob in excludes])
-        self._wanted = None if "**" in source.patterns else wanted
-        self._excluded = excluded
-        self._excluded_trees = any_of([glob.tree for glob in excludes if glob.tree is not None])
-        self._all_excluded = "**" in source.excludes
-        self._recursive = source.recursive
+        self._wanted = Patterns(source.patterns)
+        self._excluded = Patterns(source.excludes) if source.excludes else None
+        self._depth = source.depth
         self._hidden = source.hidden
+        self.marker = None if source.done_marker is None else Marker(source.done_marker)
 
     def skips(self, name: str) -> bool:
-        """Tell whether a file or folder of this name is hidden or still being written."""
+        """Tell whether a file or folder of this name is hidden or still being written, and marks nothing."""
+        return self._hides(name) and not self.marks(name)
+
+    def _hides(self, name: str) -> bool:
         return not self._hidden and (name.startswith(_HIDDEN) or name.endswith(_UNFINISHED))
 
+    def marks(self, name: str) -> bool:
+        """Tell whether a file of this name is a done-marker, which is shown, but never taken."""
+        return self.marker is not None and self.marker.is_marker(name)
+
     def wants(self, relative: str) -> bool:
-        """Tell whether the globs want a file, its folders being entered."""
-        if self._wanted is not None and self._wanted.fullmatch(relative) is None:
-            return False
-        return self._excluded is None or self._excluded.fullmatch(relative) is None
+        """Tell whether the patterns want a file, or it is a marker; its folders being entered."""
+        if not self._wanted.is_all and not self._wanted.match(relative):
+            return self.marks(relative.rpartition("/")[2])
+        if self._excluded is not None and self._excluded.match(relative):
+            return self.marks(relative.rpartition("/")[2])
+        return True
 
     def enters(self, relative: str) -> bool:
         """Tell whether a folder can hold wanted files, the folders above it being entered."""
-        if not self._recursive or self._all_excluded:
+        if self._depth is not None and relative.count("/") + 2 > self._depth:
             return False
-        if self._excluded_trees is not None and self._excluded_trees.fullmatch(relative):
+        if self._excluded is not None and self._excluded.cover(relative):
             return False
-        segments = relative.split("/")
-        return self._wanted is None or any(glob.reaches(segments) for glob in self._globs)
+        if self.marker is not None and self._hides(relative.rpartition("/")[2]):
+            return False
+        return self._wanted.is_all or self._wanted.reach(relative)
 
     def reaches(self, relative: str) -> bool:
         """Tell whether a scan from the root comes to this folder; the root itself is the empty path."""
@@ -55,18 +64,18 @@ class NameRules:
             return True
         segments = relative.split("/")
         above = ("/".join(segments[: end + 1]) for end in range(len(segments)))
-        return not any(map(self.skips, segments)) and all(map(self.enters, above))
+        return not any(map(self._hides, segments)) and all(map(self.enters, above))
 
     def prunes(self, relative: str) -> bool:
         """Tell whether a scan may pass by some of what lies below this folder; the root itself is the empty path.
 
         It is tried with a path that nobody gives: patterns that reach that one reach all.
         """
-        if self._excluded_trees is not None:
+        if self._excluded is not None and self._excluded.covers_trees:
             return True
         return not self.enters("/".join([relative, _NOBODYS] if relative else [_NOBODYS]))
 
     def takes(self, relative: str) -> bool:
-        """Tell whether a scan from the root yields this file."""
+        """Tell whether a scan from the root yields this file, and not as a marker of others."""
         folder, _, name = relative.rpartition("/")
-        return self.reaches(folder) and not self.skips(name) and self.wants(relative)
+        return self.reaches(folder) and not self._hides(name) and not self.marks(name) and self.wants(relative)

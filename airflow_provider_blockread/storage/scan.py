@@ -21,9 +21,11 @@ from airflow_provider_blockread.storage.identity import from_stat
 from airflow_provider_blockread.storage.pages import pages_of
 from airflow_provider_blockread.storage.remote import RemoteStore
 from airflow_provider_blockread.storage.rules import NameRules
-from airflow_provider_blockread.storage.uris import file_uri
+from airflow_provider_blockread.storage.uris import file_uri, name_of, printable
 from airflow_provider_blockread.storage.walk import Walk
 
+#: A pattern of the paths that hold bytes which are not UTF-8.
+NOT_UTF8 = r"re:.*[\udc80-\udcff].*"
 _NOWHERE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}  # what a broken link gives
 
 
@@ -36,6 +38,10 @@ class OwnScans(Protocol):
 
     def yields(self, file: str) -> bool:
         """Tell whether one of them yields this file."""
+        ...
+
+    def is_root(self, file: str) -> bool:
+        """Tell whether this file is a root itself."""
         ...
 
 
@@ -88,6 +94,8 @@ class LocalScan:
             names, links, inner = self._entries(path)
             prefix = path if path.endswith("/") else f"{path}/"
             for name in names:
+                if real is not None and self._own.is_root(real + (prefix + name)[len(top) :]):
+                    continue
                 find = self._behind_link if name in links else self._plain
                 if (version := find(prefix + name, relative + name)) is not None:
                     yield version
@@ -125,7 +133,7 @@ class LocalScan:
         except FileNotFoundError:  # taken away since its name was read: it is not there
             return None
         except OSError as error:
-            raise system_error(file_uri(path), error) from error
+            raise system_error(printable(file_uri(path)), error) from error
 
     def _behind_link(self, path: str, relative: str) -> FileVersion | None:
         """Return the file behind a link unless its own path is listed; note a folder for later."""
@@ -134,12 +142,14 @@ class LocalScan:
         except OSError as error:
             if error.errno in _NOWHERE:
                 return None
-            raise system_error(file_uri(path), error) from error
+            raise system_error(printable(file_uri(path)), error) from error
         if stat.S_ISDIR(found.st_mode):
             if self._rules.enters(relative):
                 self._waiting.append((path, relative))
             return None
-        if not self._rules.wants(relative) or self._own.yields(os.path.realpath(path)):
+        if not self._rules.wants(relative):
+            return None
+        if not self._rules.marks(name_of(relative)) and self._own.yields(os.path.realpath(path)):
             return None
         return _version(path, found)
 
@@ -149,7 +159,7 @@ def _scanned(path: str) -> Iterator[os.DirEntry[str]]:
         with os.scandir(path) as entries:
             yield from entries
     except OSError as error:
-        raise unlisted(file_uri(path), error) from error
+        raise unlisted(printable(file_uri(path)), error) from error
 
 
 def _version(path: str, found: os.stat_result) -> FileVersion | None:
@@ -160,7 +170,10 @@ def _version(path: str, found: os.stat_result) -> FileVersion | None:
         try:
             path.encode()
         except UnicodeEncodeError as error:
-            msg = f"file://{path!a}: this name is not UTF-8, so no plan can hold it; rename or exclude the file"
+            msg = (
+                f"{printable(file_uri(path))}: this name is not UTF-8, so no plan can hold it; rename the file, or"
+                f" exclude it by a pattern, as exclude={NOT_UTF8!r} does with all such names"
+            )
             raise SourceError(msg) from error
     return from_stat(file_uri(path), found)
 

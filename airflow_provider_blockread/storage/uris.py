@@ -83,6 +83,11 @@ def file_uri(path: str) -> str:
     return _LOCAL + path
 
 
+def printable(uri: str) -> str:
+    r"""Return a URI as messages show it: bytes of a name that are not UTF-8 stand there as `\udcff`."""
+    return uri if uri.isascii() else uri.encode("utf-8", "backslashreplace").decode()
+
+
 def child(folder: str, name: str) -> str:
     """Return the canonical URI of a name (or a relative path) inside a folder."""
     return folder + name if folder.endswith("/") else f"{folder}/{name}"

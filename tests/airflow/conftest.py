@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -40,8 +40,9 @@ class Runs:
         run_type: str,
         interval: tuple[datetime, datetime] | None = None,
         partition: datetime | None = None,
+        consumes: Sequence[str] = (),
     ) -> Any:
-        """Make a run of any type, as the scheduler would, and run it."""
+        """Make a run of any type, as the scheduler would, and run it; it consumes the events of these assets."""
         from airflow.timetables.base import DataInterval
         from airflow.utils.state import DagRunState
         from airflow.utils.types import DagRunTriggeredByType, DagRunType
@@ -58,7 +59,19 @@ class Runs:
             state=DagRunState.RUNNING,
             start_date=START,
         )
+        self._consume(run, consumes)
         return self._drive(dag, run)
+
+    def _consume(self, run: Any, uris: Sequence[str]) -> None:
+        from airflow import settings
+        from airflow.models.asset import AssetEvent, AssetModel
+        from airflow.models.dagrun import DagRun
+
+        session = settings.Session()
+        events = session.query(AssetEvent).join(AssetModel, AssetModel.id == AssetEvent.asset_id)
+        row = session.get(DagRun, run.id)
+        row.consumed_asset_events.extend(events.filter(AssetModel.uri.in_(uris)))
+        session.commit()
 
     def clear(self, dag: Any, run: Any, task_ids: list[str | tuple[str, int]] | None = None) -> Any:
         """Clear a run, or some of its tasks, and run it again."""

@@ -141,3 +141,26 @@ def test_a_missing_connection_is_named() -> None:
     """A store's connection must exist."""
     with pytest.raises(OptionsError, match="there is no connection 'nowhere'"):
         credentials_for(FileSource("s3://one/x", conn_id="nowhere"), None)
+
+
+def test_each_root_may_have_a_connection_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The longest place that holds a root decides; a root that none holds has ambient identity."""
+    for name in ("ONE", "TWO"):
+        monkeypatch.setenv(f"AIRFLOW_CONN_{name}", json.dumps({"conn_type": "aws", "login": name, "password": "b"}))
+    roots = ["s3://a/x", "s3a://a/y/", "s3://b/in", "/data"]
+    source = FileSource(roots, conn_id={"s3://a": "one", "s3://a/y": "two"})
+    found = credentials_for(source, None)
+
+    assert {root: options["key"] for root, options in found.items()} == {"s3://a/x": "ONE", "s3a://a/y/": "TWO"}
+    assert set(credentials_for(source.resolve(lambda text: text.replace("//a", "//c")), None)) == {
+        "s3://c/x",
+        "s3a://c/y/",
+    }
+
+
+def test_a_connection_for_no_root_is_refused() -> None:
+    """A place mistyped would leave its root without credentials, and say so much later."""
+    source = FileSource(["s3://a/x"], conn_id={"s3://a/y": "one"})
+
+    with pytest.raises(OptionsError, match="conn_id names s3://a/y, which holds no root; name one of s3://a/x"):
+        credentials_for(source, None)

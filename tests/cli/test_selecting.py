@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -44,6 +45,31 @@ def test_plan_shows_what_is_selected(
     assert (_names(shown), shown["left_out"]) == (names, {"untimed": 1} | left_out)
 
 
+@pytest.mark.parametrize(
+    ("options", "names", "left_out"),
+    [
+        (["--pattern", "*1.log", "--pattern", r"re:.*/hr=0[23]/.*"], ["f1", "f2", "f3"], {}),
+        (["--exclude", "re:dt=.*", "--exclude", "x*"], ["notes"], {}),
+        (["--max-depth", "1"], ["notes"], {}),
+        (["--min-size", "3B"], ["f0", "f1", "f2", "f3"], {"too_small": 1}),
+        (["--max-size", "3B"], ["notes"], {"too_large": 4}),
+        (["--min-age", "1h"], [], {"young": 5}),
+        (["--done-marker", "{stem}.done"], ["f2"], {"unmarked": 4}),
+        (["--hidden", "--pattern", ".h*"], [".hidden"], {}),
+    ],
+)
+def test_plan_shows_what_is_listed(
+    hours: Place, options: list[str], names: list[str], left_out: dict[str, int]
+) -> None:
+    """The options of the source reach the listing, and what it holds back is counted."""
+    hours.put({"dt=2026-11-21/hr=02/f2.done": b"", ".hidden.log": b"1\n"})
+    if "--done-marker" not in options:
+        (hours.source / "dt=2026-11-21/hr=02/f2.done").unlink()
+    shown = hours.json("plan", str(hours.source), "--name", "listed", *options)
+
+    assert (_names(shown), shown["left_out"]) == (names, left_out)
+
+
 def test_plan_tells_people_what_is_left_out(hours: Place) -> None:
     """The table has a line for it."""
     done = hours.call("plan", str(hours.source), *PATTERN, "--start-from", "2026-11-21T02:00")
@@ -63,6 +89,32 @@ def test_plan_tells_the_part_of_a_large_file(hours: Place) -> None:
     assert (shown["files"], shown["bytes"], shown["blocks"]) == (1, 8, 2)
 
 
+def test_a_list_of_files_is_planned_instead_of_all(hours: Place) -> None:
+    """Of what SOURCE holds, in words as in JSON lines; what the list names twice is one file."""
+    paths = [f"{hours.source}/dt=2026-11-21/hr=0{hour}/f{hour}.log" for hour in (3, 1, 3)]
+    (hours.folder / "list.txt").write_text("\n".join(paths))
+    (hours.folder / "list.jsonl").write_text("\n".join(json.dumps({"path": path}) for path in paths))
+    for name in ("list.txt", "list.jsonl"):
+        options = ["--files-from", f"{hours.folder}/{name}", "--name", name]
+        shown = hours.json("plan", str(hours.source), *PATTERN, *options)
+        assert (_names(shown), shown["seen"], shown["left_out"]) == (["f1", "f3"], 2, {})
+
+
+def test_plan_tells_which_block_size_was_chosen_and_why(hours: Place) -> None:
+    """In words and numbers, of each kind and of each of the first files; readers are those that `run` would use."""
+    with (hours.source / "large.log").open("wb") as file:
+        file.truncate(100 * 2**20)
+    options = [str(hours.source), "--block-size", "auto", "--max-readers", "4"]
+    done, shown = hours.call("plan", *options), hours.json("plan", *options)
+
+    assert "9, of sizes that let 4 readers share a file" in done.stdout
+    assert "1 files: 32 MiB, 1/2 of the store's 64 MiB: a share for each reader" in done.stdout
+    small = {"block_size": 2**24, "store_block": 2**26, "why": "small"}
+    large = {"block_size": 2**25, "store_block": 2**26, "why": "shared"}
+    assert shown["block_sizes"] == [small | {"files": 5}, large | {"files": 1}]
+    assert [{name: file[name] for name in small} for file in shown["sample"]].count(large) == 1
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -74,6 +126,11 @@ def test_plan_tells_the_part_of_a_large_file(hours: Place) -> None:
         (["--start-from", "soon"], "'soon' is not a time; write it as 2026-11-21"),
         (["--max-age", "old"], "'old' is not a duration; write seconds as 90, or 45min"),
         (["--max-bytes", "much"], "'much' is not a size"),
+        (["--min-size", "some"], "'some' is not a size"),
+        (["--min-age", "old"], "'old' is not a duration"),
+        (["--done-marker", "done/"], "is no marker"),
+        (["--exclude", "re:("], "is no regular expression"),
+        (["--files-from", "/none.txt"], "file:///none.txt does not exist"),
         (["--time-pattern", "%H"], "must hold %Y, then what is finer"),
         ([*PATTERN, "--on-untimed", "fail"], "notes.log has no time"),
     ],

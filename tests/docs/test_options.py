@@ -10,6 +10,8 @@ import pytest
 
 from airflow_provider_blockread.options import (
     FORMATS,
+    EventFiles,
+    FileList,
     FileSource,
     Limits,
     ParquetSink,
@@ -23,7 +25,7 @@ from airflow_provider_blockread.options import (
 
 _PAGE = (Path(__file__).parents[2] / "docs" / "options.md").read_text("utf-8")
 _SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", _PAGE, re.MULTILINE | re.DOTALL))
-_VALUES = (FileSource, Selection, Limits, Splitting, Transform, Policies, ParquetSink, SparkJob)
+_VALUES = (FileSource, FileList, EventFiles, Selection, Limits, Splitting, Transform, Policies, ParquetSink, SparkJob)
 
 
 def _rows(section: str) -> dict[str, list[str]]:

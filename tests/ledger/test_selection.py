@@ -81,7 +81,7 @@ def test_limits_hold_together(sizes: list[int], files: int | None, size: int | N
             and (blocks is None or sum(-(-s // BLOCK) for s in head) <= blocks)
         )
 
-    taken = list(within(limits, Cuts(block_size=BLOCK), items))
+    taken = list(within(limits, Cuts(size_of=lambda _: BLOCK), items))
 
     allowed = [n for n in range(len(sizes) + 1) if n <= 1 or fits(sizes[:n])]
     assert [item.file for item in taken] == list(range(max(allowed)))

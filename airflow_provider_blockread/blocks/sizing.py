@@ -1,0 +1,80 @@
+"""Block sizes that follow from the file's size and its store's own block size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from airflow_provider_blockread.blocks.model import FileVersion
+
+SMALLEST = 16 * 2**20
+"""Bytes below which no block is cut smaller: opening a file costs more than a reader of its own gains."""
+
+LARGEST = 256 * 2**20
+"""Bytes above which blocks grow no more, but to the store's own: what fails is read again by the block."""
+
+STORE_BLOCK = 64 * 2**20
+"""Bytes of a block of stores that have none of their own, as object stores and local disks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockChoice:
+    """The block size for a file, in bytes, the store's own, and why it is that.
+
+    `small`: the file is one block; `shared`: each reader has its share; `smallest`, `largest`: blocks are cut no
+    smaller, or grow no larger.
+    """
+
+    block_size: int
+    store_block: int
+    why: str
+
+
+def choose_block_size(size: int, *, store_block: int, readers: int) -> BlockChoice:
+    """Return the block size for a file of `size` bytes: the share of each of `readers`, fitted to the store's blocks.
+
+    It is the store's block, a half, quarter, ... or a multiple of it, so that no block needlessly touches two of the
+    store's, and lies between `SMALLEST` and `LARGEST` as far as the store's block allows. So a file of up to `SMALLEST`
+    bytes is one block, and a large one has blocks for all readers. The same arguments give the same size.
+    """
+    share = max(-(-size // readers), SMALLEST)
+    block = store_block
+    if share < store_block:
+        while block % 2 == 0 and block // 2 >= share:
+            block //= 2
+    else:
+        most = max(LARGEST, store_block)
+        block = max(min(share, most) // store_block, -(-SMALLEST // store_block)) * store_block
+    return BlockChoice(block_size=block, store_block=store_block, why=_why(size, share, block, readers))
+
+
+def _why(size: int, share: int, block: int, readers: int) -> str:
+    if size <= block:
+        return "small"
+    if -(-size // block) < readers:
+        return "smallest"
+    return "largest" if share >= 2 * block else "shared"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutoSize:
+    """Chooses the block size of each file.
+
+    `store_block` tells the bytes of a block of the store that holds a path; it must answer the same for ever.
+    """
+
+    readers: int
+    store_block: Callable[[str], int] = field(repr=False, compare=False)
+
+    def choice(self, version: FileVersion) -> BlockChoice:
+        """Return a file's block size, and why; a small file's store is not asked."""
+        known = version.size <= SMALLEST
+        return choose_block_size(
+            version.size,
+            store_block=STORE_BLOCK if known else self.store_block(version.path),
+            readers=self.readers,
+        )
+
+    def of(self, version: FileVersion) -> int:
+        """Return a file's block size in bytes."""
+        return self.choice(version).block_size

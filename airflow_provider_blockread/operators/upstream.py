@@ -1,0 +1,95 @@
+"""Paths from upstream, in the forms in which tasks, templates and asset events hand them over."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options import EventFiles, FileList
+from airflow_provider_blockread.storage.upstream import path_of
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+_COUNT = "files"  # beside `paths`: how many there are, where only some of the paths are named
+
+
+def files_of(given: object, context: Context, log: Callable[[str], None]) -> Sequence[str] | FileList | None:
+    """Return the paths to read, or the file that lists them; None where the source is to be listed.
+
+    Paths are texts, or objects with a `path`, in lists, lists of lists (of mapped tasks), or their JSON text. An object
+    with `paths` and a larger count `files`, as a sensor returns, names only some: then the source is listed, too.
+
+    Raises:
+        OptionsError: when it is anything else.
+    """
+    if given is None or isinstance(given, FileList):
+        return given
+    if isinstance(given, EventFiles):
+        return _of_events(given, context, log)
+    if isinstance(given, str):
+        given = _parsed(given)
+    if isinstance(given, Mapping) and "paths" in given:
+        return _of_found(given, given["paths"], log)
+    return list(_paths(given))
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def _paths(given: object) -> Iterator[str]:
+    if isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
+        for item in given:
+            path = path_of(item)
+            if path is None:
+                yield from _paths(item)
+            else:
+                yield path
+        return
+    msg = (
+        "files must be a list of paths, or of objects with a `path`, or its JSON text (end templates in `| tojson`),"
+        f" not {given!r:.200}; correct what upstream hands over, or name a file that lists the paths by FileList"
+    )
+    raise OptionsError(msg)
+
+
+def _of_found(found: Mapping[str, Any], named: object, log: Callable[[str], None]) -> list[str] | None:
+    paths, count = list(_paths(named)), found.get(_COUNT)
+    if isinstance(count, int) and count > len(paths):
+        log(f"upstream names {len(paths):,} of {count:,} files: the source is listed")
+        return None
+    return paths
+
+
+def _of_events(wanted: EventFiles, context: Context, log: Callable[[str], None]) -> list[str] | None:
+    paths: list[str] = []
+    every = [(asset, event) for asset, events in context["triggering_asset_events"].items() for event in events]
+    events = [
+        (asset, event) for asset, event in every if wanted.asset in {None, asset.name, getattr(asset, "uri", None)}
+    ]
+    for asset, event in events:
+        extra = event.extra or {}
+        told = next((part for part in (extra, extra.get("payload")) if _has(part, wanted.key)), None)
+        if told is None:
+            msg = (
+                f"an event of asset {asset.name!r} names no paths: its extra holds {', '.join(extra) or 'nothing'}, not"
+                f" {wanted.key!r}; correct EventFiles(key=...), or what makes the event"
+            )
+            raise OptionsError(msg)
+        found = _of_found(told, told[wanted.key], log)
+        if found is None:
+            return None
+        paths += found
+    if not events:
+        log("no asset event started this run: the source is listed")
+    return paths if events else None
+
+
+def _has(part: object, key: str) -> bool:
+    return isinstance(part, Mapping) and key in part

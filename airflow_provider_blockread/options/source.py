@@ -1,0 +1,135 @@
+"""Where files come from and which of them are taken: options that are frozen with the window's plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options.sizes import parse_size
+from airflow_provider_blockread.options.times import TimePattern, is_template
+from airflow_provider_blockread.options.values import Value
+
+#: What stands for a file's name in the name of its done-marker: all of it, or what comes before its last dot.
+MARKER_PLACES = ("{name}", "{stem}")
+
+
+@dataclass(frozen=True)
+class FileSource(Value):
+    """Where files land: one or several roots (folders or single files, anything fsspec opens) and what to take.
+
+    `pattern` and `exclude` are globs on the path relative to its root (`**` spans folders), or regular expressions that
+    match all of it where they begin with `re:`; several are joined by "any of". Hidden names (a leading `.` or `_`) and
+    names of files being written (`._COPYING_`, `.tmp`, `.part`) are skipped unless `hidden` is true. `max_depth` counts
+    the names of a path below its root: at 1, which `recursive=False` says too, no folder is looked into.
+
+    Files wait, counted by each plan, until they are `min_age` seconds old and until their `done_marker` lies beside
+    them: `{name}.done` or `{stem}.ok` for each file, `_SUCCESS` for a folder's. Markers are never taken. Files smaller
+    than `min_size` or larger than `max_size` (bytes, or text such as `"1KiB"`) are left out and counted, too.
+
+    `time_pattern` says where a path names the file's time (UTC), as in `dt=%Y-%m-%d/hr=%H`; without it, a file's time
+    is when it was last modified. `identity` is what makes a file a new one, and can only be its version. `conn_id`
+    names the Airflow connection that opens the roots, or one for each of them: `{"s3://one/in": "aws_one"}`.
+    """
+
+    kind: ClassVar[str] = "file_source"
+    uris: str | Sequence[str]
+    _: KW_ONLY
+    pattern: str | Sequence[str] = "**"
+    exclude: str | Sequence[str] = ()
+    recursive: bool = True
+    max_depth: int | None = None
+    hidden: bool = False
+    min_age: float = 0.0  # seconds
+    min_size: int | str | None = None
+    max_size: int | str | None = None
+    done_marker: str | None = None
+    time_pattern: str | None = None
+    identity: str = "version"
+    conn_id: str | Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a source without a root, options that contradict each other, and an identity that loses records."""
+        if not self.roots or not all(root.strip() for root in self.roots):
+            msg = "file_source: name at least one root, and none that is blank"
+            raise OptionsError(msg)
+        if self.time_pattern is not None and not is_template(self.time_pattern):
+            TimePattern.parse(self.time_pattern)
+        self._check_depth()
+        self._check_sizes()
+        if self.done_marker is not None and not is_template(self.done_marker):
+            _check_marker(self.done_marker)
+        if self.identity != "version":
+            msg = (
+                f"file_source: identity={self.identity!r} cannot be: by name alone a file of the same name in another"
+                " folder, and a file that was corrected or written to the end, would be taken for one already read, and"
+                " its records lost; files are told apart by path, size and modification time (or the store's etag)."
+                " Leave identity out, and say by Selection(on_modified=...) what a new version of a known path means"
+            )
+            raise OptionsError(msg)
+
+    def _check_depth(self) -> None:
+        if self.max_depth is not None and self.max_depth < 1:
+            msg = f"file_source: max_depth must be at least 1, not {self.max_depth}; 1 takes the root's own files"
+            raise OptionsError(msg)
+        if not self.recursive and self.max_depth not in {None, 1}:
+            msg = (
+                f"file_source: recursive=False is a depth of 1, max_depth says {self.max_depth}; leave one of them out"
+            )
+            raise OptionsError(msg)
+
+    def _check_sizes(self) -> None:
+        if any(isinstance(size, str) and is_template(size) for size in (self.min_size, self.max_size)):
+            return
+        smallest, largest = self.size_bounds
+        if smallest is not None and largest is not None and smallest > largest:
+            msg = f"file_source: no file has at least {self.min_size} and at most {self.max_size}; correct one of them"
+            raise OptionsError(msg)
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """The roots in the order given."""
+        return (self.uris,) if isinstance(self.uris, str) else tuple(self.uris)
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The patterns of which a path must match one."""
+        return (self.pattern,) if isinstance(self.pattern, str) else tuple(self.pattern)
+
+    @property
+    def excludes(self) -> tuple[str, ...]:
+        """The patterns of which a path may match none."""
+        return (self.exclude,) if isinstance(self.exclude, str) else tuple(self.exclude)
+
+    @property
+    def depth(self) -> int | None:
+        """The most names that a path below its root may have, None for any number."""
+        return self.max_depth if self.recursive else 1
+
+    @property
+    def size_bounds(self) -> tuple[int | None, int | None]:
+        """The smallest and the largest size that is taken, in bytes, each None where it is not bounded."""
+        least, most = self.min_size, self.max_size
+        return None if least is None else parse_size(least), None if most is None else parse_size(most)
+
+
+def _check_marker(text: str) -> None:
+    """Refuse a done-marker that is no name, or of which each file would be its own.
+
+    Raises:
+        OptionsError: saying how a marker is written.
+    """
+    places = sum(text.count(place) for place in MARKER_PLACES)
+    if not text.strip() or "/" in text or places > 1 or text in MARKER_PLACES or "{" in _without_places(text):
+        msg = (
+            f"file_source: done_marker={text!r} is no marker; write the name of a file beside those that it marks, as"
+            " {name}.done or {stem}.ok for each of them, or _SUCCESS for all of its folder"
+        )
+        raise OptionsError(msg)
+
+
+def _without_places(text: str) -> str:
+    for place in MARKER_PLACES:
+        text = text.replace(place, "")
+    return text

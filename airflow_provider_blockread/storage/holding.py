@@ -1,0 +1,63 @@
+"""What a listing holds back: files that its patterns want, and that are not to be taken, or not yet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.options import FileSource
+
+#: Why a file is held back: it may still be written, its marker is not there, or its size lies outside of the bounds.
+REASONS = ("young", "unmarked", "too_small", "too_large")
+_SAMPLES = 3
+
+
+@dataclass(slots=True)
+class HeldBack:
+    """Files by reason, and the paths of some of them."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    samples: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, reason: str, version: FileVersion) -> None:
+        """Count a file."""
+        self.counts[reason] += 1
+        shown = self.samples.setdefault(reason, [])
+        if len(shown) < _SAMPLES:
+            shown.append(version.path)
+
+
+class VersionRules:
+    """The age and size options of a source, at one moment.
+
+    Args:
+        source: the options.
+        now_s: the present, seconds since the epoch.
+        held: takes what they hold back.
+    """
+
+    def __init__(self, source: FileSource, now_s: float, held: HeldBack) -> None:
+        self._latest_ns = int((now_s - source.min_age) * 10**9) if source.min_age else None
+        self._least, self._most = source.size_bounds
+        self._held = held
+
+    def admitted(self, versions: Iterator[FileVersion]) -> Iterator[FileVersion]:
+        """Yield the versions that may be taken; the others are counted."""
+        if self._latest_ns is None and self._least is None and self._most is None:
+            yield from versions
+            return
+        for version in versions:
+            reason = self._reason(version)
+            if reason is None:
+                yield version
+            else:
+                self._held.add(reason, version)
+
+    def _reason(self, version: FileVersion) -> str | None:
+        if self._latest_ns is not None and version.mtime_ns > self._latest_ns:
+            return "young"
+        if self._least is not None and version.size < self._least:
+            return "too_small"
+        return "too_large" if self._most is not None and version.size > self._most else None

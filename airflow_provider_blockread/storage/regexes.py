@@ -1,0 +1,82 @@
+"""Regular expressions on paths relative to a root: each matches all of a path, and `.` is any character of it.
+
+What cannot match below a folder, and what matches all below it, is told only where the text proves it. Anything else
+costs a walk, never a file.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from airflow_provider_blockread.errors import OptionsError
+
+#: What makes a pattern a regular expression.
+MARK = "re:"
+
+_PART = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
+_LITERAL = re.compile(r"[^\\.^$*+?{}\[\]|()]|\\[^\w\s]", re.DOTALL)
+_OPTIONAL = ("*", "?", "{")  # behind a character: it need not be there
+#: With one of these, a match of a path's beginning may depend on what follows, or on what was matched before.
+_LOOKS_ON = re.compile(r"\(\?[=!>(]|\$|\\[bBZz]|[*+?}]\+")
+
+
+@dataclass(frozen=True, slots=True)
+class Regex:
+    """One expression, compiled.
+
+    `head` begins every path that matches; with a path that `tree` matches, all that begin with that path do.
+    """
+
+    regex: re.Pattern[str]
+    head: str
+    tree: re.Pattern[str] | None
+
+    def reaches(self, folder: str) -> bool:
+        """Tell whether a path below the folder could match."""
+        inside = f"{folder}/"
+        return inside.startswith(self.head) or self.head.startswith(inside)
+
+    def covers(self, folder: str) -> bool:
+        """Tell whether every path below the folder matches, for certain."""
+        return self.tree is not None and self.tree.fullmatch(f"{folder}/") is not None
+
+
+def compile_regex(text: str) -> Regex:
+    """Return the compiled expression.
+
+    Raises:
+        OptionsError: when it is blank or malformed; naming it and the place.
+    """
+    try:
+        regex = re.compile(text, re.DOTALL)
+    except (re.error, OverflowError, RecursionError) as error:
+        msg = f"{MARK}{text} is no regular expression ({error}); correct it, or write a glob without {MARK!r}"
+        raise OptionsError(msg) from error
+    if not text.strip():
+        msg = f"{MARK!r} without an expression matches no file; write one such as {MARK}.*\\.csv"
+        raise OptionsError(msg)
+    # Flags change what letters and spaces stand for; an alternative makes two texts of one.
+    plain = regex.flags == re.compile("", re.DOTALL).flags and not _has_alternatives(text)
+    spans = plain and _PART.findall(text)[-2:] in [[".", "*"], [".", "+"]] and not _LOOKS_ON.search(text)
+    return Regex(regex, _head(text) if plain else "", re.compile(f"{text[:-1]}*", re.DOTALL) if spans else None)
+
+
+def _has_alternatives(text: str) -> bool:
+    """Tell whether the expression is one of several from its first character on."""
+    depth = 0
+    for part in _PART.findall(text):
+        depth += (part == "(") - (part == ")")
+        if part == "|" and not depth:
+            return True
+    return False
+
+
+def _head(text: str) -> str:
+    parts = _PART.findall(text)
+    head = []
+    for part, after in zip(parts, [*parts[1:], ""], strict=True):
+        if not _LITERAL.fullmatch(part) or after in _OPTIONAL:
+            break
+        head.append(part[-1])
+    return "".join(head)

@@ -1,0 +1,118 @@
+"""Files that somebody else found: paths from a list, each looked at in its store, many at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import islice
+from typing import BinaryIO
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import FileMissingError, SourceError
+from airflow_provider_blockread.options import FileList, FileSource
+from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage.edge import translated
+from airflow_provider_blockread.storage.stores import Stores
+
+_BATCH = 1000  # paths held at once
+_AT_ONCE = 32  # requests
+_LONGEST = 2**20  # bytes of a line
+_BOM = b"\xef\xbb\xbf"
+
+
+def read_list(stores: Stores, listed: FileList) -> Iterator[str]:
+    """Yield the paths that a list names, as they stand there.
+
+    Raises:
+        FileMissingError: when the list is not there.
+        SourceError: when a line is no path; naming its number.
+    """
+    uri = stores.canonical(listed.uri)
+    with stores.open_read(uri) as file, translated(uri):
+        for number, line in enumerate(_lines(file), 1):
+            path = _path(line.removeprefix(_BOM) if number == 1 else line, is_json=listed.is_json)
+            if path is None:
+                what = "a JSON text or an object with the text `path`" if listed.is_json else "a path in UTF-8"
+                msg = f"{uri} line {number:,} is not {what}, but {line[:80]!r}; correct the list, or say its format"
+                raise SourceError(msg, uri)
+            if path:
+                yield path
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a file, without what ends them; one that is too long is given up in its middle."""
+    rest = b""
+    while data := file.read(_LONGEST):  # may come back short; and not every store's files know lines
+        *whole, rest = (rest + data).split(b"\n")
+        yield from whole
+        if len(rest) > _LONGEST:
+            break
+    if rest:
+        yield rest
+
+
+def _path(line: bytes, *, is_json: bool) -> str | None:
+    """Return the path of a line, blank for a blank line, None where it holds none."""
+    if len(line) > _LONGEST:
+        return None
+    try:
+        text = line.decode().removesuffix("\r")
+        if not is_json or not text.strip():
+            return None if "\0" in text else text if text.strip() else ""
+        return path_of(json.loads(text))
+    except ValueError:
+        return None
+
+
+def path_of(named: object) -> str | None:
+    """Return the path of a text or of an object with a `path`, None of anything else."""
+    path = named.get("path") if isinstance(named, Mapping) else named
+    return path if isinstance(path, str) and path.strip() else None
+
+
+def named_files(stores: Stores, source: FileSource, paths: Iterable[str]) -> Iterator[FileVersion]:
+    """Yield the versions of files by their paths, in order; the same path soon again is left out.
+
+    Stores that take several requests at once are asked about many files at a time. Patterns and other rules of the
+    source do not apply: who names a file has chosen it.
+
+    Raises:
+        SourceError: when a path lies in none of the source's roots, or is no file.
+        FileMissingError: when nothing is there.
+        OptionsError: when a path cannot be addressed.
+    """
+    roots = [uris.canonical(root) for root in source.roots]
+    rest = map(uris.canonical, paths)
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="blockread-stat") as pool:
+        while batch := list(dict.fromkeys(islice(rest, _BATCH))):
+            for uri in batch:
+                _check_inside(uri, roots)
+            look = partial(_look, stores)
+            yield from pool.map(look, batch) if _take_many(stores, batch) else map(look, batch)
+
+
+def _check_inside(uri: str, roots: list[str]) -> None:
+    if any(uris.relative_to(uri, root) is not None for root in roots):
+        return
+    msg = (
+        f"{uris.printable(uri)} is named upstream, but lies in none of the source's roots ({', '.join(roots)}); add its"
+        " folder to the roots, or leave it out of the list"
+    )
+    raise SourceError(msg, uri)
+
+
+def _take_many(stores: Stores, batch: list[str]) -> bool:
+    """Tell whether the stores of all these files may be asked from several threads, and gain by it."""
+    places = {(uris.scheme_of(uri), uris.authority_of(uri)): uri for uri in batch}
+    remote = [uri for uri in places.values() if uris.local_path(uri) is None]
+    return bool(remote) and all(stores.remote(uri)[0].system.async_impl for uri in remote)
+
+
+def _look(stores: Stores, uri: str) -> FileVersion:
+    try:
+        return stores.stat(uri)
+    except FileMissingError as error:
+        msg = f"{uris.printable(uri)} is named upstream, but does not exist; restore it, or leave it out of the list"
+        raise FileMissingError(msg, uri) from error

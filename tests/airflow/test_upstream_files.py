@@ -1,0 +1,140 @@
+"""Paths from upstream inside Airflow: from tasks, templates, lists in files, and asset events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.sdk import DAG, Asset, BaseOperator
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.operators.split_files import SplitFilesOperator
+from airflow_provider_blockread.operators.upstream import files_of
+from airflow_provider_blockread.options import EventFiles, FileList, FileSource, ParquetSink
+from airflow_provider_blockread.task_group import BlockReadTaskGroup
+
+pytestmark = pytest.mark.airflow
+
+
+class Found(BaseOperator):
+    """Hands on what it is given, as a sensor or another system would, with an event's extra for its outlets."""
+
+    def __init__(self, *, found: Any, extras: dict[str, Any] | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.found = found
+        self.extras = extras
+
+    def execute(self, context: Any) -> Any:
+        """Return it."""
+        for asset in self.outlets:
+            context["outlet_events"][asset].extra = self.extras
+        return self.found
+
+
+@pytest.fixture
+def options(landing: Path, tmp_path: Path) -> dict[str, Any]:
+    """Where files come from and where records would go."""
+    return {"source": FileSource(str(landing)), "sink": ParquetSink(str(tmp_path / "lake"))}
+
+
+@pytest.fixture
+def three(land: Callable[..., None], landing: Path) -> list[str]:
+    """The paths of three files."""
+    land(a=2, b=2, c=2)
+    return [f"{landing}/{name}.log" for name in "abc"]
+
+
+A, B, C = "/in/a", "/in/b", "/in/c"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (None, None),
+        ([], []),
+        ([A, B], [A, B]),
+        ([{"path": A, "size": 1}, B], [A, B]),
+        ([[A], [{"path": A}, B], []], [A, A, B]),
+        ({"files": 2, "bytes": 9, "paths": [A, B]}, [A, B]),
+        ({"files": 9, "bytes": 9, "paths": [A]}, None),
+        ({"paths": [A]}, [A]),
+        (json.dumps([A, {"path": B}]), [A, B]),
+        (json.dumps({"files": 9, "paths": [A]}), None),
+        (FileList("list.txt"), FileList("list.txt")),
+    ],
+)
+def test_paths_come_in_several_forms(given: Any, expected: Any) -> None:
+    """Lists of texts or objects, nested ones, what a sensor found; where that names some only, the source is listed."""
+    assert files_of(given, {}, print) == expected  # type: ignore[typeddict-item]
+
+
+@pytest.mark.parametrize("given", ["not json", "", "None", 7, [7], {"path": 1}, [None], [[""]], b"[]", {"paths": 1}])
+def test_what_names_no_paths_is_refused(given: Any) -> None:
+    """The message says what is wanted."""
+    with pytest.raises(OptionsError, match="files must be a list of paths, or of objects with a `path`"):
+        files_of(given, {}, print)  # type: ignore[typeddict-item]
+
+
+def test_what_a_task_hands_over_is_planned(runs: Any, dag_id: str, options: dict[str, Any], three: list[str]) -> None:
+    """Objects, as sensors return them, through an XCom."""
+    with DAG(dag_id) as dag:
+        found = Found(task_id="found", found=[{"path": path, "size": 1} for path in three[:2]])
+        SplitFilesOperator(task_id="plan", files=found.output, **options)
+
+    assert runs.xcom(runs.start(dag), "plan", "window")["files"] == 2
+
+
+def test_a_group_hands_the_list_to_its_plan(dag_id: str, options: dict[str, Any]) -> None:
+    """The same forms serve a whole pipeline."""
+    listed = FileList("s3://bucket/list.jsonl")
+    with DAG(dag_id) as dag:
+        BlockReadTaskGroup("logs", files=listed, **options)
+
+    assert dag.get_task("logs.plan").files == listed
+
+
+def test_a_list_in_a_file_is_planned_with_its_own_connection(
+    runs: Any, dag_id: str, options: dict[str, Any], three: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its place is a template, its connection is looked up, and however long it is, no XCom holds it."""
+    (tmp_path / "found.txt").write_text("\n".join([*three[:2], *three[:2]]))
+    monkeypatch.setenv("AIRFLOW_CONN_LISTS", json.dumps({"conn_type": "fs"}))
+    listed = FileList(f"{tmp_path}/{{{{ 'found' }}}}.txt", conn_id="lists")
+    with DAG(dag_id) as dag:
+        SplitFilesOperator(task_id="plan", files=listed, **options)
+    with DAG(f"{dag_id}_lost") as lost:
+        SplitFilesOperator(task_id="plan", files=FileList(f"{tmp_path}/none.txt"), **options)
+
+    assert runs.xcom(runs.start(dag), "plan", "window")["files"] == 2
+    assert str(runs.start(lost).state) == "failed"
+
+
+def test_the_paths_of_merged_events_are_planned_together(
+    runs: Any, dag_id: str, options: dict[str, Any], three: list[str]
+) -> None:
+    """Two events started one run: the files of both are read; a run without events lists the source."""
+    asset, other = Asset(name=dag_id, uri=f"x-files://{dag_id}"), Asset(name=f"{dag_id}_2", uri=f"x-files://{dag_id}_2")
+    for number, (outlet, extras) in enumerate(
+        [
+            (asset, {"paths": three[:1]}),
+            (asset, {"from_trigger": True, "payload": {"files": 1, "paths": three[1:2]}}),
+            (other, {"other": 1}),
+        ]
+    ):
+        with DAG(f"{dag_id}_{number}_producer") as producer:
+            Found(task_id="found", found=None, extras=extras, outlets=[outlet])
+        runs.start(producer)
+    with DAG(dag_id, schedule=[asset, other]) as dag:
+        SplitFilesOperator(task_id="plan", files=EventFiles(asset=dag_id), **options)
+    run = runs.create(dag, run_id="asset__1", run_type="asset_triggered", consumes=[asset.uri, other.uri])
+    again = runs.create(dag, run_id="manual__1", run_type="manual")
+
+    assert runs.xcom(run, "plan", "window")["files"] == 2
+    assert runs.xcom(again, "plan", "window")["files"] == 1
+    with DAG(f"{dag_id}_any", schedule=[asset, other]) as loose:
+        SplitFilesOperator(task_id="plan", files=EventFiles(), **options)
+    failed = runs.create(loose, run_id="asset__1", run_type="asset_triggered", consumes=[asset.uri, other.uri])
+    assert str(failed.state) == "failed"
