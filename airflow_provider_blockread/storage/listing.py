@@ -18,6 +18,7 @@ from airflow_provider_blockread.storage.edge import system_error
 from airflow_provider_blockread.storage.holding import HeldBack, VersionRules
 from airflow_provider_blockread.storage.identity import from_stat
 from airflow_provider_blockread.storage.markers import Marked
+from airflow_provider_blockread.storage.pages import ObjectPages, pages_of
 from airflow_provider_blockread.storage.patience import Patience
 from airflow_provider_blockread.storage.rules import NameRules
 from airflow_provider_blockread.storage.scan import LocalScan, scan_store
@@ -152,7 +153,12 @@ def _root(stores: Stores, uri: str) -> _Root:
 
 def _remote_root(stores: Stores, uri: str) -> _Root:
     store, place = stores.remote(uri)
+    pages = pages_of(store, place)
     try:
+        if isinstance(pages, ObjectPages) and pages.whole:  # to look at a bucket may take other rights than to list it
+            pages.size = 1
+            Patience().ask(uri, lambda: pages.page("", None, flat=True), time.sleep)
+            return _Root(uri=uri, real=uri, file=None)
         return _Root(uri=uri, real=uri, file=Patience().ask(uri, lambda: store.version(uri, place), time.sleep))
     except FileMissingError as error:
         raise _absent(uri) from error

@@ -34,10 +34,10 @@ class FolderPages:
         """Return the version of a file, of the one that a link leads to, too."""
         return self._store.link(uri, self._root + name)
 
-    def addresses(self, uri: str, name: str) -> bool:
-        """Tell whether the file system takes this URI, and then its own path again, for that file."""
-        strip, place = self._store.system._strip_protocol, self._root + name  # noqa: SLF001 - how fsspec maps URIs
-        return bool(strip(uri) == place == strip(place))
+    def addresses(self, name: str) -> bool:
+        """Tell whether the file system, handed a path, takes it for that file."""
+        place = self._root + name
+        return bool(self._store.system._strip_protocol(place) == place)  # noqa: SLF001 - what its calls begin with
 
 
 class HdfsPages(FolderPages):
