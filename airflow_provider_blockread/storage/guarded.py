@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from airflow_provider_blockread.storage.edge import translated
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
+
+
+def guarded(uri: str, file: BinaryIO) -> BinaryIO:
+    """Return the file with its failures translated; one of the local disk or of memory fails as the system does."""
+    return (
+        file if isinstance(file, (io.FileIO, io.BufferedWriter, io.BytesIO)) else cast("BinaryIO", Guarded(uri, file))
+    )
 
 
 class Guarded(io.RawIOBase):
@@ -38,17 +47,15 @@ class Guarded(io.RawIOBase):
         """Return the rest."""
         return self.read(-1)
 
-    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override] - as io has it, wider than typeshed
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
         """Fill a buffer as far as one read does."""
         with translated(self._uri):
-            fill = cast("Callable[[memoryview], int] | None", getattr(self._file, "readinto", None))
-            if fill is not None:
-                return fill(buffer)
-            found = self._file.read(len(buffer))
-            buffer[: len(found)] = found
+            wanted = memoryview(buffer).cast("B")
+            found = self._file.read(len(wanted))
+            wanted[: len(found)] = found
             return len(found)
 
-    def write(self, data: bytes, /) -> int:  # type: ignore[override] - as above
+    def write(self, data: ReadableBuffer, /) -> int:
         """Write bytes."""
         with translated(self._uri):
             return self._file.write(data)

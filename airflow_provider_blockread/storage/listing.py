@@ -17,6 +17,7 @@ from airflow_provider_blockread.storage.edge import system_error
 from airflow_provider_blockread.storage.holding import HeldBack, VersionRules
 from airflow_provider_blockread.storage.identity import from_stat
 from airflow_provider_blockread.storage.markers import Marked
+from airflow_provider_blockread.storage.pages import ObjectPages, pages_of
 from airflow_provider_blockread.storage.patience import Patience
 from airflow_provider_blockread.storage.roots import real_uri
 from airflow_provider_blockread.storage.rules import NameRules
@@ -39,6 +40,7 @@ class _OwnScans:
     def __init__(self, roots: Sequence[_Root], rules: NameRules) -> None:
         self._roots = roots
         self._rules = rules
+        self._files = frozenset(root.real for root in roots if root.file is not None)
 
     def lists(self, folder: str) -> bool:
         """Tell whether one of them lists this local folder."""
@@ -48,6 +50,10 @@ class _OwnScans:
     def yields(self, file: str) -> bool:
         """Tell whether one of them yields this local file."""
         return self.holds(uris.file_uri(file))
+
+    def is_root(self, file: str) -> bool:
+        """Tell whether this local file is a root itself."""
+        return bool(self._files) and uris.file_uri(file) in self._files
 
     def holds(self, real: str) -> bool:
         """Tell whether one of them yields the file with this real URI."""
@@ -143,7 +149,12 @@ def _root(stores: Stores, uri: str) -> _Root:
 
 def _remote_root(stores: Stores, uri: str) -> _Root:
     store, place = stores.remote(uri)
+    pages = pages_of(store, place)
     try:
+        if isinstance(pages, ObjectPages) and pages.whole:  # to look at a bucket may take other rights than to list it
+            pages.size = 1
+            Patience().ask(uri, lambda: pages.page("", None, flat=True), time.sleep)
+            return _Root(uri=uri, real=uri, file=None)
         return _Root(uri=uri, real=uri, file=Patience().ask(uri, lambda: store.version(uri, place), time.sleep))
     except FileMissingError as error:
         raise _absent(uri) from error

@@ -13,9 +13,8 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.storage.identity import from_info
 from airflow_provider_blockread.storage.pinned import Fetch, exactly
-from airflow_provider_blockread.storage.uris import name_of, scheme_of
+from airflow_provider_blockread.storage.uris import name_of
 
-_NAME = "name"
 _OVER_SSH = {"ssh", "sftp"}
 _READ_AHEAD = 8 * 2**20  # bytes that a file fetches at once
 
@@ -143,19 +142,6 @@ def _exact(fetcher: Fetch, size: int, path: str) -> Fetch:
             raise SourceError(msg) from error
 
     return fetch
-
-
-def path_in(kind: type[AbstractFileSystem], uri: str) -> str:
-    """Return the path by which a file system knows a canonical URI.
-
-    How fsspec maps URIs is asked with a plain name in the place of the path: it takes `?`, `#` and control characters
-    in some schemes for a URL's, while here a name is its bytes.
-    """
-    folder, slash, path = uri.partition("://")[2].partition("/")
-    if not path:
-        return str(kind._strip_protocol(uri))  # noqa: SLF001 - how fsspec itself maps URIs
-    mapped = str(kind._strip_protocol(f"{scheme_of(uri)}://{folder}{slash}{_NAME}"))  # noqa: SLF001 - as above
-    return mapped.removesuffix(_NAME) + path
 
 
 def _protocols(system: AbstractFileSystem) -> tuple[str, ...]:

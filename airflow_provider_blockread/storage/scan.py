@@ -40,6 +40,10 @@ class OwnScans(Protocol):
         """Tell whether one of them yields this file."""
         ...
 
+    def is_root(self, file: str) -> bool:
+        """Tell whether this file is a root itself."""
+        ...
+
 
 def scan_store(store: RemoteStore, root: tuple[str, str], rules: NameRules) -> Iterator[FileVersion]:
     """Yield the files below a root given as (canonical URI, path in the store).
@@ -90,6 +94,8 @@ class LocalScan:
             names, links, inner = self._entries(path)
             prefix = path if path.endswith("/") else f"{path}/"
             for name in names:
+                if real is not None and self._own.is_root(real + (prefix + name)[len(top) :]):
+                    continue
                 find = self._behind_link if name in links else self._plain
                 if (version := find(prefix + name, relative + name)) is not None:
                     yield version

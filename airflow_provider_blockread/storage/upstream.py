@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
+from typing import BinaryIO
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileMissingError, SourceError
@@ -30,14 +30,8 @@ def read_list(stores: Stores, listed: FileList) -> Iterator[str]:
         SourceError: when a line is no path; naming its number.
     """
     uri = stores.canonical(listed.uri)
-    with stores.open_read(uri) as raw, io.BufferedReader(raw) as lines:  # type: ignore[type-var]
-        number = 0
-        while True:
-            number += 1
-            with translated(uri):
-                line = lines.readline(_LONGEST)
-            if not line:
-                return
+    with _opened(stores, uri) as file, translated(uri):
+        for number, line in enumerate(_lines(file), 1):
             path = _path(line.removeprefix(_BOM) if number == 1 else line, is_json=listed.is_json)
             if path is None:
                 what = "a JSON text or an object with the text `path`" if listed.is_json else "a path in UTF-8"
@@ -47,12 +41,32 @@ def read_list(stores: Stores, listed: FileList) -> Iterator[str]:
                 yield path
 
 
+def _opened(stores: Stores, uri: str) -> BinaryIO:
+    try:
+        return stores.open_read(uri)
+    except FileMissingError as error:
+        msg = f"the list {uri} does not exist; correct its place, or write it before the plan runs"
+        raise FileMissingError(msg, uri) from error
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a file, without what ends them; one that is too long is given up in its middle."""
+    rest = b""
+    while data := file.read(_LONGEST):  # may come back short; and not every store's files know lines
+        *whole, rest = (rest + data).split(b"\n")
+        yield from whole
+        if len(rest) > _LONGEST:
+            break
+    if rest:
+        yield rest
+
+
 def _path(line: bytes, *, is_json: bool) -> str | None:
     """Return the path of a line, blank for a blank line, None where it holds none."""
-    if len(line) == _LONGEST:
+    if len(line) > _LONGEST:
         return None
     try:
-        text = line.decode().removesuffix("\n").removesuffix("\r")
+        text = line.decode().removesuffix("\r")
         if not is_json or not text.strip():
             return None if "\0" in text else text if text.strip() else ""
         return path_of(json.loads(text))

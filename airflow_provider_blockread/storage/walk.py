@@ -120,7 +120,7 @@ class Walk:
 
     def _require_address(self, uri: str, name: str) -> None:
         try:
-            meant = canonical(uri) == uri and self._pages.addresses(uri, name)
+            meant = canonical(uri) == uri and self._pages.addresses(name)
         except (OptionsError, ValueError):
             meant = False
         if not meant:

@@ -130,7 +130,7 @@ def test_plan_tells_which_block_size_was_chosen_and_why(hours: Place) -> None:
         (["--min-age", "old"], "'old' is not a duration"),
         (["--done-marker", "done/"], "is no marker"),
         (["--exclude", "re:("], "is no regular expression"),
-        (["--files-from", "/none.txt"], "file:///none.txt does not exist"),
+        (["--files-from", "/none.txt"], "the list file:///none.txt does not exist"),
         (["--time-pattern", "%H"], "must hold %Y, then what is finer"),
         ([*PATTERN, "--on-untimed", "fail"], "notes.log has no time"),
     ],

@@ -55,9 +55,9 @@ def test_a_byte_order_mark_is_no_part_of_a_path() -> None:
 @pytest.mark.parametrize(
     ("data", "name", "message"),
     [
-        (b"a\n\xff\n", "list.txt", "line 2 is not a path in UTF-8, but b'\\\\xff\\\\n'"),
+        (b"a\n\xff\n", "list.txt", "line 2 is not a path in UTF-8, but b'\\\\xff'"),
         (b"a\0b", "list.txt", "line 1 is not a path"),
-        (b"x" * 2**20, "list.txt", "line 1 is not a path"),
+        (b"x" * (2**20 + 1), "list.txt", "line 1 is not a path"),
         (b"a\n", "list.json", "line 1 is not a JSON text or an object with the text `path`, but b'a"),
         (b'"a"\n\n{"uri": "b"}\n', "list.ndjson", "line 3 is not a JSON text"),
         (b'["a", "b"]', "list.jsonl", "line 1 is not a JSON text"),
@@ -80,7 +80,7 @@ def test_a_list_that_cannot_be_is_refused(options: dict[str, Any]) -> None:
 
 def test_a_list_that_is_not_there_is_named() -> None:
     """An absent list is no empty one."""
-    with pytest.raises(FileMissingError, match=r"memory:///none\.txt does not exist"):
+    with pytest.raises(FileMissingError, match=r"the list memory:///none\.txt does not exist; correct its place"):
         list(read_list(Stores(), FileList("memory://none.txt")))
 
 

@@ -38,6 +38,7 @@ class Lister(ThreadingHTTPServer):
         self.keys, self.told = keys, told
         self.queries: list[dict[str, str]] = []
         self.heads = 0
+        self.sizes: dict[str, int] = {}  # of objects that can be read: bytes of zero
         self.lock = threading.Lock()
         self._made: dict[tuple[tuple[str, str], ...], bytes] = {}
 
@@ -86,6 +87,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         query = {key: values[0] for key, values in parse_qs(urlsplit(self.path).query).items()}
+        if self._key() in self.server.sizes:
+            self._read()
+            return
         with self.server.lock:
             self.server.queries.append(query)
         right = self.server.page(query)
@@ -104,10 +108,24 @@ class _Handler(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         with self.server.lock:
             self.server.heads += 1
-        key = self.path.strip("/").partition("/")[2]
-        self.send_response(404 if key else 200)
-        self.send_header("Content-Length", "0")
+        size = self.server.sizes.get(self._key(), 0)
+        self.send_response(404 if self._key() and not size else 200)
+        self.send_header("Content-Length", str(size))
+        self.send_header("ETag", '"0"')
         self.end_headers()
+
+    def _key(self) -> str:
+        return urlsplit(self.path).path.strip("/").partition("/")[2]
+
+    def _read(self) -> None:
+        first, last = map(int, self.headers["Range"].removeprefix("bytes=").split("-"))
+        last = min(last, self.server.sizes[self._key()] - 1)
+        found = self.server.told(self.server, {}, bytes(last + 1 - first))
+        status, body = found or (500, b"")
+        self.send_response(206 if status == 200 else status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 from itertools import count, islice
-from threading import Barrier, BrokenBarrierError
+from threading import Barrier, BrokenBarrierError, Event
 
 import pytest
 
 from airflow_provider_blockread.errors import BlockReadError, SourceError, TransientError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores, list_files
-from airflow_provider_blockread.storage.pages import pages_of
+from airflow_provider_blockread.storage.pages import ObjectPages, pages_of
 from airflow_provider_blockread.storage.patience import Patience
 from airflow_provider_blockread.storage.rules import NameRules
 from airflow_provider_blockread.storage.walk import Walk
@@ -81,7 +81,7 @@ def test_what_fails_in_between_is_asked_for_again_from_there() -> None:
 def test_a_store_that_goes_on_failing_is_an_error(
     answer: Answer | None, kind: type[BlockReadError], says: str, asked: int
 ) -> None:
-    """From the third page on: what may pass is tried so many times, what cannot pass once; the error tells the place."""
+    """From the third page on: what may pass is tried some times, what cannot pass once; the error tells the place."""
     told, questions = numbered(2, answer, times=100)
     with lister(KEYS, told) as server:  # type: ignore[arg-type]
         with pytest.raises(kind, match=says) as caught:
@@ -98,6 +98,27 @@ def test_a_store_that_repeats_a_page_is_an_error() -> None:
         server.told = lambda server, query, _body: (200, server.page({**query, "continuation-token": "1000"}))
         with pytest.raises(TransientError, match="same page again and again"):
             listed(server)
+
+
+def test_a_page_that_never_comes_is_asked_for_again() -> None:
+    """A server that takes a question and says nothing is given up after a while."""
+    let_go = Event()
+    with lister(KEYS) as server:
+
+        def told(server: Lister, _query: dict[str, str], body: bytes) -> Answer:
+            if len(server.queries) == 2:
+                let_go.wait(60)
+            return 200, body
+
+        server.told = told
+        stores = Stores({"s3://b": server.options})
+        pages = pages_of(*stores.remote("s3://b/in"))
+        assert isinstance(pages, ObjectPages)
+        pages.seconds = 2
+        found = [version.path for version in Walk("s3://b/in", pages, NameRules(FileSource("s3://b/in")), SOON).files()]
+        let_go.set()
+
+    assert found == [f"s3://b/{key}" for key in KEYS]
 
 
 def test_pauses_grow_and_differ() -> None:

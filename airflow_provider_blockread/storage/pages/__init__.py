@@ -6,10 +6,11 @@ from airflow_provider_blockread.storage.pages.azure import AzurePages
 from airflow_provider_blockread.storage.pages.folders import FolderPages, HdfsPages
 from airflow_provider_blockread.storage.pages.google import GooglePages
 from airflow_provider_blockread.storage.pages.model import Entry, Page, Pages
+from airflow_provider_blockread.storage.pages.objects import ObjectPages
 from airflow_provider_blockread.storage.pages.s3 import S3Pages
 from airflow_provider_blockread.storage.remote import RemoteStore
 
-__all__ = ["Entry", "Page", "Pages", "pages_of"]
+__all__ = ["Entry", "ObjectPages", "Page", "Pages", "pages_of"]
 
 _KINDS: dict[str, type[AzurePages | GooglePages | HdfsPages | S3Pages]] = {
     "AzureBlobFileSystem": AzurePages,

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
-from fsspec.asyn import sync
-
 from airflow_provider_blockread.storage.identity import from_info
 from airflow_provider_blockread.storage.pages.model import Entry, Page
 from airflow_provider_blockread.storage.pages.objects import ObjectPages
@@ -23,7 +21,7 @@ class AzurePages(ObjectPages):
         options: dict[str, Any] = {"include": ["metadata"], "results_per_page": self.size, "retry_total": 0}
         if self._root + folder:
             options["name_starts_with"] = self._root + folder
-        items, following = sync(self._system.loop, _ask, self._list(flat=flat), options, cursor)
+        items, following = self._asked(_ask, self._list(flat=flat), options, cursor)
         entries = [entry for item in items if (entry := self._entry(item)) is not None]
         return Page(entries=entries if flat else sorted(entries, key=itemgetter(0)), cursor=following)
 

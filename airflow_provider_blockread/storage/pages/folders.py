@@ -7,7 +7,7 @@ from typing import Any
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.storage.identity import from_info
 from airflow_provider_blockread.storage.pages.model import Entry, Page
-from airflow_provider_blockread.storage.remote import RemoteStore, path_in
+from airflow_provider_blockread.storage.remote import RemoteStore
 from airflow_provider_blockread.storage.uris import name_of
 
 
@@ -34,11 +34,10 @@ class FolderPages:
         """Return the version of a file, of the one that a link leads to, too."""
         return self._store.link(uri, self._root + name)
 
-    def addresses(self, uri: str, name: str) -> bool:
-        """Tell whether the file system takes this URI, and then its own path again, for that file."""
-        system, place = self._store.system, self._root + name
-        again = system._strip_protocol(place)  # noqa: SLF001 - as the file system does with each path it is given
-        return bool(path_in(type(system), uri) == place == again)
+    def addresses(self, name: str) -> bool:
+        """Tell whether the file system, handed a path, takes it for that file."""
+        place = self._root + name
+        return bool(self._store.system._strip_protocol(place) == place)  # noqa: SLF001 - what its calls begin with
 
 
 class HdfsPages(FolderPages):

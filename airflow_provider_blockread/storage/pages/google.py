@@ -5,8 +5,6 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Any
 
-from fsspec.asyn import sync
-
 from airflow_provider_blockread.storage.identity import from_info
 from airflow_provider_blockread.storage.pages.model import Entry, Page
 from airflow_provider_blockread.storage.pages.objects import ObjectPages
@@ -25,7 +23,7 @@ class GooglePages(ObjectPages):
             "pageToken": cursor,
             "maxResults": str(self.size),
         }
-        answer = sync(self._system.loop, _ask, self._system, self._bucket, asked)
+        answer = self._asked(_ask, self._system, self._bucket, asked)
         folders = [Entry(self._inside(name), folder=True) for name in answer.get("prefixes", ())]
         files = [self._file(item) for item in answer.get("items", ())]
         return Page(

@@ -51,6 +51,6 @@ class Pages(Protocol):
         """Return the version of a file whose entry does not tell it, None where it is none."""
         ...
 
-    def addresses(self, uri: str, name: str) -> bool:
-        """Tell whether this URI, handed to the store's client, means the entry of that name."""
+    def addresses(self, name: str) -> bool:
+        """Tell whether the store's client, handed the path of that name, takes it for that and no other."""
         ...

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from fsspec.asyn import sync
+
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.storage.remote import RemoteStore, path_in
+from airflow_provider_blockread.storage.remote import RemoteStore
+
+_Answer = TypeVar("_Answer")
 
 
 class ObjectPages:
@@ -11,17 +18,29 @@ class ObjectPages:
 
     Attributes:
         size: how many entries a page holds at most.
+        seconds: how long a page may take; not every client gives up by itself.
     """
 
     width = 8
     flat = True
     size = 1000
+    seconds = 120.0
 
     def __init__(self, store: RemoteStore, path: str) -> None:
         self._store = store
         self._system = store.system
         self._bucket, key, _ = store.system.split_path(path)
         self._root = f"{key}/" if key else ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether the root is the bucket or container itself."""
+        return not self._root
+
+    def _asked(self, ask: Callable[..., Coroutine[Any, Any, _Answer]], *about: object) -> _Answer:
+        """Return what a coroutine of the store's client answers."""
+        answer: _Answer = sync(self._system.loop, ask, *about, timeout=self.seconds)
+        return answer
 
     def _inside(self, key: str) -> str:
         """Return the name of a key relative to the root."""
@@ -34,7 +53,8 @@ class ObjectPages:
         """Return the version of an object."""
         return self._store.version(uri, f"{self._bucket}/{self._root}{name}")
 
-    def addresses(self, uri: str, name: str) -> bool:
-        """Tell whether the store's client takes this URI for that key."""
-        bucket, key, _ = self._system.split_path(path_in(type(self._system), uri))
-        return bool((bucket, key) == (self._bucket, self._root + name))
+    def addresses(self, name: str) -> bool:
+        """Tell whether the store's client, handed a path, takes it for that key."""
+        place, key = f"{self._bucket}/{self._root}{name}", self._root + name
+        stripped = self._system._strip_protocol(place)  # noqa: SLF001 - what each of its calls begins with
+        return bool(tuple(self._system.split_path(stripped)[:2]) == (self._bucket, key))

@@ -11,8 +11,6 @@ from typing import Any
 from urllib.parse import unquote_plus
 from xml.etree import ElementTree as ET
 
-from fsspec.asyn import sync
-
 from airflow_provider_blockread.storage.pages.model import Entry, Page
 from airflow_provider_blockread.storage.pages.objects import ObjectPages
 
@@ -37,7 +35,7 @@ class S3Pages(ObjectPages):
             request["Delimiter"] = "/"
         if cursor is not None:
             request["StartAfter" if cursor.startswith(_BEHIND) else "ContinuationToken"] = cursor.removeprefix(_BEHIND)
-        return self._page(sync(self._system.loop, _ask, self._system, request))
+        return self._page(self._asked(_ask, self._system, request))
 
     def _page(self, body: bytes) -> Page:
         top, mended = _listing(body)
