@@ -21,6 +21,7 @@ NAMES = (
     "json_lines",
     "special_bytes",
     "small_files",
+    "listing",
     "planning",
     "window",
     "memory",

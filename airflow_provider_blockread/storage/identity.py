@@ -31,11 +31,16 @@ def from_info(uri: str, info: Mapping[str, object]) -> FileVersion:
         msg = f"{uri}: the store does not tell the file's size, so it cannot be split; copy it to a store that does"
         raise SourceError(msg)
     etags = (str(info[key]) for key in _ETAGS if info.get(key))
-    times = (info[key] for key in _TIMES if info.get(key) is not None)
+    times = (_whole(key, info[key]) for key in _TIMES if info.get(key) is not None)
     millis = info.get("modificationTime")  # WebHDFS
     mtime_ns = millis * 10**6 if isinstance(millis, int) else _nanoseconds(next(times, None))
     etag = next(etags, None)
     return FileVersion(path=uri, size=size, mtime_ns=mtime_ns, etag=None if etag is None else _unquoted(etag))
+
+
+def _whole(key: str, time: object) -> object:
+    """Return a time as far as each way of asking tells it: S3 lists fractions of seconds, but does not head them."""
+    return time.replace(microsecond=0) if key == "LastModified" and isinstance(time, datetime) else time
 
 
 def _unquoted(etag: str) -> str:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import uris
-from airflow_provider_blockread.storage.edge import as_error
-from airflow_provider_blockread.storage.identity import from_info, from_stat
+from airflow_provider_blockread.storage.edge import system_error
+from airflow_provider_blockread.storage.identity import from_stat
+from airflow_provider_blockread.storage.patience import Patience
 from airflow_provider_blockread.storage.rules import NameRules
 from airflow_provider_blockread.storage.scan import LocalScan, scan_store
 from airflow_provider_blockread.storage.stores import Stores
@@ -114,19 +116,28 @@ def _overlap(left: str, right: str) -> bool:
 def _root(stores: Stores, uri: str) -> _Root:
     """Look at a root."""
     path = uris.local_path(uri)
+    if path is None:
+        return _remote_root(stores, uri)
     try:
-        if path is None:
-            store, place = stores.remote(uri)
-            info = store.info(place)
-            return _Root(uri=uri, real=uri, file=from_info(uri, info) if info["type"] == "file" else None)
         found = Path(path).stat()
     except (FileNotFoundError, NotADirectoryError) as error:
-        msg = f"the source {uri} does not exist; correct its path, or create it before the first file lands"
-        raise SourceError(msg) from error
+        raise _absent(uri) from error
     except OSError as error:
-        raise as_error(uri, error) from error
+        raise system_error(uri, error) from error
     if not stat.S_ISDIR(found.st_mode) and not stat.S_ISREG(found.st_mode):
         msg = f"the source {uri} is neither a folder nor a file; correct its path"
         raise SourceError(msg)
     file = from_stat(uri, found) if stat.S_ISREG(found.st_mode) else None
     return _Root(uri=uri, real=_real(uri), file=file)
+
+
+def _remote_root(stores: Stores, uri: str) -> _Root:
+    store, place = stores.remote(uri)
+    try:
+        return _Root(uri=uri, real=uri, file=Patience().ask(uri, lambda: store.version(uri, place), time.sleep))
+    except FileMissingError as error:
+        raise _absent(uri) from error
+
+
+def _absent(uri: str) -> SourceError:
+    return SourceError(f"the source {uri} does not exist; correct its path, or create it before the first file lands")

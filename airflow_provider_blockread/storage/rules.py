@@ -7,6 +7,7 @@ from airflow_provider_blockread.storage.globs import any_of, compile_glob
 
 _HIDDEN = (".", "_")
 _UNFINISHED = ("_COPYING_", ".tmp", ".part", ".crdownload")
+_NOBODYS = "/".join(["\0"] * 64)
 
 
 class NameRules:
@@ -55,6 +56,15 @@ class NameRules:
         segments = relative.split("/")
         above = ("/".join(segments[: end + 1]) for end in range(len(segments)))
         return not any(map(self.skips, segments)) and all(map(self.enters, above))
+
+    def prunes(self, relative: str) -> bool:
+        """Tell whether a scan may pass by some of what lies below this folder; the root itself is the empty path.
+
+        It is tried with a path that nobody gives: patterns that reach that one reach all.
+        """
+        if self._excluded_trees is not None:
+            return True
+        return not self.enters("/".join([relative, _NOBODYS] if relative else [_NOBODYS]))
 
     def takes(self, relative: str) -> bool:
         """Tell whether a scan from the root yields this file."""

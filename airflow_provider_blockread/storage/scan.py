@@ -16,11 +16,13 @@ from typing import Protocol
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import BlockReadError, SourceError, TransientError
-from airflow_provider_blockread.storage.edge import as_error
-from airflow_provider_blockread.storage.identity import from_info, from_stat
+from airflow_provider_blockread.storage.edge import system_error
+from airflow_provider_blockread.storage.identity import from_stat
+from airflow_provider_blockread.storage.pages import pages_of
 from airflow_provider_blockread.storage.remote import RemoteStore
 from airflow_provider_blockread.storage.rules import NameRules
-from airflow_provider_blockread.storage.uris import child, file_uri, name_of
+from airflow_provider_blockread.storage.uris import file_uri
+from airflow_provider_blockread.storage.walk import Walk
 
 _NOWHERE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}  # what a broken link gives
 
@@ -40,27 +42,12 @@ class OwnScans(Protocol):
 def scan_store(store: RemoteStore, root: tuple[str, str], rules: NameRules) -> Iterator[FileVersion]:
     """Yield the files below a root given as (canonical URI, path in the store).
 
-    Links, where a store has them, are followed to files only: it does not tell folders apart, so loops would not end.
+    Object stores list in the order of keys, and pages of a folder are never put together; other stores list a folder's
+    files before its folders, by name. Links, where a store has them, are followed to files only: it does not tell
+    folders apart, so loops would not end.
     """
-    folders = [(*root, "")]
-    while folders:
-        uri, path, relative = folders.pop()
-        try:
-            entries = store.entries(path)
-        except OSError as error:
-            raise unlisted(uri, error) from error
-        inner = []
-        for info in entries:
-            place, kind = str(info["name"]).rstrip("/"), info["type"]
-            name = name_of(place)
-            if rules.skips(name):
-                continue
-            if kind == "directory" and rules.enters(relative + name):
-                inner.append((child(uri, name), place, f"{relative}{name}/"))
-            elif kind in {"file", "link"} and rules.wants(relative + name):
-                version = from_info(child(uri, name), info) if kind == "file" else store.link(child(uri, name), place)
-                yield from () if version is None else (version,)
-        folders.extend(reversed(inner))
+    uri, path = root
+    return Walk(uri, pages_of(store, path), rules).files()
 
 
 class LocalScan:
@@ -138,7 +125,7 @@ class LocalScan:
         except FileNotFoundError:  # taken away since its name was read: it is not there
             return None
         except OSError as error:
-            raise as_error(file_uri(path), error) from error
+            raise system_error(file_uri(path), error) from error
 
     def _behind_link(self, path: str, relative: str) -> FileVersion | None:
         """Return the file behind a link unless its own path is listed; note a folder for later."""
@@ -147,7 +134,7 @@ class LocalScan:
         except OSError as error:
             if error.errno in _NOWHERE:
                 return None
-            raise as_error(file_uri(path), error) from error
+            raise system_error(file_uri(path), error) from error
         if stat.S_ISDIR(found.st_mode):
             if self._rules.enters(relative):
                 self._waiting.append((path, relative))
@@ -184,4 +171,4 @@ def unlisted(uri: str, error: OSError) -> BlockReadError:
         return TransientError(f"{uri} vanished while it was being listed; try again")
     if isinstance(error, PermissionError):
         return SourceError(f"{uri}: this folder must not be listed; let the reading account in, or exclude the folder")
-    return as_error(uri, error)
+    return system_error(uri, error)

@@ -14,15 +14,15 @@ import fsspec
 from fsspec.spec import AbstractFileSystem
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError
-from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.errors import FileMissingError, SourceError
+from airflow_provider_blockread.storage import schemes, uris
 from airflow_provider_blockread.storage.disk import LocalDisk
 from airflow_provider_blockread.storage.edge import translated
+from airflow_provider_blockread.storage.guarded import guarded
 from airflow_provider_blockread.storage.pinned import Fetch, pinned
 from airflow_provider_blockread.storage.remote import RemoteStore
 
 _DISK = LocalDisk()
-_NAME = "name"
 
 
 class Stores:
@@ -62,25 +62,13 @@ class Stores:
             OptionsError: when the scheme is unknown, its package is not installed, or its options do not fit.
         """
         uri = uris.canonical(uri)
-        scheme, authority = uris.scheme_of(uri), uris.authority_of(uri)
-        root = self._root(uri)
-        try:
-            kind = fsspec.get_filesystem_class(scheme)
-            key = (scheme, authority, root)
-            if key not in self._opened:
-                place = f"{scheme}://{authority}/"
-                asked = kind._get_kwargs_from_urls(place)  # noqa: SLF001 - host, port or account named in the URI
-                with translated(uri):  # some stores connect at once
-                    self._opened[key] = RemoteStore(kind(**(asked | _fitted(self._credentials.get(root, {})))))
-            return self._opened[key], _path_in(kind, uri)
-        except ImportError as error:
-            msg = f"{uri}: {scheme}:// needs a package that is not installed here ({error})"
-            raise OptionsError(msg) from error
-        except (TypeError, ValueError):
-            known = scheme in fsspec.available_protocols()
-            why = "its connection's options do not fit; correct them" if known else "the scheme is unknown; correct it"
-            msg = f"{uri}: cannot open {scheme}://, {why}"
-            raise OptionsError(msg) from None  # the cause may quote a secret option
+        root, kind = self._root(uri), schemes.kind_of(uri)
+        key = (uris.scheme_of(uri), uris.authority_of(uri), root)
+        if key not in self._opened:
+            with translated(uri):  # some stores connect at once
+                system = schemes.connect(kind, uri, self._credentials.get(root, {}))
+            self._opened[key] = RemoteStore(system)
+        return self._opened[key], schemes.path_in(kind, uri)
 
     def _root(self, uri: str) -> str:
         inside = (root for root in self._credentials if uris.relative_to(uri, root) is not None)
@@ -117,7 +105,7 @@ class Stores:
         uri = uris.canonical(uri)
         store, path = self._at(uri)
         with translated(uri):
-            return store.open_read(path)
+            return guarded(uri, store.open_read(path))
 
     def pinned(self, version: FileVersion) -> Fetch | None:
         """Return what fetches ranges of one version of a file; None where the store cannot be held to it."""
@@ -132,7 +120,7 @@ class Stores:
         store, path = self._at(uri)
         self.makedirs(uris.parent(uri))
         with translated(uri):
-            return store.open_write(path)
+            return guarded(uri, store.open_write(path))
 
     def read_bytes(self, uri: str) -> bytes:
         """Return the content of a small file."""
@@ -220,27 +208,3 @@ class Stores:
                 yield from ((uris.child(folder, n), size) for n, size in store.names(path) if n.startswith(prefix))
         except FileMissingError:
             return
-
-
-def _path_in(kind: type[AbstractFileSystem], uri: str) -> str:
-    """Return the path by which a file system knows a canonical URI.
-
-    How fsspec maps URIs is asked with a plain name in the place of the path: it takes `?`, `#` and control characters
-    in some schemes for a URL's, while here a name is its bytes.
-    """
-    folder, slash, path = uri.partition("://")[2].partition("/")
-    if not path:
-        return str(kind._strip_protocol(uri))  # noqa: SLF001 - how fsspec itself maps URIs
-    mapped = str(kind._strip_protocol(f"{uris.scheme_of(uri)}://{folder}{slash}{_NAME}"))  # noqa: SLF001 - as above
-    return mapped.removesuffix(_NAME) + path
-
-
-def _fitted(options: Mapping[str, object]) -> dict[str, object]:
-    """Return options as file systems take them: asyncssh tells a key from the name of its file by the type."""
-    ready = dict(options)
-    keys, hosts = ready.get("client_keys"), ready.get("known_hosts")
-    if isinstance(keys, (list, tuple)):
-        ready["client_keys"] = [key.encode() if "PRIVATE KEY" in str(key) else key for key in keys]
-    if isinstance(hosts, str) and " " in hosts:
-        ready["known_hosts"] = hosts.encode()
-    return ready

@@ -17,8 +17,8 @@ NANOSECONDS = 1_709_208_000_123_457_000
     "info",
     [
         {"mtime": MOMENT},
-        {"LastModified": MOMENT.astimezone(timezone(timedelta(hours=5)))},
         {"last_modified": MOMENT.replace(tzinfo=None)},
+        {"last_modified": MOMENT.astimezone(timezone(timedelta(hours=5)))},
         {"created": MOMENT.timestamp()},
         {"updated": "2024-02-29T12:00:00.123457Z"},
     ],
@@ -26,6 +26,13 @@ NANOSECONDS = 1_709_208_000_123_457_000
 def test_all_forms_of_a_time_are_one(info: dict[str, object]) -> None:
     """Aware and naive datetimes, seconds and ISO text give the same nanoseconds, UTC."""
     assert from_info("s3://b/x", {"size": 1, **info}).mtime_ns == NANOSECONDS
+
+
+def test_s3_tells_seconds() -> None:
+    """S3 lists fractions of a second that looking at the object leaves out; both give the same version."""
+    listed, headed = {"LastModified": MOMENT}, {"LastModified": MOMENT.replace(microsecond=0)}
+
+    assert from_info("s3://b/x", {"size": 1, **listed}) == from_info("s3://b/x", {"size": 1, **headed})
 
 
 def test_webhdfs_tells_milliseconds() -> None:

@@ -221,6 +221,23 @@ def test_an_unknown_scheme_says_what_to_install() -> None:
         Stores().filesystem("nonsense://x")
 
 
+@pytest.mark.parametrize(
+    ("scheme", "package", "extra"), [("s3", "s3fs", "s3"), ("az", "adlfs", "azure"), ("gs", "gcsfs", "gcs")]
+)
+def test_a_store_without_its_package_names_the_extra(scheme: str, package: str, extra: str) -> None:
+    """A store of this package's extras tells what to install."""
+    script = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        "from airflow_provider_blockread.storage import Stores\n"
+        f"try: Stores().stat('{scheme}://x/y')\n"
+        "except Exception as error: print(type(error).__name__, error)\n"
+    )
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+
+    assert told.startswith("OptionsError")
+    assert f"install it: pip install 'airflow-provider-blockread[{extra}]'" in told
+
+
 def test_any_other_store_of_fsspec_reads(tmp_path: Path) -> None:
     """A store with no code of its own here is looked at and read through fsspec."""
     (tmp_path / "x.txt").write_bytes(b"0123456789")

@@ -1,0 +1,25 @@
+"""Listings in pages: as each store gives them, so that a folder of millions of files is never held at once."""
+
+from __future__ import annotations
+
+from airflow_provider_blockread.storage.pages.azure import AzurePages
+from airflow_provider_blockread.storage.pages.folders import FolderPages, HdfsPages
+from airflow_provider_blockread.storage.pages.google import GooglePages
+from airflow_provider_blockread.storage.pages.model import Entry, Page, Pages
+from airflow_provider_blockread.storage.pages.s3 import S3Pages
+from airflow_provider_blockread.storage.remote import RemoteStore
+
+__all__ = ["Entry", "Page", "Pages", "pages_of"]
+
+_KINDS: dict[str, type[AzurePages | GooglePages | HdfsPages | S3Pages]] = {
+    "AzureBlobFileSystem": AzurePages,
+    "GCSFileSystem": GooglePages,
+    "S3FileSystem": S3Pages,
+    "WebHDFS": HdfsPages,
+}
+
+
+def pages_of(store: RemoteStore, path: str) -> Pages:
+    """Return the listings below a path; the clients of stores are known by name, since not all are installed."""
+    known = (_KINDS[kind.__name__] for kind in type(store.system).__mro__ if kind.__name__ in _KINDS)
+    return next(known, FolderPages)(store, path)

@@ -1,0 +1,80 @@
+"""From a URI to fsspec's file system: which package it takes, how it is opened, by which path it knows a place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import fsspec
+from fsspec.spec import AbstractFileSystem
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.storage import uris
+
+_EXTRAS = {"s3": "s3", "abfs": "azure", "gs": "gcs", "sftp": "sftp", "ssh": "sftp"}
+_NAME = "name"
+
+
+def kind_of(uri: str) -> type[AbstractFileSystem]:
+    """Return the class of file system that opens a canonical URI.
+
+    Raises:
+        OptionsError: when the scheme is unknown, or its package is not installed; it says which one to install.
+    """
+    scheme = uris.scheme_of(uri)
+    try:
+        kind: type[AbstractFileSystem] = fsspec.get_filesystem_class(scheme)
+    except ImportError as error:
+        raise _not_installed(uri, error) from error
+    except ValueError:
+        known = ", ".join(f"{name}://" for name in ("file", *_EXTRAS))
+        msg = f"{uri}: cannot open {scheme}://, the scheme is unknown; correct it ({known} and all that fsspec knows)"
+        raise OptionsError(msg) from None
+    return kind
+
+
+def connect(kind: type[AbstractFileSystem], uri: str, options: Mapping[str, object]) -> AbstractFileSystem:
+    """Return a file system for what lies in the authority of a canonical URI.
+
+    Raises:
+        OptionsError: when the options do not fit; the cause is not shown, since it may quote a secret one.
+    """
+    scheme = uris.scheme_of(uri)
+    try:
+        asked = kind._get_kwargs_from_urls(f"{scheme}://{uris.authority_of(uri)}/")  # noqa: SLF001 - host, port, account
+        return kind(**(asked | _fitted(options)))
+    except (TypeError, ValueError):
+        msg = f"{uri}: cannot open {scheme}://, its connection's options do not fit; correct them"
+        raise OptionsError(msg) from None
+    except ImportError as error:
+        raise _not_installed(uri, error) from error
+
+
+def _not_installed(uri: str, error: ImportError) -> OptionsError:
+    scheme = uris.scheme_of(uri)
+    extra = _EXTRAS.get(scheme)
+    how = f"pip install 'airflow-provider-blockread[{extra}]'" if extra else str(error)
+    return OptionsError(f"{uri}: {scheme}:// needs a package that is not installed here; install it: {how}")
+
+
+def path_in(kind: type[AbstractFileSystem], uri: str) -> str:
+    """Return the path by which a file system knows a canonical URI.
+
+    How fsspec maps URIs is asked with a plain name in the place of the path: it takes `?`, `#` and control characters
+    in some schemes for a URL's, while here a name is its bytes.
+    """
+    folder, slash, path = uri.partition("://")[2].partition("/")
+    if not path:
+        return str(kind._strip_protocol(uri))  # noqa: SLF001 - how fsspec itself maps URIs
+    mapped = str(kind._strip_protocol(f"{uris.scheme_of(uri)}://{folder}{slash}{_NAME}"))  # noqa: SLF001 - as above
+    return mapped.removesuffix(_NAME) + path
+
+
+def _fitted(options: Mapping[str, object]) -> dict[str, object]:
+    """Return options as file systems take them: asyncssh tells a key from the name of its file by the type."""
+    ready = dict(options)
+    keys, hosts = ready.get("client_keys"), ready.get("known_hosts")
+    if isinstance(keys, (list, tuple)):
+        ready["client_keys"] = [key.encode() if "PRIVATE KEY" in str(key) else key for key in keys]
+    if isinstance(hosts, str) and " " in hosts:
+        ready["known_hosts"] = hosts.encode()
+    return ready

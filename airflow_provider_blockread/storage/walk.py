@@ -1,0 +1,179 @@
+"""A scan of one root of a store: pages fetched ahead, several folders at once, files yielded in the listing's order.
+
+A folder below which the patterns leave nothing out is listed flat, with all that lies in it. When such a listing goes
+on and shows few folders with many files in each, these are listed side by side instead. What waits is bounded: some
+thousand entries for each folder under way, and the folders of the pages that led there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import islice
+from threading import Event
+from typing import TypeVar
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError, TransientError
+from airflow_provider_blockread.storage.ahead import Ahead
+from airflow_provider_blockread.storage.pages import Entry, Page, Pages
+from airflow_provider_blockread.storage.patience import Patience
+from airflow_provider_blockread.storage.rules import NameRules
+from airflow_provider_blockread.storage.uris import canonical, child
+
+_Answer = TypeVar("_Answer")
+
+_MANY = 50  # files of a page in each of its folders, from which these are worth a request each
+#: What clients of stores, or URIs, may take for something other than a part of a name.
+_ODD = re.compile(r"[\x00-\x1f\x7f?#\\]|//|^/|(?:^|/)\.\.?(?:/|$)|/$")
+
+
+class Walk:
+    """One scan of one root.
+
+    Args:
+        uri: canonical URI of the root.
+        pages: its listings.
+        rules: which names are taken.
+        patience: how failing requests are tried again.
+    """
+
+    def __init__(self, uri: str, pages: Pages, rules: NameRules, patience: Patience | None = None) -> None:
+        self._uri = uri
+        self._pages = pages
+        self._rules = rules
+        self._patience = patience or Patience()
+        self._stopped = Event()
+        self._folder = ""  # whose verdict is known
+        self._reached = True
+
+    def files(self) -> Iterator[FileVersion]:
+        """Yield each file of the root that the rules want.
+
+        Raises:
+            TransientError: when the store fails for good, or what is listed vanishes.
+            SourceError: when access is denied, or a name cannot be handed to the store's client.
+        """
+        with self._threads() as pool:
+            plan: deque[Ahead | list[FileVersion]] = deque([self._open("", pool)])
+            while plan:
+                self._start(plan)
+                first = plan.popleft()
+                if isinstance(first, list):
+                    yield from first
+                elif (page := first.next()) is not None:
+                    plan.appendleft(first)
+                    plan.extendleft(reversed(self._parts(page, pool)))
+
+    @contextmanager
+    def _threads(self) -> Iterator[ThreadPoolExecutor | None]:
+        if not self._pages.width:
+            yield None
+            return
+        pool = ThreadPoolExecutor(self._pages.width, thread_name_prefix="blockread-listing")
+        try:
+            yield pool
+        finally:
+            self._stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _start(self, plan: deque[Ahead | list[FileVersion]]) -> None:
+        for folder in islice((part for part in plan if isinstance(part, Ahead)), self._pages.width):
+            folder.start()
+
+    def _parts(self, page: Page, pool: ThreadPoolExecutor | None) -> list[Ahead | list[FileVersion]]:
+        """Return the wanted of a page: lists of files, and folders between them."""
+        parts: list[Ahead | list[FileVersion]] = [[]]
+        for entry in page.entries:
+            if entry.folder:
+                if self._enters(entry.name[:-1]):
+                    parts += [self._open(entry.name, pool), []]
+            elif self._wants(entry) and (version := self._version(entry)) is not None:
+                last = parts[-1]
+                if isinstance(last, list):
+                    last.append(version)
+        return [part for part in parts if part != []]
+
+    def _enters(self, name: str) -> bool:
+        return not self._rules.skips(name.rpartition("/")[2]) and self._rules.enters(name)
+
+    def _wants(self, entry: Entry) -> bool:
+        name = entry.name
+        if entry.size == 0 and (not name or name.endswith("/")):
+            return False  # stands for a folder
+        folder, _, last = name.rpartition("/")
+        if folder != self._folder:
+            self._folder, self._reached = folder, self._rules.reaches(folder)
+        return self._reached and not self._rules.skips(last) and self._rules.wants(name)
+
+    def _version(self, entry: Entry) -> FileVersion | None:
+        name, size, mtime_ns, etag, _ = entry
+        uri = child(self._uri, name)
+        if not name or _ODD.search(name):
+            self._require_address(uri, name)
+        if size is None:
+            return self._ask(uri, lambda: self._pages.look(uri, name))
+        return FileVersion(path=uri, size=size, mtime_ns=mtime_ns, etag=etag)
+
+    def _require_address(self, uri: str, name: str) -> None:
+        try:
+            meant = canonical(uri) == uri and self._pages.addresses(name)
+        except (OptionsError, ValueError):
+            meant = False
+        if not meant:
+            msg = f"{uri!a}: the store's client takes this for another name, so it cannot be read; rename or exclude it"
+            raise SourceError(msg)
+
+    def _open(self, folder: str, pool: ThreadPoolExecutor | None) -> Ahead:
+        return Ahead(self._pages_of(folder), pool)
+
+    def _pages_of(self, folder: str) -> Iterator[Page]:
+        if not self._pages.flat or self._rules.prunes(folder[:-1]):
+            yield from self._following(folder, None, flat=False)
+            return
+        first = self._page(folder, None, flat=True)
+        if first.cursor is not None and _few_folders(folder, first):
+            inner = self._page(folder, None, flat=False)
+            if inner.cursor is None:
+                yield inner
+                return
+        yield first
+        if first.cursor is not None:
+            yield from self._following(folder, first.cursor, flat=True)
+
+    def _following(self, folder: str, cursor: str | None, *, flat: bool) -> Iterator[Page]:
+        while True:
+            page = self._page(folder, cursor, flat=flat)
+            yield page
+            if page.cursor is None:
+                return
+            if page.cursor == cursor:
+                msg = f"{child(self._uri, folder)}: the store lists the same page again and again; try again"
+                raise TransientError(msg)
+            cursor = page.cursor
+
+    def _page(self, folder: str, cursor: str | None, *, flat: bool) -> Page:
+        uri = child(self._uri, folder[:-1]) if folder else self._uri
+        return self._ask(uri, lambda: self._pages.page(folder, cursor, flat=flat))
+
+    def _ask(self, uri: str, request: Callable[[], _Answer]) -> _Answer:
+        try:
+            return self._patience.ask(uri, request, self._pause)
+        except FileMissingError as error:
+            msg = f"{uri} vanished while it was being listed; try again"
+            raise TransientError(msg) from error
+
+    def _pause(self, seconds: float) -> None:
+        if self._stopped.wait(seconds):
+            msg = f"{self._uri}: this listing was given up"
+            raise TransientError(msg)
+
+
+def _few_folders(folder: str, page: Page) -> bool:
+    """Tell whether a page of a flat listing shows folders, and so many files in each that they are worth a request."""
+    below = (entry.name[len(folder) :].partition("/") for entry in page.entries)
+    folders = {name for name, slash, _ in below if slash}
+    return 0 < len(folders) <= len(page.entries) // _MANY

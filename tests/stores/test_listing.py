@@ -1,0 +1,142 @@
+"""Listings of every store: the same names by pages of any size, and the versions that looking at each file tells."""
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.storage import Stores, list_files
+from airflow_provider_blockread.storage.pages import Pages, pages_of
+from airflow_provider_blockread.storage.pages.objects import ObjectPages
+from airflow_provider_blockread.storage.rules import NameRules
+from airflow_provider_blockread.storage.walk import Walk
+from tests.stores.putting import putter
+from tests.stores.store import Store
+
+NOW_S = 4e9
+#: Names that each store and its client can tell from others.
+EVERYWHERE = [
+    "plain", "sp ace", "h#ash", "per%cent", "per%20cent", "e=q", "pl+us", "ünï/é", "日本", "amp&<x>", "a:b", "~t",
+    "'q\"", "\U0001f600", "deep/er/x", "deep/er-y", "deep/er.z", "g#123", "[x]*", "s3:::y",
+]  # fmt: skip
+#: Names that are not addressed by some client, by the stores that take them.
+UNADDRESSED = {
+    "ceph": ["./dot", "a/./b", "a/../b", "full/", "trail//", "v?versionId=3"],
+    "moto": ["./dot", "a/./b", "a/../b", "full/", "trail//", "v?versionId=3"],
+    "azurite": ["full/", "trail//", "new\nline", "tab\tx", "cr\rx"],
+    "gcs": ["./dot", "a/./b", "full/", "trail//"],
+    "sftp": [],
+}
+#: Names that only some stores take, or can list.
+SOMEWHERE = {
+    "ceph": ["x//y", "/lead", "//lead", "q?x", "back\\slash", "new\nline", "tab\tx", "cr\rx", "ctl\x01x"],
+    "moto": ["x//y", "/lead", "//lead", "q?x", "back\\slash", "tab\tx", "cr\rx", "ctl\x01x"],
+    "azurite": ["x//y", "/lead", "//lead", "q?x"],
+    "gcs": ["x//y", "/lead", "//lead", "q?x", "back\\slash", "new\nline", "tab\tx", "cr\rx", "ctl\x01x"],
+    "sftp": ["q?x", "back\\slash", "new\nline", "tab\tx", "cr\rx", "ctl\x01x", "x/y?z/w"],
+}
+
+
+def pages(stores: Stores, root: str, size: int) -> Pages:
+    """Return the listings below a root, in pages of a size where the store has pages."""
+    found = pages_of(*stores.remote(root))
+    if isinstance(found, ObjectPages):
+        found.size = size
+    return found
+
+
+@pytest.mark.parametrize("inner", ["", "/in here"])
+def test_every_name_is_listed_as_looking_at_it_tells(store: Store, inner: str) -> None:
+    """Each name comes once, flat or by folder, in pages of any size, with the version that a look at it gives."""
+    bucket = store.new_root()
+    root, stores = bucket + inner, store.stores(bucket)
+    put = putter(store, bucket)
+    names = EVERYWHERE + SOMEWHERE[store.name]
+    for number, name in enumerate(names):
+        put(f"{inner[1:]}/{name}" if inner else name, b"x" * (number % 7 + 1))
+    seen = {f"{root}/{name}": stores.stat(f"{root}/{name}") for name in names}
+
+    for exclude in ((), "nothing/**"):
+        rules = NameRules(FileSource(root, hidden=True, exclude=exclude))
+        for size in (2, 5000):
+            listed = list(Walk(root, pages(stores, root, size), rules).files())
+
+            assert {version.path: version for version in listed} == seen
+            assert len(listed) == len(seen)
+            if size == 2:
+                first = listed
+            assert listed == first
+
+
+def test_a_name_that_the_client_takes_for_another_is_an_error(store: Store) -> None:
+    """What cannot be read under its own name fails the listing, unless a pattern leaves it out."""
+    bucket = store.new_root()
+    stores, put = store.stores(bucket), putter(store, bucket)
+    for number, name in enumerate(UNADDRESSED[store.name]):
+        root = f"{bucket}/{number}"
+        put(f"{number}/plain", b"x")
+        put(f"{number}/{name}", b"x")
+        walk = Walk(root, pages(stores, root, 3), NameRules(FileSource(root, hidden=True)))
+        with pytest.raises(SourceError, match="takes this for another name"):
+            list(walk.files())
+        only = Walk(root, pages(stores, root, 3), NameRules(FileSource(root, pattern="/plain")))
+
+        assert [version.path for version in only.files()] == [f"{root}/plain"]
+
+
+TREE = [
+    "1.csv", "2.txt", "_hidden/1.csv", ".x/1.csv", "raw/1.csv", "raw/2024/1.csv", "raw/2024/2.txt", "raw/2025/a/1.csv",
+    "old/1.csv", "old/2024/1.csv", "raw-1.csv", "raw.csv", "tmp.tmp/1.csv", "raw/2024/3.tmp",
+]  # fmt: skip
+
+
+def test_patterns_mean_the_same_everywhere(store: Store) -> None:
+    """Whether folders are passed by or filtered afterwards, a listing holds what the names' rules take."""
+    root = store.new_root()
+    stores, put = store.stores(root), putter(store, root)
+    for name in TREE:
+        put(name, name.encode())
+    for options in (
+        {},
+        {"pattern": "*.csv"},
+        {"pattern": "raw/**"},
+        {"pattern": ["/raw/2024/", "old/*.csv"]},
+        {"pattern": "*/*/*.csv"},
+        {"exclude": "old/"},
+        {"exclude": ["/raw/2024/", "*.txt"], "hidden": True},
+        {"recursive": False},
+        {"exclude": "**"},
+    ):
+        source = FileSource(root, **options)  # type: ignore[arg-type]
+        for size in (2, 1000):
+            walk = Walk(root, pages(stores, root, size), NameRules(source))
+            listed = [version.path.removeprefix(f"{root}/") for version in walk.files()]
+
+            assert sorted(listed) == sorted(filter(NameRules(source).takes, TREE)), options
+
+
+def test_marks_of_folders_are_no_files(store: Store) -> None:
+    """Empty objects whose names end with `/` stand for folders, as the consoles of object stores make them."""
+    if store.name in {"sftp", "gcs"}:
+        pytest.skip("has folders, or takes no such name")
+    root = store.new_root()
+    put = putter(store, root)
+    for name in ("in/", "in/a/", "in/a/x"):
+        put(name, b"x" if name.endswith("x") else b"")
+    for exclude in ((), "nothing/**"):
+        source = FileSource(f"{root}/in", exclude=exclude)
+
+        assert [v.path for v in list_files(store.stores(root), source, now_s=NOW_S)] == [f"{root}/in/a/x"]
+
+
+def test_a_root_may_be_one_file_and_must_be_there(store: Store) -> None:
+    """A root that names a file is that file; one that is not there, its bucket included, is an error that says so."""
+    root = store.new_root()
+    putter(store, root)("in/x", b"x")
+
+    assert [v.path for v in list_files(store.stores(root), FileSource(f"{root}/in/x"), now_s=NOW_S)] == [f"{root}/in/x"]
+    for missing in (f"{root}/none", f"{root}-none", f"{root}-none/in"):
+        with pytest.raises(SourceError, match="does not exist") as caught:
+            list(list_files(store.stores(missing), FileSource(missing), now_s=NOW_S))
+        assert missing in str(caught.value)
