@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 #: Used when the default connection does not exist: Spark inside the task, on all cores.
 LOCAL_MASTER = "local[*]"
 _GRACE_S = 10.0  # below Airflow's own 60 s between SIGTERM and SIGKILL
+_CONNECTIONS = "AIRFLOW_CONN_"
 _INSTALL = "install it with `pip install 'airflow-provider-blockread[spark]'`"
 
 
@@ -87,7 +88,8 @@ class SparkSubmitter:
         )
 
     def _environment(self, hook: TrackedSubmitHook, folder: str) -> dict[str, str]:
-        environment = dict(os.environ)
+        # Airflow may have been given connections by its environment; a driver shows its own to whoever runs beside it.
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(_CONNECTIONS)}
         programs = str(Path(sys.executable).parent)
         if shutil.which(hook.spark_binary or "spark-submit") is None:
             environment["PATH"] = f"{environment.get('PATH', os.defpath)}{os.pathsep}{programs}"

@@ -6,9 +6,7 @@ what is read of a version is that version's, however often the object is overwri
 
 from __future__ import annotations
 
-import errno
 import io
-import os
 from collections.abc import Awaitable, Callable
 from typing import cast
 
@@ -49,7 +47,8 @@ async def _google(system: AbstractFileSystem, path: str, generation: str, start:
     if told is None:  # an emulator, which may not have looked at the generation either
         told = (await system._get_object(path))["generation"]  # noqa: SLF001 - info() may answer from a cache
     if str(told) != generation:
-        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+        msg = f"{path} is another generation now; plan again"
+        raise SourceError(msg)
     return cast("bytes", data)
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.blocks.ids import same_version
-from airflow_provider_blockread.errors import BlockReadError, FileChangedError, FileMissingError
+from airflow_provider_blockread.errors import BlockReadError, FileChangedError, FileMissingError, TransientError
 from airflow_provider_blockread.storage.edge import translated
+from airflow_provider_blockread.storage.patience import Patience
 from airflow_provider_blockread.storage.pinned import Fetch, RangedFile
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -59,17 +61,19 @@ def check_version(stores: Stores, version: FileVersion) -> None:
 
 
 def _checked(stores: Stores, version: FileVersion, fetch: Fetch) -> Fetch:
-    """Return a fetch that says of a refusal whether the file is gone, changed, or neither."""
+    """Return a fetch that waits for a store that fails, and says of a refusal whether the file is gone or changed."""
 
-    def checked(start: int, end: int) -> bytes:
+    def refused_or(start: int, end: int) -> bytes:
         try:
             with translated(version.path):
                 return fetch(start, end)
-        except Exception:  # each client has its own for a condition that does not hold
+        except TransientError:
+            raise
+        except BlockReadError:  # stores and clients differ in what they say of a condition that does not hold
             check_version(stores, version)
             raise
 
-    return checked
+    return lambda start, end: Patience().ask(version.path, lambda: refused_or(start, end), time.sleep)
 
 
 @contextmanager

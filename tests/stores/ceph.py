@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from tests.stores.processes import answers, free_port, run, running
 
+_TRIES = 20
 _CONF = """
 [global]
 fsid = {fsid}
@@ -81,6 +83,7 @@ def gateway(folder: Path) -> Iterator[Keys]:
     for name in ("mon", "osd", "rgw"):
         (folder / name).mkdir()
     ask = partial(run, environment={"CEPH_CONF": str(conf)})
+    tell = partial(_tell, ask)
     with ExitStack() as stack:
 
         def serve(log: str, *command: str, ready: Callable[[], bool]) -> None:
@@ -91,12 +94,26 @@ def gateway(folder: Path) -> Iterator[Keys]:
         ask("ceph-mon", "--mkfs", "-i", "a", "--monmap", folder / "monmap")
         serve("mon", "ceph-mon", "-i", "a", ready=answers(monitor))
         osd = str(uuid.uuid4())
-        ask("ceph", "osd", "new", osd, "0")
+        tell("osd", "new", osd, "0")
         ask("ceph-osd", "-i", "0", "--mkfs", "--osd-uuid", osd)
-        ask("ceph", "osd", "crush", "add", "osd.0", "1", "root=default", "host=localhost")
-        serve("osd", "ceph-osd", "-i", "0", ready=lambda: "1 up" in ask("ceph", "osd", "stat"))
+        tell("osd", "crush", "add", "osd.0", "1", "root=default", "host=localhost")
+        serve("osd", "ceph-osd", "-i", "0", ready=lambda: "1 up" in tell("osd", "stat"))
         serve("rgw", "radosgw", "-n", "client.rgw.a", ready=answers(port))
         keys = Keys(f"http://127.0.0.1:{port}", secrets.token_hex(10).upper(), secrets.token_hex(20))
         user = ["--uid=tests", "--display-name=tests", f"--access-key={keys.access}", f"--secret-key={keys.secret}"]
         ask("radosgw-admin", "user", "create", *user)
         yield keys
+
+
+def _tell(ask: Callable[..., str], *command: str) -> str:
+    """Return the monitor's answer to a command that may be repeated.
+
+    A client without keys can send its first command before it has learnt which cluster it talks to, and is refused.
+    """
+    for _ in range(_TRIES):
+        try:
+            return ask("ceph", *command)
+        except RuntimeError as error:
+            refused = error
+            time.sleep(0.1)
+    raise refused
