@@ -23,6 +23,7 @@ from airflow_provider_blockread.options.read import GenerationOptions, ParquetSi
 from airflow_provider_blockread.options.sizes import parse_size
 from airflow_provider_blockread.options.times import TimePattern, nanoseconds, parse_duration, parse_time, utc_text
 from airflow_provider_blockread.options.values import Value, build, from_json, parse
+from airflow_provider_blockread.options.watching import StorageEvents
 
 __all__ = [
     "FORMATS",
@@ -43,6 +44,7 @@ __all__ = [
     "Selection",
     "SparkJob",
     "Splitting",
+    "StorageEvents",
     "TimePattern",
     "Transform",
     "Value",
