@@ -81,16 +81,16 @@ class SqsQueue:
 
     def receive(self) -> list[Message]:
         """Return up to ten messages."""
-        found = self._call("receive_message", MaxNumberOfMessages=10, WaitTimeSeconds=_WAIT_S)
+        found = self._call("receive_message", {"MaxNumberOfMessages": 10, "WaitTimeSeconds": _WAIT_S})
         return [Message(body=one["Body"], receipt=one["ReceiptHandle"]) for one in found.get("Messages", ())]
 
     def done(self, messages: Sequence[Message]) -> None:
         """Delete messages."""
         entries = [{"Id": str(number), "ReceiptHandle": one.receipt} for number, one in enumerate(messages)]
         if entries:
-            self._call("delete_message_batch", Entries=entries)
+            self._call("delete_message_batch", {"Entries": entries})
 
-    def _call(self, name: str, **options: Any) -> dict[str, Any]:  # noqa: ANN401 - botocore's
+    def _call(self, name: str, options: dict[str, Any]) -> dict[str, Any]:
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - an extra
 
         try:

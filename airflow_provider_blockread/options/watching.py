@@ -13,14 +13,16 @@ from airflow_provider_blockread.options.values import Value
 class StorageEvents(Value):
     """A queue to which a store writes a message for each object that lands: S3's or Azure's, as they are or wrapped.
 
-    `queue` is its URL, `conn_id` the Airflow connection for it (ambient identity without one). `queue_class` is the
-    import path of a class that takes both and is a `HintQueue`; the one here is of Amazon SQS.
+    `queue` is its URL, `conn_id` the Airflow connection for it (ambient identity without one). Every `reconcile` seconds
+    the source is listed all the same. `queue_class` is the import path of a class that takes URL and connection and is
+    a `HintQueue`; the one here is of Amazon SQS.
     """
 
     kind: ClassVar[str] = "storage_events"
     queue: str
     _: KW_ONLY
     conn_id: str | None = None
+    reconcile: float = 3600.0  # seconds
     queue_class: str = "airflow_provider_blockread.hooks.queues.SqsQueue"
 
     def __post_init__(self) -> None:

@@ -21,7 +21,7 @@ from airflow_provider_blockread.triggers.watching import Seen, SourceWatch, Stor
 class NewFilesEventTrigger(BaseEventTrigger):
     """Fires each time a feed has files that it has not told of, with how many, how large, and some of their paths.
 
-    All watchers with the same source, feed, selection, ledger and interval share one scan. Files are recorded in the
+    All watchers with the same source, feed, selection, ledger and `scan` share one scan. Files are recorded in the
     feed's index as they are seen, where they wait until a plan takes them: the DAG that is started plans from there, so
     that an event that Airflow merges with another, or loses, loses no file. How far a watcher has told is kept in its
     asset's state store, and moves on once Airflow has stored the event.
@@ -30,20 +30,18 @@ class NewFilesEventTrigger(BaseEventTrigger):
     :param feed: the feed's name, as the pipeline has it: `{dag_id}.{group_id}` unless it names another.
     :param selection: as the pipeline's plan has it.
     :param only: tell of files only whose URI matches this glob, at any depth unless it begins with a scheme or slash.
-    :param interval: seconds between scans.
-    :param hints: a queue of storage events, which stand in for scans; `interval` is then that of the full reconcile.
+    :param scan: seconds between scans, or a queue of storage events, which stand in for them.
     :param ledger_conn_id: the ledger's connection, as the pipeline has it.
     """
 
-    def __init__(  # noqa: PLR0913 - keyword-only options
+    def __init__(
         self,
         *,
         source: FileSource | Mapping[str, Any],
         feed: str,
         selection: Selection | Mapping[str, Any] = Selection(),
         only: str | None = None,
-        interval: float = 60.0,
-        hints: StorageEvents | Mapping[str, Any] | None = None,
+        scan: float | StorageEvents | Mapping[str, Any] = 60.0,
         ledger_conn_id: str | None = None,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -51,8 +49,7 @@ class NewFilesEventTrigger(BaseEventTrigger):
         self.feed = feed
         self.selection = selection.to_json() if isinstance(selection, Selection) else dict(selection)
         self.only = only
-        self.interval = float(interval)
-        self.hints = hints.to_json() if isinstance(hints, StorageEvents) else hints
+        self.scan = scan.to_json() if isinstance(scan, StorageEvents) else scan
         self.ledger_conn_id = ledger_conn_id
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
@@ -62,8 +59,7 @@ class NewFilesEventTrigger(BaseEventTrigger):
             "feed": self.feed,
             "selection": self.selection,
             "only": self.only,
-            "interval": self.interval,
-            "hints": self.hints,
+            "scan": self.scan,
             "ledger_conn_id": self.ledger_conn_id,
         }
 
@@ -75,9 +71,8 @@ class NewFilesEventTrigger(BaseEventTrigger):
     @classmethod
     def create_shared_stream_producer(cls, kwargs: dict[str, Any]) -> SharedStreamProducer:
         """Return the scan of all triggers with this key."""
-        options = {name: kwargs[name] for name in ("interval", "hints", "ledger_conn_id")}
         lookout = {name: kwargs[name] for name in ("feed", "source", "selection")}
-        return SourceWatch(options | {"lookout": lookout | {"interval_ns": None}})
+        return SourceWatch(lookout | {"interval_ns": None}, kwargs["scan"], kwargs["ledger_conn_id"])
 
     async def filter_shared_stream(self, shared_stream: AsyncIterator[Seen | Stored]) -> AsyncIterator[TriggerEvent]:
         """Yield an event for what the scan shows behind this watcher's cursor."""

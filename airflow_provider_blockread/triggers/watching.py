@@ -42,12 +42,16 @@ class SourceWatch(SharedStreamProducer):
     """Lists a source at an interval into the feed's index; with a queue, takes its hints meanwhile.
 
     Args:
-        kwargs: of one of the triggers that share the watch, as `NewFilesEventTrigger.serialize` writes them.
+        lookout: what to watch, as `Lookout.from_json` takes it.
+        scan: seconds between scans, or `StorageEvents` as JSON.
+        ledger_conn_id: the ledger's connection.
     """
 
-    def __init__(self, kwargs: Mapping[str, Any]) -> None:
-        self._kwargs = kwargs
-        self._lookout: dict[str, Any] = dict(kwargs["lookout"])
+    def __init__(self, lookout: dict[str, Any], scan: float | Mapping[str, Any], ledger_conn_id: str | None) -> None:
+        self._lookout = lookout
+        self._hints = scan if isinstance(scan, Mapping) else None
+        self._interval = float(scan["reconcile"] if isinstance(scan, Mapping) else scan)
+        self._ledger_conn_id = ledger_conn_id
         self._stored = 0
         self._wake = asyncio.Event()
         self._failures = 0
@@ -68,16 +72,16 @@ class SourceWatch(SharedStreamProducer):
                     next_scan = time.monotonic() + self._pause()
                 if seen is not None:
                     number += 1
-                    only_scan = int(seen["new"]) if scans and self._kwargs["hints"] and number > 1 else 0
+                    only_scan = int(seen["new"]) if scans and self._hints and number > 1 else 0
                     yield Seen(number=number, newest=int(seen["newest"]), only_scan=only_scan), number
-                if self._kwargs["hints"] is None or self._failures:
+                if self._hints is None or self._failures:
                     await self._rest(min(next_scan - time.monotonic(), self._pause()))
 
     async def _look(self, *, scans: bool) -> dict[str, Any] | None:
         """Return what a scan came to, or else what hints did; None for nothing."""
         if scans:
             return await self._tried(self._scan)
-        return None if self._kwargs["hints"] is None else await self._tried(self._hints)
+        return None if self._hints is None else await self._tried(self._take_hints)
 
     async def advance(self, batch: Sequence[AdvanceItem]) -> None:
         """Note up to where events are stored."""
@@ -98,14 +102,13 @@ class SourceWatch(SharedStreamProducer):
 
     def _pause(self) -> float:
         """Return the seconds until the next scan: sooner after a failure, but later from one to the next."""
-        interval = float(self._kwargs["interval"])
-        return min(interval, _FIRST_PAUSE_S * 2**self._failures) if self._failures else interval
+        return min(self._interval, _FIRST_PAUSE_S * 2**self._failures) if self._failures else self._interval
 
     async def _tried(self, look: Callable[[dict[str, Any]], Any]) -> dict[str, Any] | None:
         """Return what a look came to; a failure is told in the log, and the watch goes on."""
         try:
             source = cast("FileSource", from_json(self._lookout["source"]))
-            found: dict[str, Any] | None = await look(await access(source, self._kwargs["ledger_conn_id"]))
+            found: dict[str, Any] | None = await look(await access(source, self._ledger_conn_id))
         except BlockReadError as error:
             self._failures = min(self._failures + 1, 10)
             _log.error("the watch of feed %s failed, and tries again: %s", self._lookout["feed"], error)
@@ -116,9 +119,9 @@ class SourceWatch(SharedStreamProducer):
     async def _scan(self, way: dict[str, Any]) -> dict[str, Any]:
         return await ask({"do": "list", "lookout": self._lookout} | way, _log.info)
 
-    async def _hints(self, way: dict[str, Any]) -> dict[str, Any] | None:
+    async def _take_hints(self, way: dict[str, Any]) -> dict[str, Any] | None:
         if self._queue is None:
-            self._queue = await open_queue(self._kwargs["hints"])
+            self._queue = await open_queue(self._hints or {})
         messages = await asyncio.to_thread(self._queue.receive)
         if not messages:
             return None

@@ -107,7 +107,7 @@ def test_hints_are_verified(tmp_path: Path, bucket: Any, aws: dict[str, Any]) ->
 def test_a_queue_stands_in_for_scans(dag_id: str, bucket: Any, queue: tuple[Any, str]) -> None:
     """Files that messages name are told at once, and the messages taken out; a reconcile tells what only it found."""
     client, url = queue
-    events = StorageEvents(url, conn_id="store")
+    events = StorageEvents(url, conn_id="store", reconcile=4.0)
     source = FileSource("s3://landing/in", conn_id="store")
     bucket.put_object(Bucket="landing", Key="in/a.csv", Body=b"1\n")
 
@@ -117,7 +117,7 @@ def test_a_queue_stands_in_for_scans(dag_id: str, bucket: Any, queue: tuple[Any,
             client.send_message(QueueUrl=url, MessageBody=created(key))
 
     async def watch() -> list[dict[str, Any]]:
-        trigger = NewFilesEventTrigger(source=source, feed=dag_id, interval=4.0, hints=events)
+        trigger = NewFilesEventTrigger(source=source, feed=dag_id, scan=events)
         made = NewFilesEventTrigger(**json.loads(json.dumps(trigger.serialize()[1])))
         assert made.shared_stream_key() == trigger.shared_stream_key()
         payloads = []
