@@ -13,8 +13,8 @@ from airflow_provider_blockread.options.values import Value
 class StorageEvents(Value):
     """A queue to which a store writes a message for each object that lands: S3's or Azure's, as they are or wrapped.
 
-    `queue` is its URL, `conn_id` the Airflow connection for it (ambient identity without one). Every `reconcile` seconds
-    the source is listed all the same. `queue_class` is the import path of a class that takes URL and connection and is
+    `queue` is its URL, `conn_id` the Airflow connection for it (ambient identity without one). Every `reconcile`
+    seconds the source is listed all the same. `queue_class` is the import path of a class that takes both and is
     a `HintQueue`; the one here is of Amazon SQS.
     """
 
