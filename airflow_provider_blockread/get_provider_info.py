@@ -19,11 +19,13 @@ def get_provider_info() -> dict[str, Any]:
         "name": "Block read",
         "description": "Reads files into records on Spark, each record exactly once, and proves it per window.",
         "integrations": [{"integration-name": _INTEGRATION, "tags": ["software"]}],
-        "hooks": _modules("hooks", "ledger", "spark"),
+        "hooks": _modules("hooks", "ledger", "spark", "queues"),
         "operators": _modules(
             *("operators", "split_files", "scan_blocks", "read_blocks", "commit_window"),
             *("clean_source", "prune_ledger", "rebuild_windows", "withdraw_window"),
         ),
+        "sensors": _modules("sensors", "new_files"),
+        "triggers": _modules("triggers", "new_files", "new_files_events"),
         "connection-types": [_ledger_connection()],
         "cli": [f"{_PACKAGE}.get_provider_info.cli_commands"],
     }

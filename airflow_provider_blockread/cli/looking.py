@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -9,8 +10,32 @@ import click
 from airflow_provider_blockread.cli.selecting import Selecting, selecting_options
 from airflow_provider_blockread.cli.shared import json_option, open_environment, print_facts, print_json, state_option
 from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.looking_for_files import Lookout, look_for_files
+
+
+@dataclass(frozen=True, kw_only=True)
+class Looking(Selecting):
+    """The options as given."""
+
+    source: tuple[str, ...]
+    name: str | None
+    pattern: str
+    time_pattern: str | None
+    min_age: float
+    state: str | None
+    as_json: bool
+
+    def lookout(self, env: Environment) -> Lookout:
+        """Return what to look for."""
+        source = FileSource(self.source, pattern=self.pattern, time_pattern=self.time_pattern, min_age=self.min_age)
+        return Lookout(
+            feed=self.name or " ".join(dict.fromkeys(map(env.stores.canonical, self.source))),
+            source=source,
+            selection=self.selection(),
+            interval_ns=self.interval_ns,
+        )
 
 
 @click.command("new")
@@ -22,28 +47,12 @@ from airflow_provider_blockread.steps.looking_for_files import Lookout, look_for
 @selecting_options
 @state_option
 @json_option
-def new_files(  # noqa: PLR0913 - click hands every option by name
-    source: tuple[str, ...],
-    *,
-    name: str | None,
-    pattern: str,
-    time_pattern: str | None,
-    min_age: float,
-    state: str | None,
-    as_json: bool,
-    **selecting: Any,  # noqa: ANN401 - click hands every option by name
-) -> None:
+def new_files(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
     """Show which files of SOURCE the feed has not taken. Writes nothing, and reads no file."""
-    env = open_environment(state, quiet=as_json)
-    choice = Selecting(**selecting)
-    lookout = Lookout(
-        feed=name or " ".join(dict.fromkeys(map(env.stores.canonical, source))),
-        source=FileSource(source, pattern=pattern, time_pattern=time_pattern, min_age=min_age),
-        selection=choice.selection(),
-        interval_ns=choice.interval_ns,
-    )
-    found = look_for_files(env, lookout)
-    if as_json:
+    looking = Looking(**options)
+    env = open_environment(looking.state, quiet=looking.as_json)
+    found = look_for_files(env, looking.lookout(env))
+    if looking.as_json:
         print_json(found.to_json())
         return
     print_facts({"feed": found.feed, "files": found.files, "size": format_bytes(found.bytes), "oldest": found.oldest})

@@ -29,7 +29,7 @@ def credentials_for(source: FileSource | None, sink: ParquetSink | None, listed:
     return {root: storage_options(_connection(conn_id)) for root, conn_id in _named(source, sink, listed)}
 
 
-async def acredentials_for(source: FileSource) -> Credentials:
+async def acredentials_for(source: FileSource | None) -> Credentials:
     """Return the same for a source, without holding up the event loop: for triggers.
 
     Raises:

@@ -25,6 +25,7 @@ from airflow_provider_blockread.options.source import FileSource
 from airflow_provider_blockread.options.times import TimePattern, nanoseconds, parse_duration, parse_time, utc_text
 from airflow_provider_blockread.options.upstream import EventFiles, FileList
 from airflow_provider_blockread.options.values import Value, build, from_json, parse
+from airflow_provider_blockread.options.watching import StorageEvents
 
 __all__ = [
     "FORMATS",
@@ -47,6 +48,7 @@ __all__ = [
     "Selection",
     "SparkJob",
     "Splitting",
+    "StorageEvents",
     "TimePattern",
     "Transform",
     "Value",

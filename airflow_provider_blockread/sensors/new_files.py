@@ -105,8 +105,7 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
                 ledger_conn_id=self.ledger_conn_id,
                 run=str(run_identity(context)),
                 poke_interval=self.poke_interval,
-                exponential_backoff=self.exponential_backoff,
-                max_wait=self.max_wait.total_seconds() if self.max_wait else None,
+                max_interval=self._longest_wait() if self.exponential_backoff else None,
                 silent_fail=self.silent_fail,
             ),
             method_name="execute_complete",
@@ -167,6 +166,9 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
             min_bytes=parse_size(self.min_bytes) if self.min_bytes else 0,
             max_delay=None if self.max_delay is None else parse_duration(self.max_delay),
         )
+
+    def _longest_wait(self) -> float:
+        return self.timeout if self.max_wait is None else self.max_wait.total_seconds()
 
     def _first_look(self, context: Context) -> Any:  # noqa: ANN401 - what was found
         """Return what is there already; None where it must be waited for."""

@@ -10,7 +10,7 @@ from airflow_provider_blockread.hooks.stores import acredentials_for
 from airflow_provider_blockread.options import FileSource
 
 
-async def access(source: FileSource, ledger_conn_id: str | None, *, run: str = "") -> dict[str, Any]:
+async def access(source: FileSource | None, ledger_conn_id: str | None, *, run: str = "") -> dict[str, Any]:
     """Return `ledger` and `stores` of a request; connections are awaited, as the triggerer wants it.
 
     It holds credentials: only a helper's standard input may see it.

@@ -22,20 +22,18 @@ class NewFilesTrigger(BaseTrigger):
     :param ledger_conn_id: the ledger's connection.
     :param run: the DAG run that waits, for a ledger that forgets.
     :param poke_interval: seconds before each look.
-    :param exponential_backoff: double the interval after each look.
-    :param max_wait: seconds that the interval grows to.
+    :param max_interval: seconds that the interval grows to, doubled after each look; None to leave it as it is.
     :param silent_fail: go on when the store or the ledger fails.
     """
 
-    def __init__(  # noqa: PLR0913 - keyword-only, as Airflow hands them back
+    def __init__(
         self,
         *,
         lookout: Mapping[str, Any],
         ledger_conn_id: str | None = None,
         run: str = "",
         poke_interval: float = 60.0,
-        exponential_backoff: bool = False,
-        max_wait: float | None = None,
+        max_interval: float | None = None,
         silent_fail: bool = False,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -43,8 +41,7 @@ class NewFilesTrigger(BaseTrigger):
         self.ledger_conn_id = ledger_conn_id
         self.run_name = run
         self.poke_interval = poke_interval
-        self.exponential_backoff = exponential_backoff
-        self.max_wait = max_wait
+        self.max_interval = max_interval
         self.silent_fail = silent_fail
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
@@ -54,8 +51,7 @@ class NewFilesTrigger(BaseTrigger):
             "ledger_conn_id": self.ledger_conn_id,
             "run": self.run_name,
             "poke_interval": self.poke_interval,
-            "exponential_backoff": self.exponential_backoff,
-            "max_wait": self.max_wait,
+            "max_interval": self.max_interval,
             "silent_fail": self.silent_fail,
         }
 
@@ -65,9 +61,9 @@ class NewFilesTrigger(BaseTrigger):
         payload = None
         async with kept():
             while payload is None:
-                await asyncio.sleep(wait if self.max_wait is None else min(wait, self.max_wait))
-                if self.exponential_backoff:
-                    wait = min(2 * max(wait, 1.0), 86_400.0)
+                await asyncio.sleep(wait)
+                if self.max_interval is not None:
+                    wait = min(2 * max(wait, 1.0), self.max_interval)
                 payload = await self._payload()
         yield fired(payload)
 

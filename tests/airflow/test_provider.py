@@ -11,7 +11,8 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from airflow.sdk import BaseHook, BaseOperator
+from airflow.sdk import BaseHook, BaseOperator, BaseSensorOperator
+from airflow.triggers.base import BaseTrigger
 
 from airflow_provider_blockread.get_provider_info import cli_commands, get_provider_info
 
@@ -28,14 +29,16 @@ def test_the_declaration_is_valid() -> None:
 def test_all_that_is_declared_exists() -> None:
     """Each module holds what its section says, and the connection type's hook says the same of itself."""
     info = get_provider_info()
-    declared = [*info["hooks"][0]["python-modules"], *info["operators"][0]["python-modules"]]
+    sections = {name: info[name][0]["python-modules"] for name in ("hooks", "operators", "sensors", "triggers")}
+    declared = [module for modules in sections.values() for module in modules]
     own = {name: [v for v in vars(import_module(name)).values() if isinstance(v, type)] for name in declared}
     (connection,) = info["connection-types"]
     module, _, name = connection["hook-class-name"].rpartition(".")
     hook = getattr(import_module(module), name)
 
     assert all(classes for classes in own.values())
-    assert all(any(issubclass(cls, BaseOperator) for cls in own[m]) for m in declared if ".operators." in m)
+    for name, base in {"operators": BaseOperator, "sensors": BaseSensorOperator, "triggers": BaseTrigger}.items():
+        assert all(any(issubclass(cls, base) for cls in own[module]) for module in sections[name])
     assert issubclass(hook, BaseHook)
     assert (hook.conn_type, hook.hook_name) == (connection["connection-type"], connection["hook-name"])
 
@@ -44,7 +47,7 @@ def test_parsing_a_dag_imports_nothing_heavy() -> None:
     """The DAG processor imports the operators at every parse: no Spark, no Arrow, no SQL of ours, no NumPy."""
     program = (
         "import sys; import airflow.sdk; before = set(sys.modules);"
-        "import airflow_provider_blockread.task_group;"
+        "import airflow_provider_blockread.task_group, airflow_provider_blockread.sensors.new_files;"
         "print(*sorted({m.partition('.')[0] for m in set(sys.modules) - before}))"
     )
     heavy = {"alembic", "fsspec", "numpy", "pandas", "pyarrow", "pyspark", "sqlalchemy"}
@@ -62,6 +65,19 @@ def test_the_example_dag_has_the_groups_that_it_describes() -> None:
 
     assert not bag.import_errors
     assert set(tasks) == {f"{g}.{t}" for g in ("log_lines", "events", "reports") for t in ("plan", "read", "commit")}
+
+
+def test_the_example_of_waiting_loads() -> None:
+    """A sensor before one pipeline, a watched asset as the schedule of another; both go through Airflow's JSON."""
+    from airflow.dag_processing.dagbag import DagBag
+    from airflow.serialization.serialized_objects import DagSerialization
+
+    bag = DagBag(Path(__file__).resolve().parents[2] / "dags" / "blockread_watch.py")
+    waits = DagSerialization.deserialize_dag(DagSerialization.serialize_dag(bag.dags["blockread_waits"]))
+
+    assert not bag.import_errors
+    assert waits.get_task("arrived").downstream_task_ids == {"log_lines.plan"}
+    assert "new_logs" in json.dumps(DagSerialization.to_dict(bag.dags["blockread_watches"]))
 
 
 def test_airflow_blockread_hands_on_all_arguments(capsys: pytest.CaptureFixture[str]) -> None:

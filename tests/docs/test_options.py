@@ -19,13 +19,17 @@ from airflow_provider_blockread.options import (
     Selection,
     SparkJob,
     Splitting,
+    StorageEvents,
     Transform,
     Value,
 )
 
 _PAGE = (Path(__file__).parents[2] / "docs" / "options.md").read_text("utf-8")
 _SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", _PAGE, re.MULTILINE | re.DOTALL))
-_VALUES = (FileSource, FileList, EventFiles, Selection, Limits, Splitting, Transform, Policies, ParquetSink, SparkJob)
+_VALUES = (
+    *(FileSource, FileList, EventFiles, Selection, Limits, Splitting, Transform, Policies),
+    *(StorageEvents, ParquetSink, SparkJob),
+)
 
 
 def _rows(section: str) -> dict[str, list[str]]:

@@ -19,6 +19,7 @@ from airflow_provider_blockread.options import (
     Splitting,
     Transform,
 )
+from airflow_provider_blockread.sensors.new_files import NewFilesSensor
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 
 FOLDER = Path(os.environ["SYSTEM_FOLDER"])
@@ -80,6 +81,18 @@ pipeline(
     function="functions:linger",
     spark=STUBBORN,
 )
+
+awaited = DAG("awaited", schedule=None)
+pipeline(awaited, source=FileSource(f"{FOLDER}/awaited/landing", min_age=2))
+NewFilesSensor(
+    dag=awaited,
+    task_id="arrived",
+    source=FileSource(f"{FOLDER}/awaited/landing", min_age=2),
+    group="logs",
+    ledger_conn_id="ledger",
+    deferrable=True,
+    poke_interval=1,
+) >> awaited.task_group.get_child_by_label("logs")
 
 hourly("caught", catchup=True)
 hourly("backfilled", function="functions:fail")

@@ -1,0 +1,121 @@
+"""Queues of storage events: a small protocol, and Amazon SQS by it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from airflow_provider_blockread.errors import OptionsError, TransientError
+from airflow_provider_blockread.hooks.stores import aconnection
+from airflow_provider_blockread.options import StorageEvents
+from airflow_provider_blockread.options.values import from_json
+
+if TYPE_CHECKING:
+    from airflow.sdk import Connection
+
+_WAIT_S = 10  # of one request: long enough to ask rarely, short enough to end soon
+_SILENCE_S = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A message as it lies in a queue."""
+
+    body: str
+    receipt: str  # what tells the queue that it is done with
+
+
+class HintQueue(Protocol):
+    """A queue that stores write to. Its calls are made in a thread, and may block for some seconds."""
+
+    def receive(self) -> list[Message]:
+        """Return some messages, waiting a little for them; unless `done` is called, they come again later.
+
+        Raises:
+            TransientError: when the queue fails.
+        """
+        ...
+
+    def done(self, messages: Sequence[Message]) -> None:
+        """Take messages out of the queue.
+
+        Raises:
+            TransientError: when the queue fails; they come again then.
+        """
+        ...
+
+
+class SqsQueue:
+    """A queue of Amazon SQS.
+
+    Args:
+        url: its URL, as `https://sqs.eu-central-1.amazonaws.com/123456789012/landing`.
+        connection: of type `aws`; ambient identity without one.
+
+    Raises:
+        OptionsError: when botocore is not installed.
+    """
+
+    def __init__(self, url: str, connection: Connection | None) -> None:
+        try:
+            from botocore.config import Config  # noqa: PLC0415 - an extra
+            from botocore.session import Session  # noqa: PLC0415
+        except ImportError as error:
+            msg = f"hints: {url} needs botocore; install it with `pip install 'airflow-provider-blockread[s3]'`"
+            raise OptionsError(msg) from error
+        extra = connection.extra_dejson if connection else {}
+        named = url.split("sqs.", 1)[-1].split(".", 1)[0] if "//sqs." in url else None
+        self._url = url
+        self._client = Session(profile=extra.get("profile_name")).create_client(
+            "sqs",
+            region_name=extra.get("region_name") or named,
+            endpoint_url=extra.get("endpoint_url") or (connection.host if connection else None) or None,
+            aws_access_key_id=connection.login if connection else None,
+            aws_secret_access_key=connection.password if connection else None,
+            aws_session_token=extra.get("aws_session_token"),
+            config=Config(read_timeout=_WAIT_S + _SILENCE_S, connect_timeout=_SILENCE_S),
+        )
+
+    def receive(self) -> list[Message]:
+        """Return up to ten messages."""
+        found = self._call("receive_message", {"MaxNumberOfMessages": 10, "WaitTimeSeconds": _WAIT_S})
+        return [Message(body=one["Body"], receipt=one["ReceiptHandle"]) for one in found.get("Messages", ())]
+
+    def done(self, messages: Sequence[Message]) -> None:
+        """Delete messages."""
+        entries = [{"Id": str(number), "ReceiptHandle": one.receipt} for number, one in enumerate(messages)]
+        if entries:
+            self._call("delete_message_batch", {"Entries": entries})
+
+    def _call(self, name: str, options: dict[str, Any]) -> dict[str, Any]:
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - an extra
+
+        try:
+            return cast("dict[str, Any]", getattr(self._client, name)(QueueUrl=self._url, **options))
+        except (BotoCoreError, ClientError) as error:
+            msg = f"the queue {self._url} failed ({error}); see that it exists and lets the connection's account in"
+            raise TransientError(msg) from error
+
+
+async def open_queue(option: Mapping[str, Any]) -> HintQueue:
+    """Return the queue that an option names as JSON; connections are awaited, as the triggerer wants it.
+
+    Raises:
+        OptionsError: when its connection, class or package is missing.
+    """
+    events = cast("StorageEvents", from_json(option))
+    connection = await aconnection(events.conn_id) if events.conn_id else None
+    return await asyncio.to_thread(_made, events, connection)
+
+
+def _made(events: StorageEvents, connection: Connection | None) -> HintQueue:
+    module, _, name = events.queue_class.rpartition(".")
+    try:
+        make = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        msg = f"hints: there is no {events.queue_class!r} ({error}); name a class by its import path"
+        raise OptionsError(msg) from error
+    return cast("HintQueue", make(events.queue, connection))

@@ -1,0 +1,137 @@
+"""Starts DAGs when a feed has new files: an event trigger for `AssetWatcher`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Hashable, Mapping
+from typing import Any
+
+from airflow.triggers.base import BaseEventTrigger, TriggerEvent
+from airflow.triggers.shared_stream import AdvanceItem, AdvanceOutcome, SharedStreamProducer
+
+from airflow_provider_blockread.blocks.ids import digest
+from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.options import FileSource, Selection, StorageEvents
+from airflow_provider_blockread.triggers.access import access
+from airflow_provider_blockread.triggers.helpers import ask
+from airflow_provider_blockread.triggers.new_files import fired
+from airflow_provider_blockread.triggers.watching import Seen, SourceWatch, Stored
+
+
+class NewFilesEventTrigger(BaseEventTrigger):
+    """Fires each time a feed has files that it has not told of, with how many, how large, and some of their paths.
+
+    All watchers with the same source, feed, selection, ledger and `scan` share one scan. Files are recorded in the
+    feed's index as they are seen, where they wait until a plan takes them: the DAG that is started plans from there, so
+    that an event that Airflow merges with another, or loses, loses no file. How far a watcher has told is kept in its
+    asset's state store, and moves on once Airflow has stored the event.
+
+    :param source: where files land, and which to take, as the pipeline's plan has it.
+    :param feed: the feed's name, as the pipeline has it: `{dag_id}.{group_id}` unless it names another.
+    :param selection: as the pipeline's plan has it.
+    :param only: tell of files only whose URI matches this glob, at any depth unless it begins with a scheme or slash.
+    :param scan: seconds between scans, or a queue of storage events, which stand in for them.
+    :param ledger_conn_id: the ledger's connection, as the pipeline has it.
+    """
+
+    def __init__(
+        self,
+        *,
+        source: FileSource | Mapping[str, Any],
+        feed: str,
+        selection: Selection | Mapping[str, Any] = Selection(),
+        only: str | None = None,
+        scan: float | StorageEvents | Mapping[str, Any] = 60.0,
+        ledger_conn_id: str | None = None,
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.source = source.to_json() if isinstance(source, FileSource) else dict(source)
+        self.feed = feed
+        self.selection = selection.to_json() if isinstance(selection, Selection) else dict(selection)
+        self.only = only
+        self.scan = scan.to_json() if isinstance(scan, StorageEvents) else scan
+        self.ledger_conn_id = ledger_conn_id
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """Return the class and its arguments, which go through JSON and hold no credentials."""
+        return f"{type(self).__module__}.{type(self).__qualname__}", {
+            "source": self.source,
+            "feed": self.feed,
+            "selection": self.selection,
+            "only": self.only,
+            "scan": self.scan,
+            "ledger_conn_id": self.ledger_conn_id,
+        }
+
+    def shared_stream_key(self) -> Hashable:
+        """Return what the scan depends on: all but `only`."""
+        shared = {name: value for name, value in self.serialize()[1].items() if name != "only"}
+        return "blockread", json.dumps(shared, sort_keys=True)
+
+    @classmethod
+    def create_shared_stream_producer(cls, kwargs: dict[str, Any]) -> SharedStreamProducer:
+        """Return the scan of all triggers with this key."""
+        lookout = {name: kwargs[name] for name in ("feed", "source", "selection")}
+        return SourceWatch(lookout | {"interval_ns": None}, kwargs["scan"], kwargs["ledger_conn_id"])
+
+    async def filter_shared_stream(self, shared_stream: AsyncIterator[Seen | Stored]) -> AsyncIterator[TriggerEvent]:
+        """Yield an event for what the scan shows behind this watcher's cursor."""
+        cursor = await self._load()
+        told: dict[int, int] = {}  # cursor by the number of the scan that was told
+        only_scan = 0
+        async for one in shared_stream:
+            if isinstance(one, Stored):
+                stored = [number for number in told if number <= one.number]
+                if stored:
+                    await self._save(max(told.pop(number) for number in stored))
+                continue
+            only_scan += one.only_scan
+            if one.newest <= cursor:
+                continue
+            found = await self._found(cursor, one.newest)
+            if found is None:
+                continue
+            cursor = told[one.number] = one.newest
+            if found["files"]:
+                yield fired(found | {"only_scan": only_scan})
+                only_scan = 0
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Yield the same events by a scan of its own, where no triggerer shares one."""
+        watch = self.create_shared_stream_producer(self.serialize()[1])
+
+        async def alone() -> AsyncIterator[Any]:
+            async for raw, number in watch.open_stream():
+                yield raw
+                await watch.advance([AdvanceItem(number, AdvanceOutcome(acked=1, failed=0))])
+
+        async for event in self.filter_shared_stream(alone()):
+            yield event
+
+    async def _found(self, after: int, until: int) -> dict[str, Any] | None:
+        """Return the files between two marks; None when they cannot be told now, and are told with the next."""
+        request = {"do": "since", "feed": self.feed, "after": after, "until": until, "only": self.only}
+        try:
+            way = await access(None, self.ledger_conn_id)
+            found = await ask(request | way, self.log.info)
+        except BlockReadError as error:
+            self.log.error("the watch of feed %s cannot tell its files, and tries again: %s", self.feed, error)  # noqa: TRY400
+            return None
+        return {name: value for name, value in found.items() if name != "why"}
+
+    @property
+    def _key(self) -> str:
+        return f"blockread.{digest(self.feed, self.only, self.ledger_conn_id)}"
+
+    @property
+    def _states(self) -> list[Any]:
+        """Return the state stores of the assets that watch by this trigger; alike watchers of several share it."""
+        store: Any = self.asset_state_store
+        return [] if store is None else [*store._by_name.values(), *store._by_uri.values()]  # noqa: SLF001 - no way else
+
+    async def _load(self) -> int:
+        return max([0, *[int(await state.aget(self._key) or 0) for state in self._states]])
+
+    async def _save(self, cursor: int) -> None:
+        for state in self._states:
+            await state.aset(self._key, cursor)
