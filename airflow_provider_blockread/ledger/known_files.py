@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, literal, select
+from sqlalchemy import Connection, literal, select
 
+from airflow_provider_blockread.ledger.dialect import among
 from airflow_provider_blockread.ledger.known_tables import taken_files
 from airflow_provider_blockread.ledger.stretches import forget
 from airflow_provider_blockread.ledger.tables import files
@@ -32,9 +33,9 @@ def known_versions(connection: Connection, feed_id: int, digests: list[str]) -> 
     pruned = connection.scalar(select(taken_files.c.state).where(taken_files.c.feed_id == feed_id).limit(1))
     for table in (files, taken_files) if pruned else (files,):
         columns = [table.c[n] if n in table.c else literal(0).label(n) for n in Known._fields]
-        wanted = table.c.path_digest.in_(bindparam("digests", expanding=True))
+        wanted = among(connection, table.c.path_digest, digests)
         query = select(*columns).where(table.c.feed_id == feed_id, wanted)
-        for row in connection.execute(query, {"digests": digests}):
+        for row in connection.execute(query):
             known.setdefault(row.path_digest, []).append(Known(*row))
     return known
 
