@@ -99,7 +99,8 @@ def record_files(
         new, found = known.new_in(shown), _Batch()
         if new:
             listed = [_identify(version, rules) for stretch in new for version in stretch.versions]
-            with ledger.writing() as connection:
+            # What a power cut undoes of it, the next listing finds again; the end of this one lasts.
+            with ledger.writing(lasting=False) as connection:
                 found = _record(connection, scan, {item.path_digest: item for item in listed})
                 known.remember(connection, new)
         total = _add(total, sum(len(stretch.versions) for stretch in shown), found)

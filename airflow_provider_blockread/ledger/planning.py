@@ -47,8 +47,8 @@ class _Plan:
         raise PlanConflictError(msg)
 
     def take(self, batch: list[int]) -> int:
-        """Move files from pending to planned, all or none, and return how many."""
-        with self.ledger.writing() as connection:
+        """Move files from pending to planned, all or none, and return how many; opening the window makes it last."""
+        with self.ledger.writing(lasting=False) as connection:
             self.update(connection, {})
             whole = files.c.part_next_offset.is_(None)  # no part of it was taken since it was chosen
             mine = among(connection, files.c.id, batch)
