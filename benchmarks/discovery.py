@@ -29,6 +29,7 @@ from benchmarks.ledger_size import postgres
 from benchmarks.measure import Row
 
 _PER_FOLDER = 1_000
+_SIZE = 4_096  # bytes, of which the disk keeps none
 _NEW = 1_000
 _RATES = {"SQLite": 40_000, "PostgreSQL": 25_000}  # files a second
 _MOST_MIB = 400
@@ -51,12 +52,14 @@ def run(lab: Lab) -> Iterator[Row]:
 
 
 def write_tree(root: Path, count: int, start: int = 0) -> None:
-    """Make empty files, a thousand in a folder, as a landing zone of hours has them."""
+    """Make files without content of their own, a thousand in a folder, as a landing zone of hours has them."""
     for number in range(start, start + count):
         folder = root / f"hour={number // _PER_FOLDER:06}"
         if number % _PER_FOLDER == 0 or number == start:
             folder.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(folder / f"part-{number:09}.log", os.O_CREAT | os.O_WRONLY))
+        handle = os.open(folder / f"part-{number:09}.log", os.O_CREAT | os.O_WRONLY)
+        os.ftruncate(handle, _SIZE)
+        os.close(handle)
 
 
 def _of_database(database: str, url: str, folder: Path, counts: tuple[int, int]) -> Iterator[Row]:
@@ -69,8 +72,8 @@ def _of_database(database: str, url: str, folder: Path, counts: tuple[int, int])
         rate, target = count / found["seconds"], _RATES[database]
         yield Row(
             work=f"{database}: list, compare and freeze {count:,} files",
-            rival=f"{found['listing']:.2f} s, the bare listing",
-            ours=f"{_times(found)}, {rate:,.0f} files/s ({count / found['cpu']:,.0f} a cpu second), {found['mib']:.0f} MiB",
+            rival=_listing(found),
+            ours=f"{_times(found)}, {rate:,.0f} files/s ({count / found['cpu']:,.0f} a cpu second)",
             target=f">= {target:,} files/s",
             met=rate >= target,
         )
@@ -78,9 +81,9 @@ def _of_database(database: str, url: str, folder: Path, counts: tuple[int, int])
         found = _apart("again", place, source)
         yield Row(
             work=f"{database}: find and freeze {_NEW:,} new files among {count:,} known",
-            rival=f"{found['listing']:.2f} s, the bare listing",
-            ours=f"{_times(found)}, {found['mib']:.0f} MiB",
-            ratio=f"{found['seconds'] / found['listing']:.2f} x",
+            rival=_listing(found),
+            ours=_times(found),
+            ratio=f"{found['seconds'] / found['listing']:.2f} x (cpu {found['cpu'] / found['listing_cpu']:.2f})",
             target=f"< {_MOST_INCREMENTAL:g} x",
             met=found["seconds"] < _MOST_INCREMENTAL * found["listing"],
         )
@@ -95,6 +98,10 @@ def _of_database(database: str, url: str, folder: Path, counts: tuple[int, int])
     )
 
 
+def _listing(found: dict[str, float]) -> str:
+    return f"{found['listing']:.2f} s (cpu {found['listing_cpu']:.2f}), the bare listing"
+
+
 def _times(found: dict[str, float]) -> str:
     return f"{found['seconds']:.2f} s (cpu {found['cpu']:.2f})"
 
@@ -102,7 +109,7 @@ def _times(found: dict[str, float]) -> str:
 def _apart(key: str, url: str, source: Path) -> dict[str, Any]:
     """Return what a plan costs in a process of its own, and what the bare listing does there."""
     command = [sys.executable, "-m", "benchmarks.discovery", key, url, str(source)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603 - ourselves
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
@@ -115,7 +122,10 @@ def measure(key: str, url: str, source: str) -> dict[str, float]:
     ledger.upgrade()
     env = Environment(ledger=ledger, stores=Stores(), log=lambda _: None)
     files = FileSource(source)
-    listing = min(_seconds(files) for _ in range(2))
+    began, used = time.perf_counter(), time.process_time()
+    for _ in list_files(env.stores, files, now_s=time.time()):
+        pass
+    bare = {"listing": time.perf_counter() - began, "listing_cpu": time.process_time() - used}
     request = PlanRequest(
         feed=source,
         key=key,
@@ -129,14 +139,7 @@ def measure(key: str, url: str, source: str) -> dict[str, float]:
         ref = plan(env, request)
         seconds, cpu = time.perf_counter() - began, time.process_time() - used
     ledger.close()
-    return {"seconds": seconds, "cpu": cpu, "listing": listing, "mib": peak[0] / _MIB, "files": ref.files}
-
-
-def _seconds(files: FileSource) -> float:
-    began = time.perf_counter()
-    for _ in list_files(Stores(), files, now_s=time.time()):
-        pass
-    return time.perf_counter() - began
+    return bare | {"seconds": seconds, "cpu": cpu, "mib": peak[0] / _MIB, "files": ref.files}
 
 
 @contextmanager

@@ -27,12 +27,15 @@ def _as_json(part: str | int | None) -> str:
 
 
 def path_digest(path: str) -> str:
-    """Return the identity of a canonical path."""
-    return digest("path", path)
+    """Return the identity of a canonical path: `digest("path", path)`."""
+    return hashlib.sha256(f'["path",{encode_basestring_ascii(path)}]'.encode("ascii")).hexdigest()[:32]
 
 
 def version_digest(version: FileVersion) -> str:
     """Return the identity of a content: size with the etag, or with mtime where the store has no etag."""
+    if version.etag is None:  # as `digest` makes it
+        text = f'["mtime",{version.size},{version.mtime_ns}]'
+        return hashlib.sha256(text.encode("ascii")).hexdigest()[:32]
     return digest(*_content(version))
 
 

@@ -16,7 +16,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, and_, exists, or_, select
 
 from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.columns import UNFINISHED_STATES
+from airflow_provider_blockread.ledger.feeds import find_feed
 from airflow_provider_blockread.ledger.known_tables import parts
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import feeds, files, generations, windows
@@ -56,9 +58,17 @@ class CleanPage:
 
 
 def next_page(ledger: Ledger, fit: Fit, *, after: int) -> CleanPage | None:
-    """Return the next files that are published long enough; None where there are none."""
+    """Return the next files that are published long enough; None where there are none.
+
+    Raises:
+        OptionsError: when the ledger knows no such feed.
+    """
+    with ledger.reading() as connection:
+        feed = find_feed(connection, fit.feed)
+    if feed is None:
+        msg = f"clean: ledger {ledger.name} knows no feed {fit.feed!r}; `blockread windows list` shows those it knows"
+        raise OptionsError(msg)
     old = exists().where(generations.c.window_id == files.c.window_id, _is_old(fit.before))
-    feed = select(feeds.c.id).where(feeds.c.name == fit.feed).scalar_subquery()
     query = (
         # By id, so that all pages together pass over the table once: no index of the feed's is to be used.
         select(files.c.id)

@@ -21,7 +21,7 @@ from airflow_provider_blockread.blocks.ids import path_digest, version_digest
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.ledger.admission import EVERY_FILE, LEFT_OUT, Admission
 from airflow_provider_blockread.ledger.columns import SHORT
-from airflow_provider_blockread.ledger.dialect import driver_digests, insert_many, is_among
+from airflow_provider_blockread.ledger.dialect import among, driver_digests, insert_many
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, lock_feed, open_feed
 from airflow_provider_blockread.ledger.known_files import Known, drop_replaced, known_versions
 from airflow_provider_blockread.ledger.model import Discovered
@@ -101,7 +101,8 @@ def record_files(
     known = KnownStretches(ledger, scan.feed_id, scan.id)
     for new in by_files(known.new_in(cut(versions, batch_size), batch_size), batch_size):
         listed = [identify(version, rules) for stretch in new for version in stretch.versions]
-        with ledger.writing() as connection:
+        # What a power cut undoes of it, the next listing finds again; the end of this one lasts.
+        with ledger.writing(lasting=False) as connection:
             found = _record(connection, scan, {item.path_digest: item for item in listed})
             known.remember(connection, new)
         total = _add(total, found)
@@ -152,13 +153,14 @@ def _record(connection: Connection, scan: Scan, seen: dict[str, Seen]) -> Batch:
     batch = Batch(cut_short=[seen[digest].version.path for digest in cut_short])
     for digest, item in seen.items():
         decide(scan, item, known.get(digest), batch)
-    update = files.update().where(is_among(connection, files.c.id, "ids"))
     if batch.still_pending:
-        connection.execute(update.values(last_scan=stamp), {"ids": batch.still_pending})
+        still = among(connection, files.c.id, batch.still_pending)
+        connection.execute(files.update().where(still).values(last_scan=stamp))
     for state, ids in batch.moved.items():
         if ids:
-            change = update.where(files.c.state.in_(_MAY_MOVE)).values(state=state, window_id=None, last_scan=stamp)
-            connection.execute(change, {"ids": ids})
+            moved = (among(connection, files.c.id, ids), files.c.state.in_(_MAY_MOVE))
+            change = files.update().where(*moved).values(state=state, window_id=None, last_scan=stamp)
+            connection.execute(change)
     if batch.retimed:
         one = files.update().where(files.c.id == bindparam("number"))  # unread still: the feed is locked
         connection.execute(one.values(time_ns=bindparam("time")), batch.retimed)

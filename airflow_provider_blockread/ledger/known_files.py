@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, literal, select
 
-from airflow_provider_blockread.ledger.dialect import is_among
+from airflow_provider_blockread.ledger.dialect import among
 from airflow_provider_blockread.ledger.known_tables import taken_files
 from airflow_provider_blockread.ledger.stretches import forget
 from airflow_provider_blockread.ledger.tables import files
@@ -32,9 +32,9 @@ def known_versions(connection: Connection, feed_id: int, digests: list[str]) -> 
     known: dict[str, list[Known]] = {}
     for table in (files, taken_files):
         columns = [table.c[n] if n in table.c else literal(0).label(n) for n in Known._fields]
-        wanted = is_among(connection, table.c.path_digest, "digests")
+        wanted = among(connection, table.c.path_digest, digests)
         query = select(*columns).where(table.c.feed_id == feed_id, wanted)
-        for row in connection.execute(query, {"digests": digests}):
+        for row in connection.execute(query):
             known.setdefault(row.path_digest, []).append(Known(*row))
     return known
 

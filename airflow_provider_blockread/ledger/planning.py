@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Row, func, select
 
 from airflow_provider_blockread.blocks.ids import window_id
 from airflow_provider_blockread.errors import PlanConflictError
+from airflow_provider_blockread.ledger.dialect import among
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, find_feed, lock_feed, open_feed
 from airflow_provider_blockread.ledger.generations import insert_generation, insert_groups
 from airflow_provider_blockread.ledger.groups import age
@@ -46,11 +47,12 @@ class _Plan:
         raise PlanConflictError(msg)
 
     def take(self, batch: list[int]) -> int:
-        """Move files from pending to planned, all or none, and return how many."""
-        with self.ledger.writing() as connection:
+        """Move files from pending to planned, all or none, and return how many; opening the window makes it last."""
+        with self.ledger.writing(lasting=False) as connection:
             self.update(connection, {})
             whole = files.c.part_next_offset.is_(None)  # no part of it was taken since it was chosen
-            free = (files.c.id.in_(batch), files.c.feed_id == self.feed_id, files.c.state == "pending", whole)
+            mine = among(connection, files.c.id, batch)
+            free = (mine, files.c.feed_id == self.feed_id, files.c.state == "pending", whole)
             change = files.update().where(*free).values(state="planned", window_id=self.window)
             lost = len(batch) - connection.execute(change).rowcount
             if lost:

@@ -22,7 +22,13 @@ from airflow_provider_blockread.errors import (
     OptionsError,
 )
 from airflow_provider_blockread.ledger import migrations, tables
-from airflow_provider_blockread.ledger.dialect import give_way, lock_upgrade, prepare_engine, prepare_upgrade
+from airflow_provider_blockread.ledger.dialect import (
+    give_way,
+    lock_upgrade,
+    prepare_engine,
+    prepare_upgrade,
+    wait_for_no_disk,
+)
 from airflow_provider_blockread.ledger.trouble import OF_THE_SERVER, remedy, shared_mount
 
 _NO_TABLE = ("no such table", "no such column")  # SQLite's words
@@ -151,8 +157,10 @@ class Ledger:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self, *, lasting: bool = True) -> Iterator[Connection]:
         """Give a connection in one transaction, committed at the end and rolled back by any error.
+
+        One that is not `lasting` does not wait for the disk: a power cut may undo it, unless a lasting one follows it.
 
         Raises:
             LedgerUnavailableError: when the database cannot be reached or stays locked.
@@ -161,7 +169,9 @@ class Ledger:
         """
         began = time.monotonic()
         with self._translated(), self._live_engine().connect() as connection:
-            with connection.execution_options(blockread_writes=True).begin():
+            with connection.execution_options(blockread_writes=True, blockread_lasting=lasting).begin():
+                if not lasting:
+                    wait_for_no_disk(connection)
                 yield connection
             give_way(connection, began)
 

@@ -19,7 +19,7 @@ from operator import attrgetter
 from sqlalchemy import Connection, select
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.ledger.dialect import insert_or_ignore, is_among
+from airflow_provider_blockread.ledger.dialect import among, insert_or_ignore
 from airflow_provider_blockread.ledger.known_tables import stretches
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import IS_PENDING, IS_UNSETTLED, files
@@ -123,9 +123,9 @@ class KnownStretches:
         if not digests:
             return set()
         with self._ledger.reading() as connection:
-            known = is_among(connection, stretches.c.digest, "digests")
+            known = among(connection, stretches.c.digest, digests)
             query = select(stretches.c.digest).where(stretches.c.feed_id == self._feed_id, known)
-            return set(connection.scalars(query, {"digests": digests}))
+            return set(connection.scalars(query))
 
     def remember(self, connection: Connection, recorded: Iterable[Stretch]) -> None:
         """Keep stretches whose every version has just been recorded, or was."""

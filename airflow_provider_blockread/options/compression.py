@@ -12,6 +12,8 @@ SUFFIXES = {
     ".zstd": "zstd",
 }
 
+_ANY = tuple(SUFFIXES)
+
 #: Values of the option `compression`: by suffix, never, or one codec for all files.
 COMPRESSIONS = ("auto", "none", "gzip", "bzip2", "xz", "zstd")
 
@@ -19,6 +21,8 @@ COMPRESSIONS = ("auto", "none", "gzip", "bzip2", "xz", "zstd")
 def codec_of(path: str, compression: str) -> str | None:
     """Return the codec of a file (`gzip`, `bzip2`, `xz`, `zstd`), or None where it is not compressed."""
     if compression == "auto":
+        if not path.lower().endswith(_ANY):
+            return None
         name = path.rpartition("/")[2].lower()
         return next((codec for suffix, codec in SUFFIXES.items() if name.endswith(suffix)), None)
     return None if compression == "none" else compression

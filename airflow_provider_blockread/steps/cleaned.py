@@ -16,6 +16,7 @@ from airflow_provider_blockread.ledger.columns import SHORT
 from airflow_provider_blockread.ledger.generations import as_read_by, published_generation
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.storage.contents import same_content
 
 _PAGE = 500
 
@@ -77,7 +78,7 @@ def restore_files(env: Environment, window: Window) -> Restored:
     """
     restored = 0
     for page in _pages(env, window.id):
-        back = [file.file for file in page if _is_back(env, file) or _bring_back(env, file)]
+        back = [file.file for file in page if _bring_back(env, file)]
         restored += len(back)
         if back:
             mark_back(env.ledger, back)
@@ -95,25 +96,32 @@ def found_at(env: Environment, uri: str) -> FileVersion | None:
 
 
 def _bring_back(env: Environment, file: AwayFile) -> bool:
-    """Put an archived file into its place; tell whether it could be."""
-    if file.target is None or found_at(env, file.target) is None:
-        return False
-    there = found_at(env, file.path)
-    if there is not None:
-        msg = f"{file.path}: another file is there now, so {file.target} was left; move that file away, then repeat"
+    """Put a file into its place, if it is not there; tell whether it is, and then take it from the archive."""
+    kept = None if file.target is None else found_at(env, file.target)
+    back = _is_back(env, file)
+    if file.target is None or kept is None:
+        return back
+    if not back:
+        _put_back(env, file, file.target)
+    if found_at(env, file.target) is not None and same_content(env.stores, file.path, file.target):
+        env.stores.remove(file.target)
+    return True
+
+
+def _put_back(env: Environment, file: AwayFile, target: str) -> None:
+    if found_at(env, file.path) is not None:
+        msg = f"{file.path}: another file is there now, so {target} was left; move that file away, then repeat"
         raise SourceError(msg, file.path)
-    env.stores.place(file.target, file.path)
+    env.stores.place(target, file.path)
     if not _is_back(env, file):
-        if found_at(env, file.target) is not None:
+        if found_at(env, target) is not None:
             env.stores.remove(file.path)
         msg = (
-            f"{file.path} cannot come back from {file.target} as it was, since its store makes every copy another"
-            " version; to read it again, copy it there by hand and use `blockread reprocess --path`, which reads the"
-            " newer version in the place of the old one"
+            f"{file.path} cannot come back from {target} as it was, since its store makes every copy another version;"
+            " to read it again, copy it there by hand and use `blockread reprocess --path`, which reads the newer"
+            " version in the place of the old one"
         )
         raise SourceError(msg, file.path)
-    env.stores.remove(file.target)
-    return True
 
 
 def _is_back(env: Environment, file: AwayFile) -> bool:

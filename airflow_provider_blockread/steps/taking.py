@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from array import array
 from collections.abc import Iterator
 
@@ -95,7 +96,7 @@ class Chosen:
     @property
     def identity(self) -> tuple[str, ...]:
         """What tells this choice from others."""
-        return self.ids.tobytes().hex(), *(f"{part.file} {part.start} {part.end}" for part in self.ranges)
+        return hashlib.sha256(self.ids).hexdigest(), *(f"{part.file} {part.start} {part.end}" for part in self.ranges)
 
     def _select(self, selection: Selection) -> Iterator[PendingFile]:
         request = self._request

@@ -94,9 +94,9 @@ class FaultyLedger(Ledger):
         return engine
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self, *, lasting: bool = True) -> Iterator[Connection]:
         """Give a connection; the moments before and after its commit are fault points."""
-        with super().writing() as connection:
+        with super().writing(lasting=lasting) as connection:
             self._faults.writing += 1
             try:
                 yield connection

@@ -45,7 +45,7 @@ UNREACHED = {
     "statement:ledger.planning._Plan.update/2": _WORDS,
     "statement:ledger.replacing._refuse_taken/1": _WORDS,
     "statement:ledger.replacing._refuse_taken/2": _WORDS,
-    "store:steps.cleaned._bring_back/2": "only where a store makes every copy another version; the archive stays",
+    "store:steps.cleaned._put_back/2": "only where a store makes every copy another version; the archive stays",
     "store:steps.cleaning._Cleaning._put_away/3": "only where a file changes while it is copied; it stays",
     "disk:storage.disk._name_also/2": _SECOND_NAME,
     "statement:ledger.cleaned.refuse_cleaned/1": _WORDS,

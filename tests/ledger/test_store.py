@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, inspect, select, text
 
 from airflow_provider_blockread.errors import (
     BlockReadError,
@@ -227,3 +227,16 @@ def test_a_file_that_is_no_ledger(tmp_path: Path, opened: Callable[[Ledger], obj
     for name in ("", "text.db"):
         with pytest.raises(LedgerUnavailableError, match=r"cannot be used: (unable to open|file is not a database)"):
             opened(Ledger(f"sqlite:///{tmp_path / name}"))
+
+
+def test_a_transaction_that_need_not_last(ledger: Ledger) -> None:
+    """It does not wait for the disk, others see it, and the next one waits again."""
+    waits = "SHOW synchronous_commit" if ledger.name.startswith("postgres") else "PRAGMA synchronous"
+    found = []
+    for lasting in (False, True):
+        with ledger.writing(lasting=lasting) as connection:
+            found.append(str(connection.exec_driver_sql(waits).scalar()))
+            connection.execute(tables.feeds.insert().values(name=f"{lasting}", created_at=ledger.now()))
+    assert found in (["off", "on"], ["1", "2"])
+    with ledger.reading() as connection:
+        assert set(connection.scalars(select(tables.feeds.c.name))) == {"False", "True"}

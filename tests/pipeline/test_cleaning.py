@@ -245,3 +245,5 @@ def test_requests_that_mean_nothing(pipe: Pipe) -> None:
     for options in ({"action": "burn"}, {"action": "delete", "archive": "x"}, {"archive": None}, {"grace": -1.0}):
         with pytest.raises(OptionsError, match="clean:"):
             request(pipe, **options)
+    with pytest.raises(OptionsError, match="knows no feed 'other'"):
+        cleaned(pipe, "delete", feed="other")
