@@ -23,7 +23,7 @@ from airflow_provider_blockread.steps.choosing import FileChoice
 from airflow_provider_blockread.steps.looking_for_files import FilesFound, Lookout, summed
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.storage.events import read_event
-from airflow_provider_blockread.storage.listing import list_files, takes
+from airflow_provider_blockread.storage.listing import list_files, takes, why_held
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,19 +74,16 @@ def record_hints(env: Environment, lookout: Lookout, bodies: Sequence[str]) -> W
         ignored["not of a new file"] += not uris
         for uri in uris:
             version = _verified(env, lookout, uri)
-            if isinstance(version, str):
-                ignored[version] += 1
-            elif (
-                lookout.source.min_age
-                and env.ledger.now().timestamp() - version.mtime_ns / 1e9 < lookout.source.min_age
-            ):
+            if version == "young":
                 later.add(place)
+            elif isinstance(version, str):
+                ignored[version] += 1
             else:
                 versions[version.path] = version
     found = _record(env, lookout, iter(versions.values()))
     counts = {why: count for why, count in ignored.items() if count}
     if counts:
-        told = ", ".join(f"{count:,} {why}" for why, count in counts.items())
+        told = ", ".join(f"{count:,} {why.replace('_', ' ')}" for why, count in counts.items())
         env.log(f"feed {lookout.feed}: of {len(bodies):,} storage events ignored: {told}")
     return Watched(
         newest=newest_pending(env.ledger, lookout.feed),
@@ -131,7 +128,8 @@ def _verified(env: Environment, lookout: Lookout, uri: str) -> FileVersion | str
     try:
         if not takes(lookout.source, uri):
             return "outside of the source"
-        return env.stores.stat(uri)
+        version = env.stores.stat(uri)
+        return why_held(env.stores, lookout.source, version, now_s=env.ledger.now().timestamp()) or version
     except FileMissingError:
         return "of files that are gone"
     except TransientError:

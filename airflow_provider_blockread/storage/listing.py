@@ -115,6 +115,15 @@ def takes(source: FileSource, uri: str) -> bool:
     return any(relative is not None and (not relative or rules.takes(relative)) for relative in inside)
 
 
+def why_held(stores: Stores, source: FileSource, version: FileVersion, *, now_s: float) -> str | None:
+    """Return why a listing of the source would hold back this file of it, one of `REASONS`; None where it would not."""
+    held, rules, found = HeldBack(), NameRules(source), iter((version,))
+    if rules.marker is not None:
+        found = Marked(rules.marker, stores.exists, partial(held.add, "unmarked")).looked_for(found)
+    admitted = next(VersionRules(source, now_s, held).admitted(found), None)
+    return next(iter(held.counts)) if admitted is None else None
+
+
 def _scan(stores: Stores, root: _Root, rules: NameRules, local: LocalScan) -> Iterator[FileVersion]:
     if root.file is not None:
         return iter((root.file,))

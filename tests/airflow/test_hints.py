@@ -101,6 +101,11 @@ def test_hints_are_verified(tmp_path: Path, bucket: Any, aws: dict[str, Any]) ->
 
     young = record_hints(env, Lookout(feed="other", source=FileSource("s3://landing/in", min_age=3600)), bodies[:2])
     assert (young.new, young.later) == (0, (0, 1))
+    bucket.put_object(Bucket="landing", Key="in/a.csv.done", Body=b"")
+    marked = FileSource("s3://landing/in", done_marker="{name}.done")
+    assert record_hints(env, Lookout(feed="marked", source=marked), bodies[:2]).ignored == {"unmarked": 1}
+    small = FileSource("s3://landing/in", min_size=100)
+    assert record_hints(env, Lookout(feed="small", source=small), bodies[:2]).ignored == {"too_small": 2}
     ledger.close()
 
 
