@@ -10,7 +10,7 @@ from typing import BinaryIO, cast
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.blocks.ids import same_version
 from airflow_provider_blockread.errors import BlockReadError, FileChangedError, FileMissingError, TransientError
-from airflow_provider_blockread.storage.edge import translated
+from airflow_provider_blockread.storage.edge import as_error
 from airflow_provider_blockread.storage.patience import Patience
 from airflow_provider_blockread.storage.pinned import Fetch, RangedFile
 from airflow_provider_blockread.storage.stores import Stores
@@ -63,17 +63,15 @@ def check_version(stores: Stores, version: FileVersion) -> None:
 def _checked(stores: Stores, version: FileVersion, fetch: Fetch) -> Fetch:
     """Return a fetch that waits for a store that fails, and says of a refusal whether the file is gone or changed."""
 
-    def refused_or(start: int, end: int) -> bytes:
+    def answer(start: int, end: int) -> bytes:
         try:
-            with translated(version.path):
-                return fetch(start, end)
-        except TransientError:
-            raise
-        except BlockReadError:  # stores and clients differ in what they say of a condition that does not hold
-            check_version(stores, version)
+            return fetch(start, end)
+        except Exception as error:  # stores and clients differ in what they say of a condition that does not hold
+            if not isinstance(as_error(version.path, error), TransientError):
+                check_version(stores, version)
             raise
 
-    return lambda start, end: Patience().ask(version.path, lambda: refused_or(start, end), time.sleep)
+    return lambda start, end: Patience().ask(version.path, lambda: answer(start, end), time.sleep)
 
 
 @contextmanager

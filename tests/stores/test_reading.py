@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import random
+import re
 import time
 from collections.abc import Iterator
 
@@ -16,6 +18,7 @@ from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.records.source import ByteSource
 from airflow_provider_blockread.storage import Stores, list_files
 from airflow_provider_blockread.storage.versions import open_version
+from tests.stores.breaking import breaking
 from tests.stores.servers import s3_client
 from tests.stores.store import Store
 
@@ -186,3 +189,21 @@ def test_versions_are_told_by_what_the_store_gives(store: Store) -> None:
 
     assert (version.etag is None) == (store.name == "sftp")
     assert store.name != "sftp" or version.mtime_ns % 10**9 == 0
+
+
+@pytest.mark.parametrize("name", ["ceph", "azurite", "gcs"])
+def test_an_answer_that_is_cut_off_is_asked_for_again(request: pytest.FixtureRequest, name: str) -> None:
+    """Connections that break in the midst of an answer cost time, and no byte."""
+    store: Store = request.getfixturevalue(name)
+    root = store.new_root()
+    uri = f"{root}/x.bin"
+    store.stores(root).write_bytes_atomic(uri, content(1))
+    text = json.dumps(dict(store.options))
+    port = int(re.findall(r"http://127\.0\.0\.1:(\d+)", text)[0])
+    with breaking(port, after=3 * MIB, cuts=2) as proxy:
+        stores = Stores({root: json.loads(text.replace(f":{port}", f":{proxy.port}"))})
+        version = stores.stat(uri)
+        with open_version(stores, version) as file:
+            assert ByteSource(file, size=version.size).read(0, version.size) == content(1)
+
+    assert proxy.made == 2
