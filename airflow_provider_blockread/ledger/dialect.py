@@ -25,7 +25,7 @@ _SQLITE_SETTINGS = (
     f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_S * 1000}",
     "PRAGMA foreign_keys = ON",
     "PRAGMA synchronous = FULL",  # a commit that a power cut undid would have its published files read again
-    "PRAGMA cache_size = -65536",  # KiB; the default of 2 MB makes a million digests thrash
+    "PRAGMA cache_size = -32768",  # KiB; the default of 2 MB makes a million digests thrash, more is no help
     "PRAGMA wal_autocheckpoint = 8192",  # pages, 32 MiB; checkpoints of the default 4 MiB cost a third of a scan
 )
 _ROWS_A_STATEMENT = 250

@@ -140,6 +140,7 @@ class Upkeep(RuleBasedStateMachine):
         if way == "feed":
             self._do(again, None)  # what was left of the others, if it died
 
+    @precondition(lambda self: self.keys)
     @rule(death=_DEATHS)
     def clean(self, death: Any) -> None:
         """What is published is archived, and nothing else."""
