@@ -30,6 +30,7 @@ _LEARNT = "forgets what the next listing learns anew, in very large feeds"
 _TOLD = "only counts what people are told"
 _WORDS = "only finds the words of an error"
 
+_WATCHED = "only reads what a watch tells, which asks again from its mark"
 _SECOND_NAME = "only where a disk gives no second names; a rename, as elsewhere"
 _TAGS = "tags of S3; setting the same ones twice changes nothing"
 
@@ -42,6 +43,8 @@ UNREACHED = {
     "statement:ledger.exclusions._file/2": _WORDS,
     "statement:ledger.generations._latest/2": _WORDS,
     "statement:ledger.groups._overtaken/1": _WORDS,
+    "statement:ledger.looking.newest_pending/1": _WATCHED,
+    "statement:ledger.looking.pending_since/1": _WATCHED,
     "statement:ledger.planning._Plan.update/2": _WORDS,
     "statement:ledger.replacing._refuse_taken/1": _WORDS,
     "statement:ledger.replacing._refuse_taken/2": _WORDS,
