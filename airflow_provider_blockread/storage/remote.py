@@ -16,6 +16,7 @@ from airflow_provider_blockread.storage.pinned import Fetch, exactly
 from airflow_provider_blockread.storage.uris import name_of
 
 _OVER_SSH = {"ssh", "sftp"}
+_OF_OBJECTS = {"s3fs", "adlfs", "gcsfs"}  # packages; Google's has a `mv` of its own, and objects all the same
 _READ_AHEAD = 8 * 2**20  # bytes that a file fetches at once
 
 
@@ -27,7 +28,8 @@ class RemoteStore:
         # An object store inherits fsspec's copy-and-delete; whoever has folders brings a rename of its own, which the
         # asynchronous one of SSH hides.
         own = type(system).mv is not AbstractFileSystem.mv
-        self._has_folders = own or not _OVER_SSH.isdisjoint(_protocols(system))
+        renames = own or not _OVER_SSH.isdisjoint(_protocols(system))
+        self._has_folders = renames and type(system).__module__.partition(".")[0] not in _OF_OBJECTS
 
     def version(self, uri: str, path: str) -> FileVersion | None:
         """Return the version of a file, None when something else is there."""
