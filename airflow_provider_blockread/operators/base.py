@@ -54,6 +54,7 @@ class StepOperator(OptionTemplates):
         self.sink = sink
         self.ledger_conn_id = ledger_conn_id
         self._run = ""  # known when it runs
+        self._env: Environment | None = None
 
     def execute(self, context: Context) -> Any:  # noqa: ANN401 - whatever the step hands on
         """Run the step.
@@ -67,6 +68,9 @@ class StepOperator(OptionTemplates):
             return self.run_step(context)
         except PermanentError as error:
             raise AirflowFailException(str(error)) from error
+        finally:
+            if self._env is not None:
+                self._env.ledger.close()
 
     @abstractmethod
     def run_step(self, context: Context) -> Any:  # noqa: ANN401 - whatever the step hands on
@@ -79,16 +83,17 @@ class StepOperator(OptionTemplates):
         return credentials_for(self.source, self.sink)
 
     def environment(self) -> Environment:
-        """Return the ledger, the stores and the log that a step works with."""
+        """Return the ledger, the stores and the log that a step works with; the ledger is closed when it ends."""
         from airflow_provider_blockread.hooks.ledger import LedgerHook  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.steps import Environment  # noqa: PLC0415
         from airflow_provider_blockread.storage.stores import Stores  # noqa: PLC0415
 
-        return Environment(
+        self._env = Environment(
             ledger=LedgerHook(self.ledger_conn_id, run=self._run).get_conn(),
             stores=Stores(self.credentials()),
             log=self.log.info,
         )
+        return self._env
 
 
 def run_identity(context: Context) -> RunIdentity:
