@@ -21,7 +21,7 @@ from airflow_provider_blockread.ledger.columns import UNFINISHED_STATES
 from airflow_provider_blockread.ledger.feeds import find_feed
 from airflow_provider_blockread.ledger.known_tables import parts
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.tables import feeds, files, generations, windows
+from airflow_provider_blockread.ledger.tables import files, generations, windows
 from airflow_provider_blockread.ledger.upkeep_tables import cleanings
 
 #: Files written down at once; each is then handled by itself.
@@ -70,10 +70,9 @@ def next_page(ledger: Ledger, fit: Fit, *, after: int) -> CleanPage | None:
         raise OptionsError(msg)
     old = exists().where(generations.c.window_id == files.c.window_id, _is_old(fit.before))
     query = (
-        # By id, so that all pages together pass over the table once: no index of the feed's is to be used.
         select(files.c.id)
         .outerjoin(cleanings, cleanings.c.file_id == files.c.id)
-        .where(files.c.id > after, files.c.feed_id + 0 == feed, files.c.state == "done", old, _is_due(fit))
+        .where(files.c.id > after, files.c.feed_id == feed, files.c.state == "done", old, _is_due(fit))
         .order_by(files.c.id)
         .limit(BATCH)
     )
@@ -181,9 +180,7 @@ def _clean_file(row: Row[Any], rows: Iterable[Row[Any]]) -> CleanFile:
 def _same_versions(connection: Connection, own: Sequence[Row[Any]]) -> dict[tuple[str, str], list[Row[Any]]]:
     """Return the rows of all feeds that hold the same versions, by the digests of path and version."""
     found: dict[tuple[str, str], list[Row[Any]]] = defaultdict(list)
-    # Naming the feeds lets the index of each be used.
-    everywhere = files.c.feed_id.in_(select(feeds.c.id))
-    query = select(files).where(everywhere, files.c.path_digest.in_([row.path_digest for row in own]))
+    query = select(files).where(files.c.path_digest.in_([row.path_digest for row in own]))
     for row in connection.execute(query):
         found[row.path_digest, row.version_digest].append(row)
     return found

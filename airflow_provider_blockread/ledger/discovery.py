@@ -32,7 +32,6 @@ from airflow_provider_blockread.ledger.tables import IS_PENDING, files, scans
 _TAKEN = frozenset({"planned", "done", "quarantined"})
 _MAY_MOVE = frozenset({"pending", "missing", "changed", "ignored"})
 _SAMPLES = 10
-_ASKED = 4  # batches whose stretches are looked up at once: PostgreSQL may read the whole table for each question
 _COLUMNS = (
     *("feed_id", "first_scan", "last_scan"),
     *("path", "path_digest", "version_digest", "size", "mtime_ns", "etag", "time_ns", "state"),
@@ -100,7 +99,7 @@ def record_files(
     scan = _begin(ledger, feed, rules)
     total = Discovered()
     known = KnownStretches(ledger, scan.feed_id, scan.id)
-    for new in by_files(known.new_in(cut(versions, batch_size), _ASKED * batch_size), batch_size):
+    for new in by_files(known.new_in(cut(versions, batch_size), batch_size), batch_size):
         listed = [identify(version, rules) for stretch in new for version in stretch.versions]
         # What a power cut undoes of it, the next listing finds again; the end of this one lasts.
         with ledger.writing(lasting=False) as connection:

@@ -46,7 +46,7 @@ def unread_files(
     scan = Scan(id=0, feed=feed, feed_id=feed_id or 0, rules=rules, now=ledger.now())
     size = BATCH_FILES // 2
     shown = cut(versions, size)
-    for new in by_files(shown if known is None else known.new_in(shown, 4 * size), size):
+    for new in by_files(shown if known is None else known.new_in(shown, size), size):
         seen = {item.path_digest: item for item in _listed(new, rules)}
         rows = _rows(ledger, feed_id, list(seen))
         for digest, item in seen.items():

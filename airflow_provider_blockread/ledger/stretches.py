@@ -26,6 +26,7 @@ from airflow_provider_blockread.ledger.tables import IS_PENDING, IS_UNSETTLED, f
 
 _CUT = 0x0F  # a file in 16 ends a stretch
 _LONGEST = 1024
+_ASKED = 4  # batches whose stretches are asked for at once: PostgreSQL may read the whole table for each question
 _IDENTITY = attrgetter("path", "size", "mtime_ns", "etag")
 #: Paths of unsettled files held at once, some 20 MB; beyond, every file is looked up.
 MAX_UNSETTLED = 100_000
@@ -107,8 +108,8 @@ class KnownStretches:
         return None if len(found) > MAX_UNSETTLED else found
 
     def new_in(self, listing: Iterable[Stretch], size: int) -> Iterator[Stretch]:
-        """Yield the stretches of a listing whose files must be looked up, those of `size` files asked for at once."""
-        for shown in by_files(listing, size):
+        """Yield the stretches of a listing whose files must be looked up; `size` is that of a batch of files."""
+        for shown in by_files(listing, _ASKED * size):
             self.seen += sum(len(stretch.versions) for stretch in shown)
             if self._unsettled is None:
                 yield from shown

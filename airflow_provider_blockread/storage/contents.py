@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import BinaryIO
 
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.stores import Stores
@@ -26,10 +27,10 @@ def same_content(stores: Stores, left: str, right: str) -> bool:
                 return False
 
 
-def _follows(chunk: bytes, other: object) -> bool:
+def _follows(chunk: bytes, other: BinaryIO) -> bool:
     rest = memoryview(chunk)
     while rest:
-        found = other.read(len(rest))  # type: ignore[attr-defined]
+        found = other.read(len(rest))
         if not found or found != rest[: len(found)]:
             return False
         rest = rest[len(found) :]
