@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 from airflow_provider_blockread.cli.shared import open_environment, owner, parse_pairs, print_json
+from airflow_provider_blockread.cli.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.columns import CLEANING_ACTIONS
 from airflow_provider_blockread.ledger.queries import get_window
-from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.steps.cleaned import restore_files
 from airflow_provider_blockread.steps.cleaning import CleanRequest, parse_grace, propose_cleaning
@@ -20,12 +20,10 @@ from airflow_provider_blockread.steps.cleaning import clean as clean_source
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cleaning(Confirmed):
+class Cleaning(Confirmed, Sourcing):
     """The options of `blockread clean`."""
 
-    source: tuple[str, ...]
     feed: str | None
-    pattern: str
     action: str | None
     archive: str | None
     grace: str
@@ -43,8 +41,8 @@ class Cleaning(Confirmed):
             raise OptionsError(msg)
         given = {"tags": parse_pairs("--tag", self.tag)} if self.tag else {}
         return CleanRequest(
-            feed=self.feed or " ".join(dict.fromkeys(map(env.stores.canonical, self.source))),
-            source=FileSource(self.source, pattern=self.pattern),
+            feed=self.feed_name(env, self.feed),
+            source=self.file_source(),
             action=self.action,
             archive=self.archive,
             grace=parse_grace(self.grace),
@@ -55,7 +53,7 @@ class Cleaning(Confirmed):
 @click.command()
 @click.argument("source", nargs=-1)
 @click.option("--feed", "--name", "feed", metavar="FEED", help="Name of the feed; default: the source.")
-@click.option("--pattern", default="**", show_default=True, help="Glob below the source; ** spans folders.")
+@sourcing_options
 @click.option("--action", type=click.Choice(CLEANING_ACTIONS), help="What becomes of files.")
 @click.option("--archive", metavar="DIR", help="Of --action archive: the folder, in the store of the source.")
 @click.option("--grace", default="7d", show_default=True, help="Only files published so long ago.")

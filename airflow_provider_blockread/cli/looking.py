@@ -9,30 +9,25 @@ import click
 
 from airflow_provider_blockread.cli.selecting import Selecting, selecting_options
 from airflow_provider_blockread.cli.shared import json_option, open_environment, print_facts, print_json, state_option
-from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.cli.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.looking_for_files import Lookout, look_for_files
 
 
 @dataclass(frozen=True, kw_only=True)
-class Looking(Selecting):
+class Looking(Sourcing, Selecting):
     """The options as given."""
 
-    source: tuple[str, ...]
     name: str | None
-    pattern: str
-    time_pattern: str | None
-    min_age: float
     state: str | None
     as_json: bool
 
     def lookout(self, env: Environment) -> Lookout:
         """Return what to look for."""
-        source = FileSource(self.source, pattern=self.pattern, time_pattern=self.time_pattern, min_age=self.min_age)
         return Lookout(
-            feed=self.name or " ".join(dict.fromkeys(map(env.stores.canonical, self.source))),
-            source=source,
+            feed=self.feed_name(env, self.name),
+            source=self.file_source(),
             selection=self.selection(),
             interval_ns=self.interval_ns,
         )
@@ -41,9 +36,7 @@ class Looking(Selecting):
 @click.command("new")
 @click.argument("source", nargs=-1, required=True)
 @click.option("--name", metavar="FEED", help="Name of the feed; default: the source.")
-@click.option("--pattern", default="**", show_default=True, help="Glob below the source; ** spans folders.")
-@click.option("--time-pattern", metavar="TEXT", help="Where a path names the file's time, as dt=%Y-%m-%d/hr=%H.")
-@click.option("--min-age", type=float, default=0.0, metavar="SECONDS", help="Leave out files changed since then.")
+@sourcing_options
 @selecting_options
 @state_option
 @json_option

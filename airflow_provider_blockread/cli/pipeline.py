@@ -13,6 +13,7 @@ from airflow_provider_blockread.cli.shared import format_options, json_option, m
 from airflow_provider_blockread.cli.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.ledger.noop import key_of_run
 from airflow_provider_blockread.options import (
+    FileList,
     FormatOption,
     GenerationOptions,
     ParquetSink,
@@ -38,10 +39,16 @@ class Pipeline(Sourcing, Selecting):
     block_size: str
     max_readers: int | None
     window: str | None
+    files_from: str | None
+
+    @property
+    def files(self) -> FileList | None:
+        """The file that lists what to read, None where SOURCE is listed."""
+        return None if self.files_from is None else FileList(self.files_from)
 
     def feed(self, env: Environment) -> str:
-        """Return the feed's name: the one given, or the canonical roots."""
-        return self.name or " ".join(dict.fromkeys(map(env.stores.canonical, self.source)))
+        """Return the feed's name."""
+        return self.feed_name(env, self.name)
 
     def request(self, env: Environment, reading: Reading) -> PlanRequest:
         """Return what to plan, as one block group: this process runs one Spark application."""
@@ -93,4 +100,10 @@ def pipeline_options(command: C) -> C:
         click.option("--name", metavar="FEED", help="Name of the feed; default: the source."),
     ):
         command = option(command)
-    return sourcing_options(format_options(selecting_options(command)))
+    listed = click.option(
+        "--files-from",
+        metavar="FILE",
+        help="Read the files below SOURCE that FILE lists, a path a line (.jsonl: JSON), instead of all.",
+    )
+    command = sourcing_options(listed(format_options(selecting_options(command))))
+    return click.argument("source", nargs=-1, required=True)(command)

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
-from airflow_provider_blockread.options import FileList, FileSource, parse_duration
+from airflow_provider_blockread.options import FileSource, parse_duration
+from airflow_provider_blockread.steps import Environment
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -27,12 +28,10 @@ class Sourcing:
     max_size: str | None
     done_marker: str | None
     time_pattern: str | None
-    files_from: str | None
 
-    @property
-    def files(self) -> FileList | None:
-        """The file that lists what to read, None where SOURCE is listed."""
-        return None if self.files_from is None else FileList(self.files_from)
+    def feed_name(self, env: Environment, given: str | None) -> str:
+        """Return the feed's name: the one given, or the canonical roots."""
+        return given or " ".join(dict.fromkeys(map(env.stores.canonical, self.source)))
 
     def file_source(self) -> FileSource:
         """Return where files land, and which to take.
@@ -55,13 +54,8 @@ class Sourcing:
 
 
 def sourcing_options(command: C) -> C:
-    """Add SOURCE and the options of `Sourcing`."""
+    """Add the options of `Sourcing` but SOURCE, which the command adds itself."""
     for option in (
-        click.option(
-            "--files-from",
-            metavar="FILE",
-            help="Read the files below SOURCE that FILE lists, a path a line (.jsonl: JSON), instead of all.",
-        ),
         click.option(
             "--time-pattern", metavar="TEXT", help="Where a path names the file's time, as dt=%Y-%m-%d/hr=%H."
         ),
@@ -82,4 +76,4 @@ def sourcing_options(command: C) -> C:
         ),
     ):
         command = option(command)
-    return click.argument("source", nargs=-1, required=True)(command)
+    return command
