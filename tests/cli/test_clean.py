@@ -47,6 +47,16 @@ def test_cleaning_is_told_before_it_is_done(published: Place) -> None:
     assert (restored["files"], restored["away"], _left(published.source)) == (2, 0, 2)
 
 
+def test_an_archive_within_the_source_must_be_excluded(published: Place) -> None:
+    """What the feed's own listing would find again is refused, until the pattern by which it leaves that out is named."""
+    inside = ["--archive", str(published.source / "kept"), "--yes"]
+    assert "would find its files again" in str(published.call(*_clean(published, *inside)).exception)
+    assert _left(published.source / "kept") == 0
+
+    assert published.json(*_clean(published, *inside, "--exclude", "kept/**"))["files"] == 2
+    assert _left(published.source / "kept") == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

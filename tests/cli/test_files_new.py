@@ -16,6 +16,8 @@ def test_new_files_are_shown_until_a_plan_knows_better(place: Place) -> None:
     assert place.json(*arguments) == shown
     done = place.call(*arguments)
     assert "... and 5 more" in done.stdout
+    assert place.json(*arguments, "--exclude", "f0*")["files"] == 15
+    assert place.json(*arguments, "--min-size", "1kB")["files"] == 0
     assert place.json("files", "list", shown["feed"]) == []
 
 
