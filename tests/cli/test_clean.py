@@ -48,7 +48,7 @@ def test_cleaning_is_told_before_it_is_done(published: Place) -> None:
 
 
 def test_an_archive_within_the_source_must_be_excluded(published: Place) -> None:
-    """What the feed's own listing would find again is refused, until the pattern by which it leaves that out is named."""
+    """What the feed's own listing would find again is refused until a pattern leaves it out."""
     inside = ["--archive", str(published.source / "kept"), "--yes"]
     assert "would find its files again" in str(published.call(*_clean(published, *inside)).exception)
     assert _left(published.source / "kept") == 0
