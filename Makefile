@@ -82,6 +82,6 @@ $(READY): pyproject.toml uv.lock
 	  { $(PYTHON) -m venv .uv >/dev/null 2>&1 && .uv/bin/python -m pip install --quiet uv==$(UV_VERSION); } || \
 	  $(PYTHON) -m pip install --quiet --target .uv uv==$(UV_VERSION); }
 	@echo "Filling $(VENV) from uv.lock"
-	@UV_PROJECT_ENVIRONMENT=$(VENV) UV_PYTHON_DOWNLOADS=never $(UV) sync --quiet --frozen --all-extras --all-groups \
+	@UV_PROJECT_ENVIRONMENT=$(VENV) UV_PYTHON_DOWNLOADS=never $(UV) sync --quiet --frozen --compile-bytecode --all-extras --all-groups \
 	  --python "$$(command -v $(PYTHON))"
 	@rm -f $(VENV)/.ready* && touch $(VENV)/.ready $@

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from functools import lru_cache
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
@@ -27,8 +28,17 @@ def _as_json(part: str | int | None) -> str:
 
 
 def path_digest(path: str) -> str:
-    """Return the identity of a canonical path: `digest("path", path)`."""
-    return hashlib.sha256(f'["path",{encode_basestring_ascii(path)}]'.encode("ascii")).hexdigest()[:32]
+    """Return the identity of a canonical path: 8 digits of its folder's digest, then 24 of its own.
+
+    Files of one folder have neighbouring digests, so that an index of millions takes a listing page by page.
+    """
+    own = hashlib.sha256(f'["path",{encode_basestring_ascii(path)}]'.encode("ascii")).hexdigest()
+    return _folder_digest(path[: path.rfind("/") + 1]) + own[:24]
+
+
+@lru_cache(maxsize=64)
+def _folder_digest(folder: str) -> str:
+    return digest("folder", folder)[:8]
 
 
 def version_digest(version: FileVersion) -> str:

@@ -52,7 +52,9 @@ class _Plan:
             self.update(connection, {})
             whole = files.c.part_next_offset.is_(None)  # no part of it was taken since it was chosen
             mine = among(connection, files.c.id, batch)
-            free = (mine, files.c.feed_id == self.feed_id, files.c.state == "pending", whole)
+            # A sum, lest SQLite looks for the few among all that wait in the feed.
+            of_feed = files.c.feed_id + 0 == self.feed_id
+            free = (mine, of_feed, files.c.state == "pending", whole)
             change = files.update().where(*free).values(state="planned", window_id=self.window)
             lost = len(batch) - connection.execute(change).rowcount
             if lost:
