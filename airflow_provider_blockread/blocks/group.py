@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from airflow_provider_blockread.blocks.model import Block, FileVersion
 from airflow_provider_blockread.blocks.sizing import AutoSize
@@ -11,8 +12,7 @@ from airflow_provider_blockread.blocks.split import iter_ranges
 from airflow_provider_blockread.errors import OptionsError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(NamedTuple):
     """The range of a file version that a window reads."""
 
     file: int  # the ledger's id of the file version
@@ -61,22 +61,14 @@ def iter_blocks(parts: Iterable[Part], limits: GroupLimits, *, total_bytes: int)
     target = limits.target(total_bytes)
     number, group, filled = 0, 0, 0
     for part in parts:
-        length = part.end - part.start
+        file, version, first, last, _ = part
+        length = last - first
         if filled and filled + length > target and length <= target and group + 1 < limits.max_groups:
             group, filled = group + 1, 0
         for start, end in _ranges(part, limits):
             if filled >= target and group + 1 < limits.max_groups:
                 group, filled = group + 1, 0
-            yield Block(
-                number=number,
-                group=group,
-                file=part.file,
-                version=part.version,
-                start=start,
-                end=end,
-                part_start=part.start,
-                part_end=part.end,
-            )
+            yield Block(number, group, file, version, start, end, first, last)
             number, filled = number + 1, filled + end - start
 
 
@@ -84,4 +76,6 @@ def _ranges(part: Part, limits: GroupLimits) -> Iterable[tuple[int, int]]:
     if part.whole:
         return [(part.start, part.end)]  # an empty one too: no compressed file is of no bytes, and a read says so
     size = limits.size_of(part.version) if limits.splittable else max(part.end, 1)
+    if not part.start and 0 < part.end <= size:
+        return [(0, part.end)]
     return iter_ranges(part.end, size, data_offset=part.start)

@@ -32,7 +32,7 @@ def path_digest(path: str) -> str:
 
     Files of one folder have neighbouring digests, so that an index of millions takes a listing page by page.
     """
-    own = hashlib.sha256(f'["path",{encode_basestring_ascii(path)}]'.encode("ascii")).hexdigest()
+    own = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()
     return _folder_digest(path[: path.rfind("/") + 1]) + own[:24]
 
 

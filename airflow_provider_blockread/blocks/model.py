@@ -1,15 +1,16 @@
 """What is read: file versions, blocks and block groups.
 
-All offsets and sizes are bytes; all times are nanoseconds since the epoch, UTC.
+All offsets and sizes are bytes; all times are nanoseconds since the epoch, UTC. What there are millions of are named
+tuples, which are made in half the time of frozen dataclasses.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileVersion:
+class FileVersion(NamedTuple):
     """One content of one path; "exactly once" is per file version."""
 
     path: str  # canonical URI, e.g. file:///data/a.log or s3://bucket/a.log; never percent-encoded
@@ -18,8 +19,7 @@ class FileVersion:
     etag: str | None = None  # the store's own version identity; takes precedence over mtime_ns
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class Block(NamedTuple):
     """A half-open byte range of a file version; splitting opens no file.
 
     `number` counts the blocks of a window from 0 in manifest order; `file` is the ledger's id of the file version.

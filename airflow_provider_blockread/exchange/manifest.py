@@ -11,6 +11,8 @@ import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby, islice, pairwise
+from operator import attrgetter, ne
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -35,7 +37,9 @@ SCHEMA = pa.schema(
         pa.field("part_end", pa.int64(), nullable=False),
     ]
 )
-_ROWS = 32_768  # blocks that are held as objects at once
+_ROWS = 32_768  # blocks that are held at once
+
+_Columns: TypeAlias = list[tuple[Any, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +68,12 @@ def render_manifest(blocks: Iterable[Block], *, identity: Mapping[str, str]) -> 
     groups: list[_Sums] = []
     schema = SCHEMA.with_metadata({f"blockread.{key}": value for key, value in identity.items()})
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
-        for number, members in groupby(blocks, key=lambda block: block.group):
+        for number, members in groupby(blocks, key=attrgetter("group")):
             sums = _Sums(number)
-            while batch := list(islice(members, _ROWS)):
-                sums.add(batch)
-                writer.write_batch(_to_batch(batch, schema))
+            while columns := _columns(members):
+                sums.add(columns)
+                arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+                writer.write_batch(pa.record_batch(arrays, schema=schema))
             groups.append(sums)
     data = sink.getvalue()
     return data, ManifestSummary(
@@ -106,10 +111,10 @@ def _row_groups(file: pq.ParquetFile, group: int | None) -> Iterator[int]:
 def summarize(blocks: Iterable[Block]) -> tuple[BlockGroup, ...]:
     """Return the groups that a manifest of these blocks would hold, in sums."""
     groups = []
-    for number, members in groupby(blocks, key=lambda block: block.group):
+    for number, members in groupby(blocks, key=attrgetter("group")):
         sums = _Sums(number)
-        while batch := list(islice(members, _ROWS)):
-            sums.add(batch)
+        while columns := _columns(members):
+            sums.add(columns)
         groups.append(sums.group())
     return tuple(groups)
 
@@ -122,15 +127,14 @@ class _Sums:
         self.last_file: int | None = None
         self._first_path = self._last_path = ""
 
-    def add(self, blocks: list[Block]) -> None:
+    def add(self, columns: _Columns) -> None:
+        _, _, files, paths, _, _, _, starts, ends, _, _ = columns
         if self.first_file is None:
-            self.first_file, self._first_path = blocks[0].file, blocks[0].version.path
-        self._last_path = blocks[-1].version.path
-        self.blocks += len(blocks)
-        for block in blocks:
-            self.bytes += block.end - block.start
-            self.files += block.file != self.last_file
-            self.last_file = block.file
+            self.first_file, self._first_path = files[0], paths[0]
+        self.blocks += len(files)
+        self.bytes += sum(ends) - sum(starts)
+        self.files += sum(map(ne, files, (self.last_file, *files[:-1])))
+        self.last_file, self._last_path = files[-1], paths[-1]
 
     def group(self) -> BlockGroup:
         return BlockGroup(
@@ -143,22 +147,14 @@ class _Sums:
         )
 
 
-def _to_batch(blocks: list[Block], schema: pa.Schema) -> pa.RecordBatch:
-    columns = [
-        [b.number for b in blocks],
-        [b.group for b in blocks],
-        [b.file for b in blocks],
-        [b.version.path for b in blocks],
-        [b.version.size for b in blocks],
-        [b.version.mtime_ns for b in blocks],
-        [b.version.etag for b in blocks],
-        [b.start for b in blocks],
-        [b.end for b in blocks],
-        [b.part_start for b in blocks],
-        [b.part_end for b in blocks],
+def _columns(blocks: Iterator[Block]) -> _Columns:
+    """Return the schema's columns of the next blocks, empty when there are none."""
+    # Tuples of plain values, which the collector of garbage leaves alone; of blocks held it would look at each.
+    rows = [
+        (number, group, file, *version, start, end, part_start, part_end)
+        for number, group, file, version, start, end, part_start, part_end in islice(blocks, _ROWS)
     ]
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
-    return pa.record_batch(arrays, schema=schema)
+    return list(zip(*rows, strict=True))
 
 
 def _from_table(table: pa.Table) -> Iterator[Block]:
@@ -168,14 +164,5 @@ def _from_table(table: pa.Table) -> Iterator[Block]:
         for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             number, group, file, path, size, mtime_ns, etag, start, end, part_start, part_end = row
             if version is None or file != last_file:
-                version, last_file = FileVersion(path=path, size=size, mtime_ns=mtime_ns, etag=etag), file
-            yield Block(
-                number=number,
-                group=group,
-                file=file,
-                version=version,
-                start=start,
-                end=end,
-                part_start=part_start,
-                part_end=part_end,
-            )
+                version, last_file = FileVersion(path, size, mtime_ns, etag), file
+            yield Block(number, group, file, version, start, end, part_start, part_end)

@@ -33,19 +33,27 @@ _TAKEN = frozenset({"planned", "done", "quarantined"})
 _MAY_MOVE = frozenset({"pending", "missing", "changed", "ignored"})
 _SAMPLES = 10
 _COLUMNS = (
-    *("feed_id", "first_scan", "last_scan"),
-    *("path", "path_digest", "version_digest", "size", "mtime_ns", "etag", "time_ns", "state"),
+    *("state", "feed_id", "first_scan", "last_scan"),
+    *("path", "size", "mtime_ns", "etag", "path_digest", "version_digest", "time_ns"),
 )
 
 
 class Seen(NamedTuple):
     """A file that a listing shows, and what the rules say of it: its time, and why it is left out if it is."""
 
-    version: FileVersion
+    path: str
+    size: int
+    mtime_ns: int
+    etag: str | None
     path_digest: str
     version_digest: str
     time_ns: int
     left_out: str | None
+
+    @property
+    def version(self) -> FileVersion:
+        """The file's version."""
+        return FileVersion(*self[:4])
 
 
 @dataclass(slots=True)
@@ -55,7 +63,7 @@ class Batch:
     still_pending: list[int] = field(default_factory=list)
     moved: dict[str, list[int]] = field(default_factory=lambda: {"pending": [], "ignored": []})  # by their new state
     retimed: list[dict[str, int]] = field(default_factory=list)
-    inserts: list[tuple[Seen, str]] = field(default_factory=list)
+    inserts: dict[str, list[Seen]] = field(default_factory=lambda: {"pending": [], "ignored": []})  # by their state
     modified: int = 0
     ignored: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -72,6 +80,7 @@ class Scan:
     feed_id: int
     rules: Admission
     now: datetime
+    is_first: bool = False  # whose files nobody can know, while no other scan has begun
 
 
 def record_files(
@@ -96,14 +105,15 @@ def record_files(
     Raises:
         SourceError: a taken file was modified or a file has no time, under `fail`; or a name is not valid Unicode.
     """
-    scan = _begin(ledger, feed, rules)
+    scan = _begin(ledger, feed, rules, complete=complete)
     total = Discovered()
     known = KnownStretches(ledger, scan.feed_id, scan.id)
     for new in by_files(known.new_in(cut(versions, batch_size), batch_size), batch_size):
-        listed = [identify(version, rules) for stretch in new for version in stretch.versions]
+        listed = (identify(version, rules) for stretch in new for version in stretch.versions)
+        seen = {item.path_digest: item for item in listed}
         # What a power cut undoes of it, the next listing finds again; the end of this one lasts.
         with ledger.writing(lasting=False) as connection:
-            found = _record(connection, scan, {item.path_digest: item for item in listed})
+            found = _record(connection, scan, seen)
             known.remember(connection, new)
         total = _add(total, found)
     total = replace(total, seen=known.seen)
@@ -115,24 +125,26 @@ def record_files(
     return total
 
 
-def _begin(ledger: Ledger, feed: str, rules: Admission) -> Scan:
+def _begin(ledger: Ledger, feed: str, rules: Admission, *, complete: bool) -> Scan:
     feed_id, now = open_feed(ledger, feed), ledger.now()
     with ledger.writing() as connection:
         row = scans.insert().values(feed_id=feed_id, started_at=now).returning(scans.c.id)
         number = int(connection.execute(row).scalar_one())
-    return Scan(id=number, feed=feed, feed_id=feed_id, rules=rules, now=now)
+        first = connection.scalar(select(func.min(scans.c.id)).where(scans.c.feed_id == feed_id))
+    # What upstream names, it may name twice.
+    return Scan(id=number, feed=feed, feed_id=feed_id, rules=rules, now=now, is_first=complete and first == number)
 
 
 def identify(version: FileVersion, rules: Admission) -> Seen:
     """Return a file as it is looked up."""
-    return Seen(version, path_digest(version.path), version_digest(version)[:SHORT], *rules.look(version))
+    return Seen(*version, path_digest(version.path), version_digest(version)[:SHORT], *rules.look(version))
 
 
 def _add(total: Discovered, batch: Batch) -> Discovered:
     left_out = {name: getattr(total, name) + batch.left_out[name] for name in LEFT_OUT}
     return replace(
         total,
-        new=total.new + len(batch.inserts) - batch.modified,
+        new=total.new + sum(map(len, batch.inserts.values())) - batch.modified,
         modified=total.modified + batch.modified,
         returned=total.returned + len(batch.moved["pending"]),
         ignored=total.ignored + len(batch.ignored),
@@ -148,9 +160,10 @@ def _record(connection: Connection, scan: Scan, seen: dict[str, Seen]) -> Batch:
     # The newest scan begun, perhaps not this one: whoever began it must not call missing what is seen after.
     stamp = int(connection.execute(select(func.max(scans.c.id)).where(scans.c.feed_id == scan.feed_id)).scalar_one())
     shown = {digest: item.version_digest for digest, item in seen.items()}
-    known = known_versions(connection, scan.feed_id, list(seen))
+    unknown = scan.is_first and stamp == scan.id
+    known = {} if unknown else known_versions(connection, scan.feed_id, list(seen))
     known, cut_short = drop_replaced(connection, scan.feed_id, shown, known)
-    batch = Batch(cut_short=[seen[digest].version.path for digest in cut_short])
+    batch = Batch(cut_short=[seen[digest].path for digest in cut_short])
     for digest, item in seen.items():
         decide(scan, item, known.get(digest), batch)
     if batch.still_pending:
@@ -164,11 +177,11 @@ def _record(connection: Connection, scan: Scan, seen: dict[str, Seen]) -> Batch:
     if batch.retimed:
         one = files.update().where(files.c.id == bindparam("number"))  # unread still: the feed is locked
         connection.execute(one.values(time_ns=bindparam("time")), batch.retimed)
-    if batch.inserts:
-        alike = (scan.feed_id, scan.id, stamp)
-        store = driver_digests(connection)
-        rows = [alike + _row(scan, item, state, store) for item, state in batch.inserts]
-        insert_many(connection, files, _COLUMNS, rows)
+    for state, items in batch.inserts.items():
+        if items:
+            alike = (state, scan.feed_id, scan.id, stamp)
+            store = driver_digests(connection)
+            insert_many(connection, files, _COLUMNS, [alike + _row(scan, item, store) for item in items])
     return batch
 
 
@@ -178,6 +191,9 @@ def decide(scan: Scan, item: Seen, rows: list[Known] | None, batch: Batch) -> st
     Raises:
         SourceError: as `record_files` does.
     """
+    if rows is None and item.left_out is None:  # most files of a first listing
+        batch.inserts["pending"].append(item)
+        return "pending"
     same = next((row for row in rows or () if row.version_digest == item.version_digest), None)
     if same is not None and same.state not in _MAY_MOVE:
         return same.state
@@ -189,7 +205,7 @@ def decide(scan: Scan, item: Seen, rows: list[Known] | None, batch: Batch) -> st
         _leave_out(scan, item, item.left_out, batch)
     if same is None:
         batch.modified += rows is not None
-        batch.inserts.append((item, state))
+        batch.inserts[state].append(item)
         return state
     if same.state != state:
         batch.moved[state].append(same.id)
@@ -207,11 +223,11 @@ def _state_of_new(scan: Scan, item: Seen, others: list[Known], batch: Batch) -> 
         return "pending"
     if scan.rules.on_modified == "fail":
         msg = (
-            f"feed {scan.feed}: {item.version.path} was modified after it was taken (now {item.version.size} bytes); "
+            f"feed {scan.feed}: {item.path} was modified after it was taken (now {item.size} bytes); "
             "restore it, or set on_modified to 'add' or 'ignore'"
         )
         raise SourceError(msg)
-    batch.ignored.append(item.version.path)
+    batch.ignored.append(item.path)
     return "ignored"
 
 
@@ -223,21 +239,21 @@ def _leave_out(scan: Scan, item: Seen, why: str, batch: Batch) -> None:
         pattern = scan.rules.pattern
         where = "the store tells none" if pattern is None else f"time_pattern {pattern.text!r} finds none in its path"
         msg = (
-            f"feed {scan.feed}: {item.version.path} has no time: {where}; correct the pattern, leave the file out by"
+            f"feed {scan.feed}: {item.path} has no time: {where}; correct the pattern, leave the file out by"
             " `exclude`, or set on_untimed to 'ignore'"
         )
         raise SourceError(msg)
-    batch.untimed.append(item.version.path)
+    batch.untimed.append(item.path)
 
 
-def _row(scan: Scan, item: Seen, state: str, store: Callable[[str, str], tuple[object, int]]) -> tuple[object, ...]:
-    version, path, content, time_ns, _ = item
+def _row(scan: Scan, item: Seen, store: Callable[[str, str], tuple[object, int]]) -> tuple[object, ...]:
+    path, size, mtime_ns, etag, of_path, of_version, time_ns, _ = item
     try:
-        version.path.encode()
+        path.encode()
     except UnicodeEncodeError as error:
-        msg = f"feed {scan.feed}: the name of {version.path!r} is not UTF-8; rename the file or exclude it by a pattern"
+        msg = f"feed {scan.feed}: the name of {path!r} is not UTF-8; rename the file or exclude it by a pattern"
         raise SourceError(msg) from error
-    return version.path, *store(path, content), version.size, version.mtime_ns, version.etag, time_ns, state
+    return path, size, mtime_ns, etag, *store(of_path, of_version), time_ns
 
 
 def _mark_missing(ledger: Ledger, scan: Scan, known: KnownStretches) -> int:

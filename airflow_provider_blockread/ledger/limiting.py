@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.ledger.model import FilePart, PendingFile
@@ -39,7 +39,7 @@ class Cuts:
         if end >= size:
             return item
         number = item.part.number if item.part else 1
-        return replace(item, part=FilePart(file=item.file, start=start, end=end, number=number, is_last=False))
+        return item._replace(part=FilePart(file=item.file, start=start, end=end, number=number, is_last=False))
 
 
 def within(limits: Limits, cuts: Cuts, found: Iterable[PendingFile]) -> Iterator[PendingFile]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from airflow_provider_blockread.blocks import BlockGroup, FileVersion
 
@@ -43,14 +43,13 @@ class FilePart:
     is_last: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingFile:
+class PendingFile(NamedTuple):
     """A file version that no window has taken, or of which windows have taken the parts before this one."""
 
     file: int
     version: FileVersion
-    late: bool = False  # its time lies outside of the interval that is planned
     part: FilePart | None = None  # that the window reads; None where it reads all of the file
+    late: bool = False  # its time lies outside of the interval that is planned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ limits of that window left it out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -41,6 +40,7 @@ Interval = tuple[int, int]
 
 _ORDER = (files.c.time_ns, files.c.path, files.c.id)
 _COLUMNS = select(files.c.id, files.c.path, files.c.size, files.c.mtime_ns, files.c.etag, files.c.time_ns)
+_TIME = 5  # the column of the time; behind it are those of a part
 #: Windows in these states take no more files of their interval.
 _PLANNED = ("open", "empty", "abandoned")
 _WAITS: ColumnElement[bool] = literal_column("files.state = 'pending'")  # as `IS_PENDING`, beside another `state`
@@ -170,7 +170,7 @@ def _lies_in(interval: Interval) -> ColumnElement[bool]:
 def _with_lateness(found: Iterable[tuple[PendingFile, int]], own: Interval | None) -> Iterator[PendingFile]:
     for item, time_ns in found:
         late = own is not None and not own[0] <= time_ns < own[1]
-        yield replace(item, late=True) if late else item
+        yield item._replace(late=True) if late else item
 
 
 def _of_ranges(
@@ -189,9 +189,10 @@ def _ordered(ledger: Ledger, wanted: Select[Any], order: str) -> Iterator[tuple[
         # Page by page from the index, not through an open cursor: the caller writes a manifest in between.
         with ledger.reading() as connection:
             rows = connection.execute(page).all()
-        for number, path, size, mtime_ns, etag, time_ns, *of_part in rows:
-            version = FileVersion(path=path, size=size, mtime_ns=mtime_ns, etag=etag)
-            yield PendingFile(file=number, version=version, part=_part(number, size, of_part)), time_ns
+        for row in rows:
+            version = FileVersion(*row[1:_TIME])
+            part = None if len(row) == _TIME + 1 else _part(row[0], version.size, *row[_TIME + 1 :])
+            yield PendingFile(row[0], version, part), row[_TIME]
         if len(rows) < BATCH_FILES:
             return
         page = _after(query, order, rows[-1])
@@ -203,8 +204,5 @@ def _after(query: Select[Any], order: str, row: Row[Any]) -> Select[Any]:
     return query.where(place > last if order == "oldest" else place < last)
 
 
-def _part(file: int, size: int, found: list[int]) -> FilePart | None:
-    if not found:
-        return None
-    start, end, number = found
+def _part(file: int, size: int, start: int, end: int, number: int) -> FilePart:
     return FilePart(file=file, start=start, end=end, number=number, is_last=end == size)

@@ -12,9 +12,7 @@ from __future__ import annotations
 import hashlib
 import marshal
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import islice
-from operator import attrgetter
+from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
@@ -24,51 +22,55 @@ from airflow_provider_blockread.ledger.known_tables import stretches
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import IS_PENDING, IS_UNSETTLED, files
 
-_CUT = 0x0F  # a file in 16 ends a stretch
+_CUT = 31  # a file in 31 ends a stretch
 _LONGEST = 1024
 _ASKED = 4  # batches whose stretches are asked for at once: PostgreSQL may read the whole table for each question
-_IDENTITY = attrgetter("path", "size", "mtime_ns", "etag")
 #: Paths of unsettled files held at once, some 20 MB; beyond, every file is looked up.
 MAX_UNSETTLED = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """Files that follow each other in a listing, and the digest of their paths and versions."""
+class Stretch(NamedTuple):
+    """Files that follow each other in a listing, and the digest of their paths and versions.
 
-    versions: list[FileVersion]
+    Most are known and thrown away again, so the files are not held as objects, which the collector of garbage would
+    look through time and again.
+    """
+
+    data: bytes
+    files: int
     digest: str
+
+    @property
+    def versions(self) -> Iterator[FileVersion]:
+        """The files."""
+        return map(FileVersion._make, marshal.loads(self.data))  # noqa: S302 - our own, of this process
+
+    @property
+    def paths(self) -> list[str]:
+        """The files' paths."""
+        return [version[0] for version in marshal.loads(self.data)]  # noqa: S302 - as above
 
 
 def cut(versions: Iterable[FileVersion], longest: int = _LONGEST) -> Iterator[Stretch]:
     """Yield a listing's files in stretches of at most `longest`.
 
-    They end at files whose size and time say so, wherever these stand; numbers have the same hash in every process.
+    They end at files whose size and time say so, wherever these stand, in every process.
     """
     longest = min(longest, _LONGEST)
-    rest = iter(versions)
-    held: list[FileVersion] = []
-    while more := list(islice(rest, longest)):
-        held += more
-        start = 0
-        for end in [i for i, v in enumerate(held, 1) if not hash((v.size, v.mtime_ns)) & _CUT]:
-            yield from _stretches(held[start:end], longest)
-            start = end
-        held = held[start:]
-        while len(held) >= longest:
-            yield _stretch(held[:longest])
-            held = held[longest:]
-    yield from _stretches(held, longest)
+    held: list[tuple[object, ...]] = []
+    for version in versions:
+        held.append(tuple(version))
+        if not (version.size ^ version.mtime_ns) % _CUT or len(held) == longest:
+            yield _stretch(held)
+            held = []
+    if held:
+        yield _stretch(held)
 
 
-def _stretches(held: list[FileVersion], longest: int) -> Iterator[Stretch]:
-    return (_stretch(held[start : start + longest]) for start in range(0, len(held), longest))
-
-
-def _stretch(held: list[FileVersion]) -> Stretch:
+def _stretch(held: list[tuple[object, ...]]) -> Stretch:
     # Version 2 writes equal values alike, whoever else holds them. It is the quickest by far: there are a million.
-    data = marshal.dumps([_IDENTITY(version) for version in held], 2)
-    return Stretch(held, hashlib.blake2b(data, digest_size=16).hexdigest())
+    data = marshal.dumps(held, 2)
+    return Stretch(data, len(held), hashlib.blake2b(data, digest_size=16).hexdigest())
 
 
 def by_files(stretches: Iterable[Stretch], size: int) -> Iterator[list[Stretch]]:
@@ -77,7 +79,7 @@ def by_files(stretches: Iterable[Stretch], size: int) -> Iterator[list[Stretch]]
     left = size
     for stretch in stretches:
         held.append(stretch)
-        left -= len(stretch.versions)
+        left -= stretch.files
         if left <= 0:
             yield held
             held, left = [], size
@@ -110,7 +112,7 @@ class KnownStretches:
     def new_in(self, listing: Iterable[Stretch], size: int) -> Iterator[Stretch]:
         """Yield the stretches of a listing whose files must be looked up; `size` is that of a batch of files."""
         for shown in by_files(listing, _ASKED * size):
-            self.seen += sum(len(stretch.versions) for stretch in shown)
+            self.seen += sum(stretch.files for stretch in shown)
             if self._unsettled is None:
                 yield from shown
                 continue
@@ -118,7 +120,7 @@ class KnownStretches:
             yield from (stretch for stretch in shown if stretch.digest not in known)
 
     def _is_settled(self, stretch: Stretch) -> bool:
-        return not self._unsettled or self._unsettled.isdisjoint([version.path for version in stretch.versions])
+        return not self._unsettled or self._unsettled.isdisjoint(stretch.paths)
 
     def _known_of(self, digests: list[str]) -> set[str]:
         if not digests:

@@ -291,4 +291,4 @@ class _Cleaning:
 
 
 def _is_copy(kept: FileVersion, version: FileVersion) -> bool:
-    return same_version(dataclasses.replace(kept, path=version.path), version)
+    return same_version(kept._replace(path=version.path), version)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from itertools import islice
 
-from airflow_provider_blockread.blocks import iter_blocks
 from airflow_provider_blockread.blocks.ids import digest, window_id
 from airflow_provider_blockread.errors import OptionsError, PlanConflictError
 from airflow_provider_blockread.exchange.layout import window_folder
-from airflow_provider_blockread.exchange.manifest import write_manifest
+from airflow_provider_blockread.exchange.manifest import render_manifest
 from airflow_provider_blockread.ledger.generations import as_read_by, latest_generation
 from airflow_provider_blockread.ledger.model import Discovered, LateFiles, NewWindow
 from airflow_provider_blockread.ledger.planning import (
@@ -24,6 +24,7 @@ from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.records.schema import parse_schema
 from airflow_provider_blockread.steps.describe import describe_part, format_bytes
 from airflow_provider_blockread.steps.discovering import describe_left_out, discover, find_late, left_out
+from airflow_provider_blockread.steps.heap import settled_heap
 from airflow_provider_blockread.steps.inferring import infers_columns
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
 from airflow_provider_blockread.steps.places import check_apart, check_ledger
@@ -70,7 +71,8 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
             " use select='interval' to backfill by the files' times"
         )
         return _ref(env, request, status="skipped", message=message)
-    return _plan_new(env, request, options)
+    with settled_heap():
+        return _plan_new(env, request, options)
 
 
 def check_key(request: PlanRequest) -> None:
@@ -126,7 +128,8 @@ def _choose_and_freeze(
 ) -> WindowRef:
     key = window_id(request.feed, request.key)
     limits = group_limits(env, request)
-    chosen = Chosen(env, request, limits)
+    chosen, identity = Chosen(env, request, limits), manifest_identity(env, key, request.feed)
+    manifest, summary = chosen.plan(partial(render_manifest, identity=identity))
     late = find_late(env, request)
     if not chosen.ids:
         window = close_empty_window(
@@ -137,9 +140,8 @@ def _choose_and_freeze(
         return _with_counts(_ref(env, request, status="empty", message=message), found, late)
     folder = window_folder(options.sink.work_area, request.feed, key)
     uri = f"{folder}/manifest-{digest(*chosen.identity, str(limits))[:12]}.parquet"
-    blocks = iter_blocks(chosen.parts(), limits, total_bytes=chosen.bytes)
-    summary = write_manifest(env.stores, uri, blocks, identity=manifest_identity(env, key, request.feed))
     chosen.check(summary)
+    env.stores.write_bytes_atomic(uri, manifest)
     window = freeze_window(
         env.ledger,
         NewWindow(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -66,12 +66,13 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
     found = discover(env, request)
     limits = group_limits(env, request)
     chosen = Chosen(env, request, limits)
+    deque(chosen.choose(), maxlen=0)
     tally, sizes = Counter[str](), Counter[BlockChoice]()
-    parts = _tallied(chosen.parts(), request.generation.record_format, limits, tally)
+    parts = _tallied(chosen.again(), request.generation.record_format, limits, tally)
     if isinstance(limits.block_size, AutoSize):
         parts = _sized(parts, limits.block_size, sizes)
     groups = summarize(iter_blocks(parts, limits, total_bytes=chosen.bytes))
-    first = tuple(_shown(part, limits) for part in islice(chosen.parts(), sample))
+    first = tuple(_shown(part, limits) for part in islice(chosen.again(), sample))
     late = find_late(env, request)
     return Preview(
         feed=request.feed,

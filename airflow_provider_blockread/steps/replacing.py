@@ -100,8 +100,7 @@ def _renewed(
             continue
         place, count = seen[block.file], len(blocks[block.file])
         seen[block.file] += 1
-        yield replace(
-            block,
+        yield block._replace(
             file=ids[block.file],
             version=version,
             start=version.size * place // count,

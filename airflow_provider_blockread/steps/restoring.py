@@ -30,7 +30,7 @@ def part_of(found: PendingFile, option: FormatOption) -> Part:
     version, part = found.version, found.part
     whole = option.codec(version.path) is not None
     if part is None:
-        return Part(file=found.file, version=version, start=0, end=version.size, whole=whole)
+        return Part(found.file, version, 0, version.size, whole)
     if part.start and (whole or not make_format(option).splittable):
         msg = (
             f"{version.path} was read up to byte {part.start} by earlier windows, and format {option.kind} cannot go on"

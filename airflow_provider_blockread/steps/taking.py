@@ -1,13 +1,14 @@
-"""What a new window takes: files chosen in one pass, cut and packed in a second, and both compared."""
+"""What a new window takes: files are chosen, cut and packed in one pass, and the sums of both compared."""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
-from airflow_provider_blockread.blocks import AutoSize, GroupLimits
+from airflow_provider_blockread.blocks import AutoSize, Block, GroupLimits, iter_blocks
 from airflow_provider_blockread.blocks.group import Part
 from airflow_provider_blockread.errors import PlanConflictError, ProofError
 from airflow_provider_blockread.exchange.manifest import ManifestSummary
@@ -21,6 +22,8 @@ from airflow_provider_blockread.steps.restoring import part_of
 from airflow_provider_blockread.storage.store_blocks import StoreBlocks
 
 _WHOLE = 2**62  # bytes; a block size that no file reaches
+
+_Plan = TypeVar("_Plan")
 
 
 def group_limits(env: Environment, request: PlanRequest) -> GroupLimits:
@@ -41,7 +44,7 @@ def group_limits(env: Environment, request: PlanRequest) -> GroupLimits:
 
 
 class Chosen:
-    """The files of a new window: ids and sums in the first pass, versions streamed again in the second.
+    """The files of a new window: `choose` them once, then know their ids and sums, and have them `again`.
 
     `files` and `blocks` count what makes blocks: an empty file makes none, unless it is compressed.
     """
@@ -53,18 +56,30 @@ class Chosen:
         self.files = self.blocks = self.bytes = 0
         self.late = 0  # files of another interval
         self.in_parts: dict[int, PendingFile] = {}  # by file
-        for pending in self._select(request.selection):
+
+    def choose(self) -> Iterator[Part]:
+        """Yield what the window reads of each file, while they are being chosen."""
+        for pending in self._select(self._request.selection):
             self.ids.append(pending.file)
-            self._count(pending)
             self.late += pending.late
             if pending.part is not None:
                 self.in_parts[pending.file] = pending
+            part = part_of(pending, self._format)
+            self._count(part)
+            yield part
 
-    def _count(self, pending: PendingFile) -> None:
-        version, part = pending.version, pending.part
-        start, end = (0, version.size) if part is None else (part.start, part.end)
+    def plan(self, make: Callable[[Iterator[Block]], _Plan]) -> _Plan:
+        """Choose the files, and return what `make` makes of their blocks; it may be asked twice."""
+        made = make(iter_blocks(self.choose(), self._limits, total_bytes=0))
+        if self._limits.target(self.bytes) == self._limits.target(0):
+            return made
+        # So many bytes that there would be too many groups: these must be larger.
+        return make(iter_blocks(self.again(), self._limits, total_bytes=self.bytes))
+
+    def _count(self, part: Part) -> None:
+        _, version, start, end, whole = part
         size = self._limits.size_of(version)
-        blocks = 1 if self._is_whole(version.path) else -(-end // size) - start // size
+        blocks = 1 if whole else -(-end // size) - start // size
         self.files += blocks > 0
         self.blocks += blocks
         self.bytes += end - start
@@ -109,8 +124,8 @@ class Chosen:
             whole=self._is_whole,
         )
 
-    def parts(self) -> Iterator[Part]:
-        """Yield the chosen files again, in the same order; files that arrived since are left for the next window."""
+    def again(self) -> Iterator[Part]:
+        """Yield the same in the same order, once all are chosen; files that arrived since are left for the next window."""
         position = 0
         # The ids are chosen already: files that have come or grown old since must not move the limits.
         rest = dataclasses.replace(self._request.selection, limits=Limits(), max_age=None)

@@ -17,7 +17,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def from_stat(uri: str, found: os.stat_result) -> FileVersion:
     """Return the version that the local disk shows: size and modification time."""
-    return FileVersion(path=uri, size=found.st_size, mtime_ns=found.st_mtime_ns)
+    return FileVersion(uri, found.st_size, found.st_mtime_ns)
 
 
 def from_info(uri: str, info: Mapping[str, object]) -> FileVersion:

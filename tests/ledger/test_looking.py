@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -82,7 +81,7 @@ def test_an_excluded_file_that_is_back_and_a_modified_one_are_seen(ledger: Ledge
     """What a listing would make pending again is new; under `fail` a modified file is an error, as in a plan."""
     window = open_window(ledger)
     exclude_file(ledger, window.id, "file:///in/a", reason="missing", who="me")
-    changed = replace(version("b"), size=11)
+    changed = version("b")._replace(size=11)
 
     assert list(unread_files(ledger, FEED, [version("a"), changed])) == [version("a")]
     with pytest.raises(SourceError, match="was modified after it was taken"):

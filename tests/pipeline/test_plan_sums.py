@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_blockread.blocks import Block, iter_blocks
+from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.exchange.manifest import read_manifest, render_manifest
 from airflow_provider_blockread.ledger.queries import get_window
@@ -53,7 +53,7 @@ def chosen(here: Pipe) -> tuple[Chosen, list[Block]]:
     discover(here.env, request)
     limits = group_limits(here.env, request)
     found = Chosen(here.env, request, limits)
-    return found, list(iter_blocks(found.parts(), limits, total_bytes=found.bytes))
+    return found, found.plan(list)
 
 
 def test_the_sums_over_the_groups_are_those_of_the_files(chosen: tuple[Chosen, list[Block]]) -> None:
@@ -76,7 +76,7 @@ def test_every_block_that_is_not_what_was_chosen_is_refused(
     found, blocks = chosen
     block = blocks[position]
     put = {"missing": [], "twice": [block, block]}.get(
-        change, [replace(block, end=block.end + (1 if change == "longer" else -1))]
+        change, [block._replace(end=block.end + (1 if change == "longer" else -1))]
     )
     mutated = [*blocks[:position], *put, *blocks[position + 1 :]]
 
@@ -87,7 +87,7 @@ def test_every_block_that_is_not_what_was_chosen_is_refused(
 def test_a_file_that_takes_the_place_of_another_is_refused(chosen: tuple[Chosen, list[Block]]) -> None:
     """Though blocks and bytes are as many."""
     found, blocks = chosen
-    mutated = [replace(block, file=blocks[0].file) for block in blocks]
+    mutated = [block._replace(file=blocks[0].file) for block in blocks]
 
     with pytest.raises(ProofError, match="but its groups hold 1 files of 11 blocks and 22 bytes; nothing is planned"):
         found.check(render_manifest(mutated, identity={})[1])
