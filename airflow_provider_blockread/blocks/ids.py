@@ -28,17 +28,20 @@ def _as_json(part: str | int | None) -> str:
 
 
 def path_digest(path: str) -> str:
-    """Return the identity of a canonical path: 8 digits of its folder's digest, then 24 of its own.
+    """Return the identity of a canonical path: 8 digits of the SHA-256 of its folder, with its slash, then 24 of its own.
 
     Files of one folder have neighbouring digests, so that an index of millions takes a listing page by page.
     """
-    own = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()
-    return _folder_digest(path[: path.rfind("/") + 1]) + own[:24]
+    return _of_folder(path[: path.rfind("/") + 1]) + _sha256(path)[:24]
 
 
 @lru_cache(maxsize=64)
-def _folder_digest(folder: str) -> str:
-    return digest("folder", folder)[:8]
+def _of_folder(folder: str) -> str:
+    return _sha256(folder)[:8]
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def version_digest(version: FileVersion) -> str:

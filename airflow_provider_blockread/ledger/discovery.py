@@ -80,7 +80,6 @@ class Scan:
     feed_id: int
     rules: Admission
     now: datetime
-    is_first: bool = False  # whose files nobody can know, while no other scan has begun
 
 
 def record_files(
@@ -105,7 +104,7 @@ def record_files(
     Raises:
         SourceError: a taken file was modified or a file has no time, under `fail`; or a name is not valid Unicode.
     """
-    scan = _begin(ledger, feed, rules, complete=complete)
+    scan = _begin(ledger, feed, rules)
     total = Discovered()
     known = KnownStretches(ledger, scan.feed_id, scan.id)
     for new in by_files(known.new_in(cut(versions, batch_size), batch_size), batch_size):
@@ -125,14 +124,12 @@ def record_files(
     return total
 
 
-def _begin(ledger: Ledger, feed: str, rules: Admission, *, complete: bool) -> Scan:
+def _begin(ledger: Ledger, feed: str, rules: Admission) -> Scan:
     feed_id, now = open_feed(ledger, feed), ledger.now()
     with ledger.writing() as connection:
         row = scans.insert().values(feed_id=feed_id, started_at=now).returning(scans.c.id)
         number = int(connection.execute(row).scalar_one())
-        first = connection.scalar(select(func.min(scans.c.id)).where(scans.c.feed_id == feed_id))
-    # What upstream names, it may name twice.
-    return Scan(id=number, feed=feed, feed_id=feed_id, rules=rules, now=now, is_first=complete and first == number)
+    return Scan(id=number, feed=feed, feed_id=feed_id, rules=rules, now=now)
 
 
 def identify(version: FileVersion, rules: Admission) -> Seen:
@@ -160,8 +157,7 @@ def _record(connection: Connection, scan: Scan, seen: dict[str, Seen]) -> Batch:
     # The newest scan begun, perhaps not this one: whoever began it must not call missing what is seen after.
     stamp = int(connection.execute(select(func.max(scans.c.id)).where(scans.c.feed_id == scan.feed_id)).scalar_one())
     shown = {digest: item.version_digest for digest, item in seen.items()}
-    unknown = scan.is_first and stamp == scan.id
-    known = {} if unknown else known_versions(connection, scan.feed_id, list(seen))
+    known = known_versions(connection, scan.feed_id, list(seen))
     known, cut_short = drop_replaced(connection, scan.feed_id, shown, known)
     batch = Batch(cut_short=[seen[digest].path for digest in cut_short])
     for digest, item in seen.items():

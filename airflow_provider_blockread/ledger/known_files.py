@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from sqlalchemy import Connection, literal, select
+from sqlalchemy import Connection, exists, literal, select
 
 from airflow_provider_blockread.ledger.dialect import among
 from airflow_provider_blockread.ledger.known_tables import taken_files
@@ -30,7 +30,8 @@ class Known(NamedTuple):
 def known_versions(connection: Connection, feed_id: int, digests: list[str]) -> dict[str, list[Known]]:
     """Return the versions known of these paths, by the paths' digests."""
     known: dict[str, list[Known]] = {}
-    for table in (files, taken_files):
+    pruned = connection.scalar(select(exists().select_from(taken_files)))
+    for table in (files, taken_files) if pruned else (files,):
         columns = [table.c[n] if n in table.c else literal(0).label(n) for n in Known._fields]
         wanted = among(connection, table.c.path_digest, digests)
         query = select(*columns).where(table.c.feed_id == feed_id, wanted)

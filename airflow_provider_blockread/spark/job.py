@@ -70,7 +70,7 @@ def run(spec_uri: str, context: SparkContext, credentials: Credentials = None) -
             application.scan_window(stores)
         else:
             application.read_group(stores)
-    except BlockReadError:
+    except (BlockReadError, ConnectionError):  # the latter when the JVM is gone: whoever started it knows more
         raise
     except Exception as error:
         raise _as_own_error(error) from error

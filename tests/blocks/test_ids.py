@@ -45,7 +45,15 @@ def test_a_version_is_its_size_with_etag_or_mtime() -> None:
     assert version_digest(tagged) != version_digest(tagged._replace(etag="y"))
     assert same_version(A, FileVersion(*A))
     assert not same_version(A, A._replace(path="file:///b"))
-    assert path_digest("file:///a") != path_digest("file:///b")
+
+
+def test_the_digests_of_a_folder_lie_beside_each_other() -> None:
+    """The ledger keeps them, so they must never change: 8 digits of the folder, 24 of the path."""
+    assert path_digest("file:///in/a\nb") == "3b91e10d80f1fac27adc56fd92017123"
+    one, other, below = (path_digest(f"file:///in/{name}") for name in ("a", "b", "c/a"))
+
+    assert one[:8] == other[:8] != below[:8]
+    assert len({digits[8:] for digits in (one, other, below)}) == 3
 
 
 @given(items=st.dictionaries(texts, st.integers(), max_size=5))

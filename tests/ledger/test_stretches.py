@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from uuid import uuid4
 
 import pytest
@@ -25,7 +24,7 @@ LISTING = [version(f"{n:04}") for n in range(2_000)]
 def looked_up(ledger: Ledger, listing: list[FileVersion]) -> int:
     """Return how many files of a listing would be looked up one by one."""
     known = KnownStretches(ledger, 1, 99)  # of the only feed
-    return sum(len(stretch.versions) for stretch in known.new_in(cut(listing), 100))
+    return sum(stretch.files for stretch in known.new_in(cut(listing), 100))
 
 
 @given(st.lists(st.integers(0, 5_000), unique=True), st.integers(1, 300))
@@ -36,7 +35,7 @@ def test_stretches_hold_the_listing_in_order(numbers: list[int], longest: int) -
     found = list(cut(listing, longest))
 
     assert [v for stretch in found for v in stretch.versions] == listing
-    assert all(0 < len(stretch.versions) <= longest for stretch in found)
+    assert all(0 < stretch.files == len([*stretch.versions]) <= longest for stretch in found)
     assert [stretch.digest for stretch in cut(listing, longest)] == [stretch.digest for stretch in found]
 
 
@@ -76,7 +75,7 @@ def test_files_that_left_their_window_are_seen_again(ledger: Ledger) -> None:
 
 def test_a_version_that_comes_back_after_it_was_replaced_is_found(ledger: Ledger) -> None:
     """An unread version is forgotten with its stretch: the same bytes at the same time are new once more."""
-    newer = replace(LISTING[0], mtime_ns=9)
+    newer = LISTING[0]._replace(mtime_ns=9)
     for listing in (LISTING, [newer, *LISTING[1:]], LISTING):
         record_files(ledger, FEED, listing)
 
@@ -103,7 +102,7 @@ def test_listings_do_the_same_as_without_memory(
     """Whatever comes, goes, changes, is planned and published: a feed whose files are all looked up fares the same."""
     limits = {f"feed {uuid4()}": n for n in (stretches.MAX_UNSETTLED, -1)}
     for step in range(data.draw(st.integers(1, 6))):
-        monkeypatch.setattr(stretches, "_CUT", data.draw(st.sampled_from([0, 1, 3])))
+        monkeypatch.setattr(stretches, "_CUT", data.draw(st.sampled_from([1, 2, 4])))
         shown = data.draw(st.dictionaries(st.integers(0, 9), st.integers(1, 3)))
         taken, published = data.draw(st.integers(0, 5)), data.draw(st.booleans())
         outcomes = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 
 import sqlalchemy as sa
@@ -22,9 +23,10 @@ _KEPT = (
     *("state", "window_id", "path", "etag"),
 )
 _CONVERTED = {
-    "sqlite": {"path_digest": "blockread_bytes(path_digest)", "version_digest": "blockread_number(version_digest)"},
+    "sqlite": {"path_digest": "blockread_path(path)", "version_digest": "blockread_number(version_digest)"},
     "postgresql": {
-        "path_digest": "CAST(path_digest AS uuid)",
+        "path_digest": "CAST(substr(encode(sha256(convert_to(regexp_replace(path, '[^/]*$', ''), 'UTF8')), 'hex'), 1, 8)"
+        " || substr(encode(sha256(convert_to(path, 'UTF8')), 'hex'), 1, 24) AS uuid)",
         "version_digest": "CAST(CAST('x' || substr(version_digest, 1, 16) AS bit(64)) AS bigint)",
     },
 }
@@ -111,7 +113,7 @@ def _copy_files() -> None:
     if _is_sqlite():
         driver = connection.connection.driver_connection
         assert isinstance(driver, sqlite3.Connection)  # noqa: S101 - tells the type
-        driver.create_function("blockread_bytes", 1, bytes.fromhex)
+        driver.create_function("blockread_path", 1, _path_digest)
         driver.create_function("blockread_number", 1, _first_half)
     converted = _CONVERTED[connection.dialect.name] | _SUMS
     names, values = ", ".join((*_KEPT, *converted, "time_ns")), ", ".join((*_KEPT, *converted.values(), "mtime_ns"))
@@ -123,6 +125,11 @@ def _copy_files() -> None:
     else:
         op.execute("SELECT setval('files_id_seq', last_value, is_called) FROM files_0001_id_seq")
     op.drop_table("files_0001")
+
+
+def _path_digest(path: str) -> bytes:
+    folder = path[: path.rfind("/") + 1]
+    return hashlib.sha256(folder.encode()).digest()[:4] + hashlib.sha256(path.encode()).digest()[:12]
 
 
 def _first_half(digest: str) -> int:
