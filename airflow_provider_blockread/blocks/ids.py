@@ -28,7 +28,7 @@ def _as_json(part: str | int | None) -> str:
 
 
 def path_digest(path: str) -> str:
-    """Return the identity of a canonical path: 8 digits of the SHA-256 of its folder, with its slash, then 24 of its own.
+    """Return the identity of a canonical path: 8 digits of its folder's SHA-256, slash included, then 24 of its own.
 
     Files of one folder have neighbouring digests, so that an index of millions takes a listing page by page.
     """

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, exists, literal, select
 
-from airflow_provider_blockread.ledger.dialect import among
+from airflow_provider_blockread.ledger.dialect import among, look_up
 from airflow_provider_blockread.ledger.known_tables import taken_files
 from airflow_provider_blockread.ledger.stretches import forget
 from airflow_provider_blockread.ledger.tables import files
@@ -30,6 +30,7 @@ class Known(NamedTuple):
 def known_versions(connection: Connection, feed_id: int, digests: list[str]) -> dict[str, list[Known]]:
     """Return the versions known of these paths, by the paths' digests."""
     known: dict[str, list[Known]] = {}
+    look_up(connection)
     pruned = connection.scalar(select(exists().select_from(taken_files)))
     for table in (files, taken_files) if pruned else (files,):
         columns = [table.c[n] if n in table.c else literal(0).label(n) for n in Known._fields]

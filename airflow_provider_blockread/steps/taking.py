@@ -125,7 +125,7 @@ class Chosen:
         )
 
     def again(self) -> Iterator[Part]:
-        """Yield the same in the same order, once all are chosen; files that arrived since are left for the next window."""
+        """Yield the same in the same order, once all are chosen; files that came since are left for the next window."""
         position = 0
         # The ids are chosen already: files that have come or grown old since must not move the limits.
         rest = dataclasses.replace(self._request.selection, limits=Limits(), max_age=None)

@@ -25,7 +25,8 @@ _KEPT = (
 _CONVERTED = {
     "sqlite": {"path_digest": "blockread_path(path)", "version_digest": "blockread_number(version_digest)"},
     "postgresql": {
-        "path_digest": "CAST(substr(encode(sha256(convert_to(regexp_replace(path, '[^/]*$', ''), 'UTF8')), 'hex'), 1, 8)"
+        "path_digest": "CAST("
+        "substr(encode(sha256(convert_to(regexp_replace(path, '[^/]*$', ''), 'UTF8')), 'hex'), 1, 8)"
         " || substr(encode(sha256(convert_to(path, 'UTF8')), 'hex'), 1, 24) AS uuid)",
         "version_digest": "CAST(CAST('x' || substr(version_digest, 1, 16) AS bit(64)) AS bigint)",
     },
