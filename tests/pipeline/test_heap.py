@@ -1,0 +1,32 @@
+"""A heap that the collector of garbage passes by, and as it was before."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from airflow_provider_blockread.steps.heap import settled_heap
+
+
+def test_what_is_there_is_passed_by_and_given_back() -> None:
+    """Inside, the collector looks at what came since; afterwards, whatever was raised, at all of it again."""
+    assert gc.get_freeze_count() == 0
+
+    with pytest.raises(KeyError), settled_heap():
+        assert gc.get_freeze_count() > 0
+        raise KeyError
+
+    assert gc.get_freeze_count() == 0
+
+
+def test_a_heap_that_was_frozen_before_stays_so() -> None:
+    """Whoever froze it, as a server does before it forks, finds it frozen."""
+    gc.freeze()
+    try:
+        before = gc.get_freeze_count()
+        with settled_heap(), settled_heap():
+            pass
+        assert gc.get_freeze_count() == before > 0
+    finally:
+        gc.unfreeze()
