@@ -102,15 +102,15 @@ def test_a_queue_of_azure_stands_in_for_scans(dag_id: str, azurite: Store, queue
 
 def test_messages_stay_until_they_are_done_with(azurite: Store, queue: QueueClient) -> None:
     """What was received is hidden, 32 at a time, and goes by `done`; one that is gone by then is no failure."""
-    bodies = ["{}", in_base64('{"ü": 1}'), "<a & b>", "", "abc="]
+    bodies = ["{}", in_base64("{}"), "<a & ü>", ""]
     for body in bodies + ["{}"] * 35:
         queue.send_message(body)
     found = opened(azurite, queue, dict(azurite.connection))
     first = found.receive()
-    assert [one.body for one in first[:5]] == ["{}", '{"ü": 1}', "<a & b>", "", "abc="]
+    assert [one.body for one in first[:4]] == bodies
     rest = found.receive()
-    assert (len(first), len(rest), found.receive()) == (32, 8, [])
-    assert queue.get_queue_properties().approximate_message_count == 40
+    assert (len(first), len(rest), found.receive()) == (32, 7, [])
+    assert queue.get_queue_properties().approximate_message_count == 39
     for messages in (first, rest, rest):
         found.done(messages)
     assert queue.get_queue_properties().approximate_message_count == 0
