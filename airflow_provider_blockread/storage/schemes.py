@@ -61,7 +61,8 @@ def _account_of(system: AbstractFileSystem) -> str | None:
 
 
 def _primary(account: str | None) -> str:
-    return (account or "").removesuffix("-secondary")
+    """Return the account of a name as hosts have it: of a private address, or of the copy that is only read."""
+    return (account or "").partition(".")[0].removesuffix("-secondary")
 
 
 def _not_installed(uri: str, error: ImportError) -> OptionsError:

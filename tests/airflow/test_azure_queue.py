@@ -162,6 +162,7 @@ def as_text(store: Store) -> dict[str, Any]:
     [
         ({"conn_type": "aws", "login": "key", "password": "s3cret"}, "opens no queue of Azure"),
         ({"conn_type": "wasb", "extra": {"connection_string": "s3cret"}}, "cannot be opened"),
+        ({"conn_type": "wasb", "extra": {"account_name": "account", "anon": True}}, "cannot be opened"),
         ({"conn_type": "wasb", "extra": {"connection_string": "UseDevelopmentStorage=true"}}, "cannot be opened"),
         (
             {"conn_type": "wasb", "login": "id", "password": "s3cret", "extra": {"tenant_id": "tenant"}},

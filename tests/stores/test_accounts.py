@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 import fsspec
@@ -13,8 +14,11 @@ import pytest
 from airflow_provider_blockread.errors import FileMissingError, OptionsError
 from airflow_provider_blockread.hooks.stores import credentials_for
 from airflow_provider_blockread.ledger.queries import list_files
+from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.steps import PlanRequest
+from airflow_provider_blockread.steps import Environment, PlanRequest
+from airflow_provider_blockread.steps.looking_for_files import Lookout
+from airflow_provider_blockread.steps.watching import record_hints
 from airflow_provider_blockread.storage import Stores
 from tests.pipeline.make import Pipe, ReadHere
 from tests.stores.azure import account_of, azurites
@@ -98,3 +102,34 @@ def test_one_connection_for_both_is_an_error(tmp_path: Path, roots: Roots) -> No
     assert [secret for store in roots.values() for secret in store.secrets if secret in str(failed.value)] == []
     assert list(list_files(feed.env.ledger, feed.feed, limit=10)) == []
     feed.close()
+
+
+def test_storage_events_name_the_account(tmp_path: Path, two_of_azure: Roots) -> None:
+    """A message of one account tells of the root there, not of its like in another; plain roots hear of any."""
+    ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.upgrade()
+    first, second = two_of_azure
+    for root, store in two_of_azure.items():
+        store.stores(root).write_bytes_atomic(f"{root}/a.txt", b"1\n")
+    url = second.replace("abfs://of-both@", "https://").replace(".dfs.", ".blob.").replace("/in", "/of-both/in/a.txt")
+    body = json.dumps({"eventType": "Microsoft.Storage.BlobCreated", "data": {"url": url}})
+    stores = Stores({root: store.options for root, store in two_of_azure.items()})
+    env = Environment(ledger=ledger, stores=stores, log=lambda _told: None)
+
+    assert record_hints(env, Lookout(feed="one", source=FileSource(first)), [body]).ignored
+    assert record_hints(env, Lookout(feed="both", source=FileSource((first, second))), [body]).new == 1
+    assert [row.version.path for row in list_files(ledger, "both", limit=10)] == [f"{second}/a.txt"]
+    plain = "abfs://of-both/in"
+    env = dataclasses.replace(env, stores=Stores({plain: two_of_azure[first].options}))
+    assert record_hints(env, Lookout(feed="plain", source=FileSource(plain)), [body]).new == 1
+    ledger.close()
+
+
+@pytest.mark.parametrize("host", ["one", "one.privatelink", "one-secondary"])
+def test_addresses_of_an_account_are_that_account(host: str) -> None:
+    """A private address and the copy that is only read are the account that the URI names; another one is not."""
+    text = f"BlobEndpoint=https://{host}.blob.core.windows.net;SharedAccessSignature=sv=1&sig=s3cret"
+    for named, refused in (("one", False), ("one-secondary", False), ("two", True)):
+        root = f"abfs://box@{named}.dfs.core.windows.net"
+        with pytest.raises(OptionsError, match="not two") if refused else nullcontext():
+            Stores({root: {"connection_string": text}}).remote(root)

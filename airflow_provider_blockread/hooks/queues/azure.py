@@ -112,6 +112,9 @@ def _credential(
     from azure.identity import ClientSecretCredential, DefaultAzureCredential  # noqa: PLC0415
 
     options = _options(connection)
+    if options.get("anon"):
+        msg = "no queue lets anybody in"
+        raise ValueError(msg)
     if key := options.get("account_key"):
         return credentials.AzureNamedKeyCredential(options.get("account_name") or _account(url), key)
     if token := options.get("sas_token"):
