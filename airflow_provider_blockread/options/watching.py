@@ -15,7 +15,7 @@ class StorageEvents(Value):
 
     `queue` is its URL, `conn_id` the Airflow connection for it (ambient identity without one). Every `reconcile`
     seconds the source is listed all the same. `queue_class` is the import path of a class that takes both and is
-    a `HintQueue`; the one here is of Amazon SQS.
+    a `HintQueue`; without it, the URL tells whether the queue is Azure's or one of Amazon SQS.
     """
 
     kind: ClassVar[str] = "storage_events"
@@ -23,10 +23,11 @@ class StorageEvents(Value):
     _: KW_ONLY
     conn_id: str | None = None
     reconcile: float = 3600.0  # seconds
-    queue_class: str = "airflow_provider_blockread.hooks.queues.SqsQueue"
+    queue_class: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a queue without a name, and a URL that holds a password."""
-        if not self.queue.strip() or "@" in self.queue.partition("://")[2].partition("/")[0]:
+        """Refuse a queue without a name, and a URL that holds a password or a signature."""
+        address, _, query = self.queue.partition("?")
+        if not address.strip() or "@" in address.partition("://")[2].partition("/")[0] or "sig=" in query:
             msg = "storage_events: queue must be the queue's URL, without a password; name a connection by conn_id"
             raise OptionsError(msg)

@@ -169,7 +169,9 @@ def _checked(env: Environment, request: CleanRequest) -> SourceRoots:
     roots = SourceRoots(request.source)
     for root in roots.uris:
         if request.action == "tag" and not env.stores.has_tags(root):
-            msg = f"clean: {root}: tags cannot be set there, only s3:// has them; archive or delete instead"
+            msg = (
+                f"clean: {root}: tags cannot be set there, only s3:// and abfs:// have them; archive or delete instead"
+            )
             raise OptionsError(msg)
         if request.archive is not None and not env.stores.are_one(root, request.archive):
             msg = f"clean: the archive {request.archive} is not in the store of {root}; choose a folder in that store"

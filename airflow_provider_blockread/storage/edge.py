@@ -97,4 +97,7 @@ def _missing(uri: str) -> BlockReadError:
 
 
 def _denied(uri: str, word: str) -> BlockReadError:
-    return SourceError(f"{uri}: access denied{word}; let the account that runs this (or its connection) in, then retry")
+    renew = "; renew its key, signature or token if that has expired" if word else ""
+    return SourceError(
+        f"{uri}: access denied{word}; let the account that runs this (or its connection) in{renew}, then retry"
+    )

@@ -9,20 +9,27 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 _MOST_DEPTH = 3  # envelopes within envelopes
 _BLOB_CREATED = "Microsoft.Storage.BlobCreated"
+_ACCOUNT = re.compile(r"^abfs://([^/@]+)@[^/]+/")
 
 
 def read_event(body: str) -> list[str]:
     """Return the canonical URIs of the files that a message says were written; none where it says nothing of the kind.
 
-    Blobs are named `abfs://container/path`: which account they lie in is what the source's connection says.
+    Blobs are named with their account where the message tells it: `abfs://container@account.dfs.core.windows.net/path`.
     """
     return list(dict.fromkeys(_uris(_parsed(body), _MOST_DEPTH)))
+
+
+def without_account(uri: str) -> str:
+    """Return the URI of a blob as `abfs://container/path`, of which the connection alone tells the account."""
+    return _ACCOUNT.sub(r"abfs://\1/", uri)
 
 
 def _parsed(body: str) -> object:
@@ -92,5 +99,6 @@ def _of_azure(data: Any) -> Iterator[str]:  # noqa: ANN401 - whatever the messag
     if "." not in host or host.replace(".", "").isdigit():  # the emulator puts the account before the container
         path = path.partition("/")[2]
     container, _, name = path.partition("/")
+    account, _, zone = host.replace(".blob.", ".dfs.", 1).partition(".dfs.")
     if container and name:
-        yield f"abfs://{container}/{name}"
+        yield f"abfs://{container}@{account}.dfs.{zone}/{name}" if zone else f"abfs://{container}/{name}"

@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO, cast
 
+from fsspec.asyn import sync
 from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.spec import AbstractFileSystem
 
@@ -17,6 +18,7 @@ from airflow_provider_blockread.storage.uris import name_of
 
 _OVER_SSH = {"ssh", "sftp"}
 _OF_OBJECTS = {"s3fs", "adlfs", "gcsfs"}  # packages; Google's has a `mv` of its own, and objects all the same
+_OF_AZURE = "adlfs"
 _READ_AHEAD = 8 * 2**20  # bytes that a file fetches at once
 
 
@@ -29,7 +31,7 @@ class RemoteStore:
         # asynchronous one of SSH hides.
         own = type(system).mv is not AbstractFileSystem.mv
         renames = own or not _OVER_SSH.isdisjoint(_protocols(system))
-        self._has_folders = renames and type(system).__module__.partition(".")[0] not in _OF_OBJECTS
+        self._has_folders = renames and _package(system) not in _OF_OBJECTS
 
     def version(self, uri: str, path: str) -> FileVersion | None:
         """Return the version of a file, None when something else is there."""
@@ -90,12 +92,15 @@ class RemoteStore:
 
     @property
     def has_tags(self) -> bool:
-        """Whether files have tags that can be set; of fsspec's stores, S3 alone says so."""
-        return hasattr(self.system, "put_tags")
+        """Whether files have tags that can be set: those of S3 and of Azure Blob have."""
+        return hasattr(self.system, "put_tags") or _package(self.system) == _OF_AZURE
 
     def tag(self, path: str, tags: Mapping[str, str]) -> None:
         """Add tags to those of a file."""
-        self.system.put_tags(path, dict(tags), mode="m")
+        if _package(self.system) == _OF_AZURE:
+            sync(self.system.loop, _tag_blob, self.system, path, tags)
+        else:
+            self.system.put_tags(path, dict(tags), mode="m")
 
     def makedirs(self, path: str) -> None:
         """Make a folder and those above it, where there are folders."""
@@ -133,6 +138,12 @@ class RemoteStore:
         return sorted(inside, key=lambda info: str(info["name"]))
 
 
+async def _tag_blob(system: AbstractFileSystem, path: str, tags: Mapping[str, str]) -> None:
+    container, _, blob = path.partition("/")
+    async with system.service_client.get_blob_client(container, blob) as client:
+        await client.set_blob_tags({**await client.get_blob_tags(), **tags})  # which replaces all of them
+
+
 def _exact(fetcher: Fetch, size: int, path: str) -> Fetch:
     """Return a fetch whose answers have the length asked for: a cache takes whatever comes for what it wanted."""
 
@@ -144,6 +155,10 @@ def _exact(fetcher: Fetch, size: int, path: str) -> Fetch:
             raise SourceError(msg) from error
 
     return fetch
+
+
+def _package(system: AbstractFileSystem) -> str:
+    return type(system).__module__.partition(".")[0]
 
 
 def _protocols(system: AbstractFileSystem) -> tuple[str, ...]:

@@ -36,17 +36,33 @@ def connect(kind: type[AbstractFileSystem], uri: str, options: Mapping[str, obje
     """Return a file system for what lies in the authority of a canonical URI.
 
     Raises:
-        OptionsError: when the options do not fit; the cause is not shown, since it may quote a secret one.
+        OptionsError: when the options do not fit, or are of another account than the one named; the cause is not
+            shown, since it may quote a secret one.
     """
     scheme = uris.scheme_of(uri)
     try:
         asked = kind._get_kwargs_from_urls(f"{scheme}://{uris.authority_of(uri)}/")  # noqa: SLF001 - host, port, account
-        return kind(**(asked | _fitted(options)))
+        system = kind(**(asked | _fitted(options)))
     except (TypeError, ValueError):
         msg = f"{uri}: cannot open {scheme}://, its connection's options do not fit; correct them"
         raise OptionsError(msg) from None
     except ImportError as error:
         raise _not_installed(uri, error) from error
+    named, opened = (_primary(name) for name in (asked.get("account_name"), _account_of(system)))
+    if named and opened and named != opened:  # which would be read under the other one's name
+        msg = f"{uri}: its connection opens the account {opened}, not {named}; name by conn_id a connection to {named}"
+        raise OptionsError(msg)
+    return system
+
+
+def _account_of(system: AbstractFileSystem) -> str | None:
+    """Return the account that a file system of Azure reads, None where its client cannot tell."""
+    return getattr(getattr(system, "service_client", None), "account_name", None)
+
+
+def _primary(account: str | None) -> str:
+    """Return the account of a name as hosts have it: of a private address, or of the copy that is only read."""
+    return (account or "").partition(".")[0].removesuffix("-secondary")
 
 
 def _not_installed(uri: str, error: ImportError) -> OptionsError:

@@ -25,6 +25,7 @@ def azure(url: str, **fields: Any) -> dict[str, Any]:
 
 
 BLOB = "https://account.blob.core.windows.net/landing/in/a%20b.csv"
+AZURE = "abfs://landing@account.dfs.core.windows.net/in"
 EVENTBRIDGE = {
     "detail-type": "Object Created",
     "source": "aws.s3",
@@ -43,9 +44,10 @@ EVENTBRIDGE = {
             ["s3://landing/in/a b=1.csv"],
         ),
         (EVENTBRIDGE, ["s3://landing/in/a+b%.csv"]),
-        (azure(BLOB), ["abfs://landing/in/a b.csv"]),
-        ([azure(BLOB), azure(BLOB.replace("a%20b", "c"))], ["abfs://landing/in/a b.csv", "abfs://landing/in/c.csv"]),
-        (azure(BLOB, eventType=None, type="Microsoft.Storage.BlobCreated"), ["abfs://landing/in/a b.csv"]),
+        (azure(BLOB), [f"{AZURE}/a b.csv"]),
+        (azure(BLOB.replace(".blob.", ".dfs.")), [f"{AZURE}/a b.csv"]),
+        ([azure(BLOB), azure(BLOB.replace("a%20b", "c"))], [f"{AZURE}/a b.csv", f"{AZURE}/c.csv"]),
+        (azure(BLOB, eventType=None, type="Microsoft.Storage.BlobCreated"), [f"{AZURE}/a b.csv"]),
         (azure("http://127.0.0.1:10000/devaccount/landing/in/c.csv"), ["abfs://landing/in/c.csv"]),
         (s3(name="ObjectRemoved:Delete"), []),
         (s3(key="in/folder/"), []),

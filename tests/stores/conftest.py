@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.stores import servers
+from tests.stores.azure import azurites
 from tests.stores.store import Store
 
 HERE = Path(__file__).parent
@@ -39,7 +40,7 @@ def moto() -> Iterator[Store]:
 @pytest.fixture(scope="session")
 def azurite() -> Iterator[Store]:
     """Azurite: Azure Blob."""
-    with servers.azurite() as store:
+    with azurites(1) as (store,):
         yield store
 
 

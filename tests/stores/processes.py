@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +18,16 @@ PROGRAMS = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PA
 
 _READY_WITHIN_S = 120
 _POLL_S = 0.05
+
+
+@contextmanager
+def new_folder(name: str) -> Iterator[Path]:
+    """Give a folder with a short path, since some servers put sockets there, and remove it."""
+    folder = Path(tempfile.mkdtemp(prefix=f"br-{name}-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def free_port() -> int:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import getpass
 import os
 import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,10 +14,9 @@ import botocore.session
 import fsspec
 
 from tests.stores.ceph import Keys, gateway
-from tests.stores.processes import PROGRAMS, ROOT, answers, free_port, run, running
+from tests.stores.processes import PROGRAMS, answers, free_port, new_folder, run, running
 from tests.stores.store import Store
 
-_AZURITE = ROOT / ".servers/node_modules/azurite/dist/src/blob/main.js"
 _SSHD = """
 ListenAddress 127.0.0.1
 Port {port}
@@ -36,16 +33,6 @@ Subsystem sftp internal-sftp
 
 
 @contextmanager
-def new_folder(name: str) -> Iterator[Path]:
-    """Give a folder with a short path, since some servers put sockets there, and remove it."""
-    folder = Path(tempfile.mkdtemp(prefix=f"br-{name}-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
 def ceph() -> Iterator[Store]:
     """Give a Ceph gateway: S3 with signatures checked, conditional requests and versions."""
     with new_folder("ceph") as folder, gateway(folder) as keys:
@@ -59,38 +46,6 @@ def moto() -> Iterator[Store]:
     command = ["moto_server", "-H", "127.0.0.1", "-p", str(port)]
     with new_folder("moto") as folder, running(*command, log=folder / "log", ready=answers(port)):
         yield _s3("moto", Keys(f"http://127.0.0.1:{port}", secrets.token_hex(10).upper(), secrets.token_hex(20)))
-
-
-@contextmanager
-def azurite() -> Iterator[Store]:
-    """Give Azurite: Azure Blob, with an account of our own."""
-    port, account = free_port(), f"account{secrets.token_hex(4)}"
-    key = base64.b64encode(secrets.token_bytes(64)).decode()
-    address = f"http://127.0.0.1:{port}/{account}"
-    text = f"DefaultEndpointsProtocol=http;AccountName={account};AccountKey={key};BlobEndpoint={address};"
-    quiet = ["--silent", "--skipApiVersionCheck", "--disableTelemetry", "--inMemoryPersistence"]
-    command = ["node", str(_AZURITE), "--blobHost", "127.0.0.1", "--blobPort", str(port), *quiet]
-    if not _AZURITE.exists():
-        msg = "azurite is not installed: run `make servers`"
-        raise RuntimeError(msg)
-
-    def make_root(name: str) -> str:
-        fsspec.filesystem("abfs", connection_string=text).mkdir(name)
-        return f"abfs://{name}"
-
-    accounts = {"AZURITE_ACCOUNTS": f"{account}:{key}"}
-    store = Store(
-        name="azurite",
-        options={"connection_string": text},
-        connection={"conn_type": "wasb", "extra": {"connection_string": text}},
-        secrets=(key,),
-        make_root=make_root,
-    )
-    with (
-        new_folder("az") as folder,
-        running(*command, log=folder / "log", ready=answers(port), environment=accounts),
-    ):
-        yield store
 
 
 @contextmanager

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from fsspec.asyn import sync
 
-from airflow_provider_blockread.errors import CleanedError, OptionsError, SourceError
+from airflow_provider_blockread.errors import CleanedError, FileMissingError, OptionsError, SourceError
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.steps import PlanRequest
@@ -99,22 +100,42 @@ def test_files_are_deleted_unless_they_changed(landing: _Landing) -> None:
     assert landing.there(landing.root) == ["a.txt"]
 
 
-@pytest.mark.parametrize("store", ["moto", "gcs"], indirect=True)
+@pytest.mark.parametrize("store", ["ceph", "moto", "azurite", "gcs"], indirect=True)
 def test_tags(landing: _Landing) -> None:
-    """S3's are added to those that are there, and the file stays the same version; other stores refuse."""
-    if not landing.root.startswith("s3:"):
+    """They are added to those that are there, and the file stays the same version; Google refuses."""
+    if landing.root.startswith("gs:"):
         with pytest.raises(OptionsError, match="tags cannot be set there"):
             landing.clean("tag")
         return
-    system, path = landing.env.stores.filesystem(f"{landing.root}/a.txt")
-    system.put_tags(path, {"of": "mine"})
+    stores, uri = landing.env.stores, f"{landing.root}/a.txt"
+    stores.tag(uri, {"of": "mine", "blockread": "no"})
 
     assert landing.clean("tag").files == 2
-    assert system.get_tags(path) == {"of": "mine", "blockread": "published"}
+    assert _tags(stores, uri) == {"of": "mine", "blockread": "published"}
+    assert _tags(stores, f"{landing.root}/sub/b =#%.txt") == {"blockread": "published"}
     assert landing.clean("tag").files == 0
     assert landing.run(clear_number=1).records == 3
     landing.pass_seconds(10 * 86_400)
     assert landing.clean("delete").files == 2
+
+
+def _tags(stores: Stores, uri: str) -> dict[str, str]:
+    system, path = stores.filesystem(uri)
+    if not uri.startswith("abfs:"):
+        return dict(system.get_tags(path))
+    client = system.service_client.get_blob_client(*path.split("/", 1))
+    return dict(sync(system.loop, client.get_blob_tags))
+
+
+@pytest.mark.parametrize("store", ["azurite"], indirect=True)
+def test_a_blob_that_is_gone_or_takes_no_tags(landing: _Landing) -> None:
+    """The error names it; a blob has ten tags at most."""
+    stores, uri = landing.env.stores, f"{landing.root}/a.txt"
+    with pytest.raises(FileMissingError, match=uri):
+        stores.tag(f"{uri}.gone", {"of": "mine"})
+    with pytest.raises(SourceError, match=f"{uri}: the store refuses this request"):
+        stores.tag(uri, {f"tag{number}": "x" for number in range(11)})
+    assert _tags(stores, uri) == {}
 
 
 def test_an_archive_of_its_own(tmp_path: Path, moto: Store) -> None:

@@ -1,51 +1,18 @@
-"""Queues of storage events: a small protocol, and Amazon SQS by it."""
+"""A queue of Amazon SQS, to which S3 writes."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow_provider_blockread.errors import OptionsError, TransientError
-from airflow_provider_blockread.hooks.stores import aconnection
-from airflow_provider_blockread.options import StorageEvents
-from airflow_provider_blockread.options.values import from_json
+from airflow_provider_blockread.hooks.queues.protocol import Message
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection
 
 _WAIT_S = 10  # of one request: long enough to ask rarely, short enough to end soon
 _SILENCE_S = 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """A message as it lies in a queue."""
-
-    body: str
-    receipt: str  # what tells the queue that it is done with
-
-
-class HintQueue(Protocol):
-    """A queue that stores write to. Its calls are made in a thread, and may block for some seconds."""
-
-    def receive(self) -> list[Message]:
-        """Return some messages, waiting a little for them; unless `done` is called, they come again later.
-
-        Raises:
-            TransientError: when the queue fails.
-        """
-        ...
-
-    def done(self, messages: Sequence[Message]) -> None:
-        """Take messages out of the queue.
-
-        Raises:
-            TransientError: when the queue fails; they come again then.
-        """
-        ...
 
 
 class SqsQueue:
@@ -98,24 +65,3 @@ class SqsQueue:
         except (BotoCoreError, ClientError) as error:
             msg = f"the queue {self._url} failed ({error}); see that it exists and lets the connection's account in"
             raise TransientError(msg) from error
-
-
-async def open_queue(option: Mapping[str, Any]) -> HintQueue:
-    """Return the queue that an option names as JSON; connections are awaited, as the triggerer wants it.
-
-    Raises:
-        OptionsError: when its connection, class or package is missing.
-    """
-    events = cast("StorageEvents", from_json(option))
-    connection = await aconnection(events.conn_id) if events.conn_id else None
-    return await asyncio.to_thread(_made, events, connection)
-
-
-def _made(events: StorageEvents, connection: Connection | None) -> HintQueue:
-    module, _, name = events.queue_class.rpartition(".")
-    try:
-        make = getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        msg = f"hints: there is no {events.queue_class!r} ({error}); name a class by its import path"
-        raise OptionsError(msg) from error
-    return cast("HintQueue", make(events.queue, connection))

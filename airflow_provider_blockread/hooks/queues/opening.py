@@ -1,0 +1,50 @@
+"""A queue opened as an option names it: by its class, or by what its URL tells."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.hooks.queues.azure import AzureQueue
+from airflow_provider_blockread.hooks.queues.protocol import HintQueue
+from airflow_provider_blockread.hooks.queues.sqs import SqsQueue
+from airflow_provider_blockread.hooks.stores import aconnection
+from airflow_provider_blockread.options import StorageEvents
+from airflow_provider_blockread.options.values import from_json
+
+if TYPE_CHECKING:
+    from airflow.sdk import Connection
+
+_OF_AMAZON = (".amazonaws.com", ".amazonaws.com.cn")  # whose older addresses are called `.queue.`, too
+
+
+async def open_queue(option: Mapping[str, Any]) -> HintQueue:
+    """Return the queue that an option names as JSON; connections are awaited, as the triggerer wants it.
+
+    Raises:
+        OptionsError: when its connection, class or package is missing.
+    """
+    events = cast("StorageEvents", from_json(option))
+    connection = await aconnection(events.conn_id) if events.conn_id else None
+    return await asyncio.to_thread(_made, events, connection)
+
+
+def _made(events: StorageEvents, connection: Connection | None) -> HintQueue:
+    if events.queue_class is None:
+        return _told_by_url(events.queue)(events.queue, connection)
+    module, _, name = events.queue_class.rpartition(".")
+    try:
+        make = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        msg = f"hints: there is no {events.queue_class!r} ({error}); name a class by its import path"
+        raise OptionsError(msg) from error
+    return cast("HintQueue", make(events.queue, connection))
+
+
+def _told_by_url(url: str) -> type[SqsQueue | AzureQueue]:
+    host = urlsplit(url).hostname or ""
+    return AzureQueue if ".queue." in host and not host.endswith(_OF_AMAZON) else SqsQueue

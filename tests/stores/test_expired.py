@@ -1,0 +1,101 @@
+"""Credentials that expire: a plan or a reading fails at once, says so, and goes on as before once they are renewed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_blockread.errors import BlockReadError, SourceError
+from airflow_provider_blockread.ledger.queries import list_files, list_windows
+from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.steps import PlanRequest
+from airflow_provider_blockread.storage import Stores
+from tests.pipeline.make import Pipe, ReadHere
+from tests.stores.azure import address_of, signature
+from tests.stores.store import Store
+
+SAYS = r"access denied \(Auth\w+\); let the account .* in; renew its key, signature or token if that has expired"
+FILES = {f"{number}.txt": b"one\ntwo\n" for number in range(3)}
+
+
+@dataclasses.dataclass
+class Feed(Pipe):
+    """A feed of a store's folder; the output is local."""
+
+    root: str = ""
+
+    def request(self, key: str, clear_number: int = 0) -> PlanRequest:
+        """Return what to plan."""
+        return dataclasses.replace(super().request(key, clear_number), source=FileSource(self.root))
+
+    def opens_by(self, stores: Stores) -> None:
+        """Use these credentials from now on."""
+        self.env = dataclasses.replace(self.env, stores=stores)
+        self.submitter = ReadHere(stores)
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """A feed, and what opens its store: a signature that lasts, one that has expired, and the text of that."""
+
+    feed: Feed
+    lasting: Stores
+    expired: Stores
+    secret: str
+
+    def denied(self, error: BlockReadError) -> bool:
+        """Tell whether an error is that of the expired signature, without it."""
+        shown = f"{error!r} {error.__cause__!r} {self.feed.messages}"
+        return self.secret not in shown and self.feed.root in shown and "tried" not in shown
+
+
+@pytest.fixture
+def place(tmp_path: Path, azurite: Store) -> Iterator[Place]:
+    """Three files in Azurite."""
+    root = f"{azurite.new_root()}/in"
+    tokens = [signature(azurite, lasts) for lasts in (timedelta(hours=1), timedelta(minutes=-5))]
+    texts = [f"BlobEndpoint={address_of(azurite, 'blob')};SharedAccessSignature={token}" for token in tokens]
+    lasting, expired = (Stores({root: {"connection_string": text}}) for text in texts)
+    for name, data in FILES.items():
+        lasting.write_bytes_atomic(f"{root}/{name}", data)
+    feed = Feed(folder=tmp_path, submitter=ReadHere(lasting), root=root)
+    yield Place(feed=feed, lasting=lasting, expired=expired, secret=tokens[1].rpartition("sig=")[2])
+    feed.close()
+
+
+def test_a_plan_with_an_expired_signature(place: Place) -> None:
+    """The first request ends it, with the root's name; nothing is planned, and the next plan takes every file."""
+    feed = place.feed
+    feed.opens_by(place.expired)
+    for _ in range(2):
+        with pytest.raises(SourceError, match=SAYS) as failed:
+            feed.plan()
+        assert place.denied(failed.value)
+    assert list(list_files(feed.env.ledger, feed.feed, limit=10)) == []
+    assert [one.generation for one in list_windows(feed.env.ledger, feed.feed)] in ([], [None])
+
+    feed.opens_by(place.lasting)
+    assert feed.run().records == 6
+    assert feed.values() == ["one"] * 3 + ["two"] * 3
+
+
+def test_a_reading_with_an_expired_signature(place: Place) -> None:
+    """It expired after the plan: the group fails, nothing is published; once renewed, the same window is read."""
+    feed = place.feed
+    feed.opens_by(place.lasting)
+    ref = feed.plan()
+    feed.opens_by(place.expired)
+    with pytest.raises(SourceError, match=SAYS) as failed:
+        feed.read(ref)
+    assert place.denied(failed.value)
+    with pytest.raises(BlockReadError):
+        feed.commit(ref)
+    assert feed.published() == []
+
+    feed.opens_by(place.lasting)
+    assert feed.run().records == 6
+    assert feed.values() == ["one"] * 3 + ["two"] * 3
