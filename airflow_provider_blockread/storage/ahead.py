@@ -43,7 +43,7 @@ class Ahead:
             self._changed.wait_for(lambda: self._ready)
             found = self._ready.popleft()
             if isinstance(found, Page):
-                self._waiting -= len(found.entries)
+                self._waiting -= len(found.names)
                 self._more()
         if isinstance(found, Exception):
             raise found
@@ -65,7 +65,7 @@ class Ahead:
             self._ready.append(found)
             self._busy = False
             if isinstance(found, Page):
-                self._waiting += len(found.entries)
+                self._waiting += len(found.names)
                 self._more()
             else:
                 self._ended = True

@@ -46,7 +46,7 @@ class Keys:
         with self._lock:
             self.fetched += len(entries)
         more = at < len(self.keys) and self.keys[at].startswith(folder)
-        return Page(entries=entries, cursor=str(at) if more else None)
+        return Page.of(entries, str(at) if more else None)
 
     def look(self, uri: str, name: str) -> FileVersion | None:
         """Each entry tells all."""
