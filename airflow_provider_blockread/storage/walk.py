@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import compress, islice
+from itertools import compress
 from threading import Event
 from typing import TypeAlias, TypeVar
 
@@ -27,6 +27,7 @@ from airflow_provider_blockread.storage.uris import canonical, child
 _Answer = TypeVar("_Answer")
 _Part: TypeAlias = Ahead | Iterable[FileVersion]
 
+_AHEAD = 1500  # entries that may wait of the last folder under way; of the one before it twice as many, and so on
 _MANY = 50  # files of a page in each of its folders, from which these are worth a request each
 #: What clients of stores, or URIs, may take for something other than a part of a name.
 _ODD = re.compile(r"[\x00-\x1f\x7f?#\\]|//|^/|(?:^|/)\.\.?(?:/|$)|/$")
@@ -84,8 +85,10 @@ class Walk:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _start(self, plan: deque[_Part]) -> None:
-        for folder in islice((part for part in plan if isinstance(part, Ahead)), self._pages.width):
-            folder.start()
+        """Let the next folders be fetched, the sooner one is due the further: so all of them go on side by side."""
+        folders = (part for part in plan if isinstance(part, Ahead))
+        for most, folder in zip(range(self._pages.width, 0, -1), folders, strict=False):
+            folder.start(most * _AHEAD)
 
     def _parts(self, page: Page, pool: ThreadPoolExecutor | None) -> list[_Part]:
         """Return the wanted of a page: files, and folders between them."""
