@@ -9,8 +9,6 @@ from threading import Condition
 
 from airflow_provider_blockread.storage.pages import Page
 
-_AHEAD = 4000  # entries of one folder that may wait
-
 
 class Ahead:
     """The pages of one folder, fetched one after the other.
@@ -25,13 +23,15 @@ class Ahead:
         self._pool = pool
         self._ready: deque[Page | Exception | None] = deque()  # None behind the last page
         self._waiting = 0  # entries in `_ready`
+        self._most = 0
         self._busy = False
         self._ended = False
         self._changed = Condition()
 
-    def start(self) -> None:
-        """Begin to fetch, where there are threads for it."""
+    def start(self, most: int) -> None:
+        """Fetch, where there are threads for it, until so many entries wait."""
         with self._changed:
+            self._most = most
             self._more()
 
     def next(self) -> Page | None:
@@ -43,7 +43,7 @@ class Ahead:
             self._changed.wait_for(lambda: self._ready)
             found = self._ready.popleft()
             if isinstance(found, Page):
-                self._waiting -= len(found.entries)
+                self._waiting -= len(found.names)
                 self._more()
         if isinstance(found, Exception):
             raise found
@@ -51,7 +51,7 @@ class Ahead:
 
     def _more(self) -> None:
         """Ask for another page unless one is on its way, enough wait, or there is none."""
-        if self._pool is not None and not self._busy and not self._ended and self._waiting < _AHEAD:
+        if self._pool is not None and not self._busy and not self._ended and self._waiting < self._most:
             self._busy = True
             self._pool.submit(self._fetch)
 
@@ -65,7 +65,7 @@ class Ahead:
             self._ready.append(found)
             self._busy = False
             if isinstance(found, Page):
-                self._waiting += len(found.entries)
+                self._waiting += len(found.names)
                 self._more()
             else:
                 self._ended = True

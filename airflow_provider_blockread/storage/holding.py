@@ -44,16 +44,15 @@ class VersionRules:
         self._held = held
 
     def admitted(self, versions: Iterator[FileVersion]) -> Iterator[FileVersion]:
-        """Yield the versions that may be taken; the others are counted."""
-        if self._latest_ns is None and self._least is None and self._most is None:
-            yield from versions
-            return
-        for version in versions:
-            reason = self._reason(version)
-            if reason is None:
-                yield version
-            else:
-                self._held.add(reason, version)
+        """Return the versions that may be taken; the others are counted."""
+        any_rule = (self._latest_ns, self._least, self._most) != (None, None, None)
+        return filter(self._admits, versions) if any_rule else versions
+
+    def _admits(self, version: FileVersion) -> bool:
+        reason = self._reason(version)
+        if reason is not None:
+            self._held.add(reason, version)
+        return reason is None
 
     def _reason(self, version: FileVersion) -> str | None:
         if self._latest_ns is not None and version.mtime_ns > self._latest_ns:

@@ -8,6 +8,7 @@ from airflow_provider_blockread.storage.patterns import Patterns
 
 _HIDDEN = (".", "_")
 _UNFINISHED = ("_COPYING_", ".tmp", ".part", ".crdownload")
+_SIGNS = (*(f"/{sign}" for sign in _HIDDEN), *(f"{sign}/" for sign in _UNFINISHED))
 _NOBODYS = "/".join(["\0"] * 64)
 
 
@@ -35,6 +36,14 @@ class NameRules:
 
     def _hides(self, name: str) -> bool:
         return not self._hidden and (name.startswith(_HIDDEN) or name.endswith(_UNFINISHED))
+
+    def take_all(self, segments: str) -> bool:
+        """Tell whether files are all taken, at a glance at the segments of all their names, a `/` around each.
+
+        Where it tells no, some may be taken all the same.
+        """
+        alike = self._wanted.is_all and self._excluded is None and self._depth is None
+        return alike and (self._hidden or not any(sign in segments for sign in _SIGNS))
 
     def marks(self, name: str) -> bool:
         """Tell whether a file of this name is a done-marker, which is shown, but never taken."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import islice
+from itertools import compress
 from threading import Event
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError, TransientError
@@ -25,10 +25,14 @@ from airflow_provider_blockread.storage.rules import NameRules
 from airflow_provider_blockread.storage.uris import canonical, child
 
 _Answer = TypeVar("_Answer")
+_Part: TypeAlias = Ahead | Iterable[FileVersion]
 
+_AHEAD = 1500  # entries that may wait of the last folder under way; of the one before it twice as many, and so on
 _MANY = 50  # files of a page in each of its folders, from which these are worth a request each
 #: What clients of stores, or URIs, may take for something other than a part of a name.
 _ODD = re.compile(r"[\x00-\x1f\x7f?#\\]|//|^/|(?:^|/)\.\.?(?:/|$)|/$")
+#: The same in the segments of many names, a `/` around each.
+_ODD_SIGN, _ODD_SEGMENTS = re.compile(r"[\x00-\x1f\x7f?#\\]"), ("//", "/./", "/../")
 
 
 class Walk:
@@ -58,11 +62,11 @@ class Walk:
             SourceError: when access is denied, or a name cannot be handed to the store's client.
         """
         with self._threads() as pool:
-            plan: deque[Ahead | list[FileVersion]] = deque([self._open("", pool)])
+            plan: deque[_Part] = deque([self._open("", pool)])
             while plan:
                 self._start(plan)
                 first = plan.popleft()
-                if isinstance(first, list):
+                if not isinstance(first, Ahead):
                     yield from first
                 elif (page := first.next()) is not None:
                     plan.appendleft(first)
@@ -80,29 +84,43 @@ class Walk:
             self._stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _start(self, plan: deque[Ahead | list[FileVersion]]) -> None:
-        for folder in islice((part for part in plan if isinstance(part, Ahead)), self._pages.width):
-            folder.start()
+    def _start(self, plan: deque[_Part]) -> None:
+        """Let the next folders be fetched, the sooner one is due the further: so all of them go on side by side."""
+        folders = (part for part in plan if isinstance(part, Ahead))
+        for most, folder in zip(range(self._pages.width, 0, -1), folders, strict=False):
+            folder.start(most * _AHEAD)
 
-    def _parts(self, page: Page, pool: ThreadPoolExecutor | None) -> list[Ahead | list[FileVersion]]:
-        """Return the wanted of a page: lists of files, and folders between them."""
-        parts: list[Ahead | list[FileVersion]] = [[]]
-        for entry in page.entries:
+    def _parts(self, page: Page, pool: ThreadPoolExecutor | None) -> list[_Part]:
+        """Return the wanted of a page: files, and folders between them."""
+        segments = "/".join(("", *page.names, ""))
+        if _is_plain(page, segments):
+            return [self._plain(page, segments)]
+        parts: list[_Part] = []
+        for entry in page.entries():
             if entry.folder:
                 if self._enters(entry.name[:-1]):
-                    parts += [self._open(entry.name, pool), []]
-            elif self._wants(entry) and (version := self._version(entry)) is not None:
-                last = parts[-1]
+                    parts.append(self._open(entry.name, pool))
+            elif self._wants(entry.name, entry.size) and (version := self._version(entry)) is not None:
+                last = parts[-1] if parts else None
                 if isinstance(last, list):
                     last.append(version)
-        return [part for part in parts if part != []]
+                else:
+                    parts.append([version])
+        return parts
+
+    def _plain(self, page: Page, segments: str) -> Iterable[FileVersion]:
+        """Return the wanted files of a page that holds nothing but files of plain names, made as they are taken."""
+        paths = map(child(self._uri, "").__add__, page.names)
+        versions = map(FileVersion._make, zip(paths, page.sizes, page.times, page.etags, strict=True))
+        if self._rules.take_all(segments):
+            return versions
+        return compress(versions, map(self._wants, page.names, page.sizes))
 
     def _enters(self, name: str) -> bool:
         return not self._rules.skips(name.rpartition("/")[2]) and self._rules.enters(name)
 
-    def _wants(self, entry: Entry) -> bool:
-        name = entry.name
-        if entry.size == 0 and (not name or name.endswith("/")):
+    def _wants(self, name: str, size: int | None) -> bool:
+        if size == 0 and (not name or name.endswith("/")):
             return False  # stands for a folder
         folder, _, last = name.rpartition("/")
         if folder != self._folder:
@@ -174,6 +192,13 @@ class Walk:
 
 def _few_folders(folder: str, page: Page) -> bool:
     """Tell whether a page of a flat listing shows folders, and so many files in each that they are worth a request."""
-    below = (entry.name[len(folder) :].partition("/") for entry in page.entries)
+    below = (name[len(folder) :].partition("/") for name in page.names)
     folders = {name for name, slash, _ in below if slash}
-    return 0 < len(folders) <= len(page.entries) // _MANY
+    return 0 < len(folders) <= len(page.names) // _MANY
+
+
+def _is_plain(page: Page, segments: str) -> bool:
+    """Tell whether a page holds nothing but files that need no look, with names that every client takes as they are."""
+    if page.folders is not None or None in page.sizes or _ODD_SIGN.search(segments) is not None:
+        return False
+    return not any(odd in segments for odd in _ODD_SEGMENTS)

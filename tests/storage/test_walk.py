@@ -7,17 +7,27 @@ from collections.abc import Sequence
 from threading import Lock
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage.pages import Entry, Page
 from airflow_provider_blockread.storage.rules import NameRules
+from airflow_provider_blockread.storage.uris import canonical
 from airflow_provider_blockread.storage.walk import Walk
 
 PARTS = st.sampled_from(["a", "b", "a.csv", "b.csv", "2024", "_x", ".y", "c.tmp", "z"])
 KEYS = st.sets(st.lists(PARTS, min_size=1, max_size=4).map("/".join), max_size=40)
+ODD_KEYS = st.sets(
+    st.lists(PARTS | st.sampled_from(["", ".", "..", "a#b", "c\nd", "e?f", "g\\h", "..i"]), min_size=1, max_size=3).map(
+        "/".join
+    ),
+    max_size=12,
+)
+ALL = FileSource("s3://b", hidden=True)
+_ODD = frozenset("#?\\\n")
 PATTERNS = st.sampled_from(["**", "*.csv", "2024/**", "a/*", "*/*.csv", "/a/", "**/2024/**", "b/**/z"])
 
 
@@ -46,15 +56,15 @@ class Keys:
         with self._lock:
             self.fetched += len(entries)
         more = at < len(self.keys) and self.keys[at].startswith(folder)
-        return Page(entries=entries, cursor=str(at) if more else None)
+        return Page.of(entries, str(at) if more else None)
 
     def look(self, uri: str, name: str) -> FileVersion | None:
         """Each entry tells all."""
         raise ValueError(uri, name)
 
     def addresses(self, name: str) -> bool:
-        """Tell whether the key is one."""
-        return name in self.keys
+        """Tell whether a client takes the key for itself."""
+        return _ODD.isdisjoint(name)
 
 
 @given(KEYS, PATTERNS, st.sampled_from([(), "2024/", "/a/b/", "*.csv", "**/z"]), st.integers(1, 7), st.integers(0, 4))
@@ -67,6 +77,28 @@ def test_files_are_those_that_the_rules_take(
     found = [version.path for version in Walk("s3://b", Keys(ordered, size, width), rules).files()]
 
     assert found == [f"s3://b/{key}" for key in ordered if rules.takes(key)]
+
+
+@example({"a/../b"}, ALL, 2)
+@example({"a/./b"}, ALL, 2)
+@example({".."}, ALL, 2)
+@example({"a", "b/"}, ALL, 2)
+@example({"a", "b#c"}, ALL, 2)
+@given(ODD_KEYS, st.builds(FileSource, st.just("s3://b"), pattern=PATTERNS, hidden=st.booleans()), st.integers(1, 7))
+def test_names_that_mean_another_place_are_errors_where_they_are_taken(
+    keys: set[str], source: FileSource, size: int
+) -> None:
+    """Looked at together or one by one, odd names are yielded, but for those that a URI takes for other ones."""
+    ordered = sorted(keys)
+    rules = NameRules(source)
+    marks = {key for number, key in enumerate(ordered) if number == 0 and (not key or key.endswith("/"))}
+    taken = [f"s3://b/{key}" for key in ordered if rules.takes(key) and key not in marks]
+    walk = Walk("s3://b", Keys(ordered, size, 0), rules)
+    if any(canonical(uri) != uri or not _ODD.isdisjoint(uri) for uri in taken):
+        with pytest.raises(SourceError, match="takes this for another name"):
+            list(walk.files())
+    else:
+        assert [version.path for version in walk.files()] == taken
 
 
 @pytest.mark.parametrize("shape", ["{0:06d}", "{1}/{0:06d}", "{2:05d}/{0:06d}", "{1}/{2:05d}/{0:06d}"])
@@ -84,4 +116,4 @@ def test_few_entries_wait_however_many_there_are(shape: str) -> None:
         assert yielded == total
         most[total] = waiting
 
-    assert most[100_000] <= 8 * 5000 + 4000
+    assert most[100_000] <= sum(range(1, 9)) * 1500 + 8 * 1000

@@ -23,7 +23,7 @@ class AzurePages(ObjectPages):
             options["name_starts_with"] = self._root + folder
         items, following = self._asked(_ask, self._list(flat=flat), options, cursor)
         entries = [entry for item in items if (entry := self._entry(item)) is not None]
-        return Page(entries=entries if flat else sorted(entries, key=itemgetter(0)), cursor=following)
+        return Page.of(entries if flat else sorted(entries, key=itemgetter(0)), following)
 
     def _list(self, *, flat: bool) -> Callable[..., Any]:
         client = self._system.service_client.get_container_client(container=self._bucket)

@@ -25,7 +25,7 @@ class FolderPages:
     def page(self, folder: str, cursor: str | None, *, flat: bool) -> Page:  # noqa: ARG002 - it is never asked to be flat
         """Return a whole folder."""
         entries = self._store.entries(self._place(folder))
-        return Page(entries=sorted((_entry(folder, info) for info in entries), key=_turn))
+        return Page.of(sorted((_entry(folder, info) for info in entries), key=_turn))
 
     def _place(self, folder: str) -> str:
         return (self._root + folder).rstrip("/") or self._root
@@ -60,7 +60,7 @@ class HdfsPages(FolderPages):
             return super().page(folder, cursor, flat=flat)
         statuses = found["partialListing"]["FileStatuses"]["FileStatus"]
         entries = [_entry(folder, {**status, "name": status["pathSuffix"]}) for status in statuses]
-        return Page(entries=entries, cursor=statuses[-1]["pathSuffix"] if found["remainingEntries"] else None)
+        return Page.of(entries, statuses[-1]["pathSuffix"] if found["remainingEntries"] else None)
 
     def _ask(self, place: str, more: dict[str, str]) -> dict[str, Any]:
         answer = self._store.system._call("LISTSTATUS_BATCH", path=place, **more)  # noqa: SLF001 - its one door

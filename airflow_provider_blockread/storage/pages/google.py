@@ -26,10 +26,8 @@ class GooglePages(ObjectPages):
         answer = self._asked(_ask, self._system, self._bucket, asked)
         folders = [Entry(self._inside(name), folder=True) for name in answer.get("prefixes", ())]
         files = [self._file(item) for item in answer.get("items", ())]
-        return Page(
-            entries=sorted(files + folders, key=itemgetter(0)) if folders else files,
-            cursor=answer.get("nextPageToken") or None,
-        )
+        entries = sorted(files + folders, key=itemgetter(0)) if folders else files
+        return Page.of(entries, answer.get("nextPageToken") or None)
 
     def _file(self, item: dict[str, Any]) -> Entry:
         name = self._inside(item["name"])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 from airflow_provider_blockread.blocks import FileVersion
 
@@ -20,10 +21,35 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Entries in the listing's order, and where the next page begins; None behind the last."""
+    """Entries in the listing's order, a column of each field, and where the next page begins; None behind the last.
 
-    entries: list[Entry]
+    Columns cost the collector of garbage nothing; an object for each entry would have it look through the process.
+    """
+
+    names: Sequence[str]
+    sizes: Sequence[int | None]
+    times: Sequence[int]
+    etags: Sequence[str | None]
+    folders: Sequence[bool] | None = None  # None where there are none
     cursor: str | None = None
+
+    @classmethod
+    def of(cls, entries: Sequence[Entry], cursor: str | None = None) -> Self:
+        """Return a page of these entries."""
+        names, sizes, times, etags, folders = zip(*entries, strict=True) if entries else ((),) * 5
+        return cls(
+            names=names,
+            sizes=sizes,
+            times=times,
+            etags=etags,
+            folders=folders if any(folders) else None,
+            cursor=cursor,
+        )
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield the entries."""
+        folders = self.folders or [False] * len(self.names)
+        return map(Entry, self.names, self.sizes, self.times, self.etags, folders)
 
 
 class Pages(Protocol):
