@@ -9,13 +9,18 @@ import pytest
 from airflow_provider_blockread.steps.heap import settled_heap
 
 
+def _fail() -> None:
+    with settled_heap():
+        assert gc.get_freeze_count() > 0
+        raise KeyError
+
+
 def test_what_is_there_is_passed_by_and_given_back() -> None:
     """Inside, the collector looks at what came since; afterwards, whatever was raised, at all of it again."""
     assert gc.get_freeze_count() == 0
 
-    with pytest.raises(KeyError), settled_heap():
-        assert gc.get_freeze_count() > 0
-        raise KeyError
+    with pytest.raises(KeyError):
+        _fail()
 
     assert gc.get_freeze_count() == 0
 
