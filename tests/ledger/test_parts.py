@@ -88,7 +88,7 @@ def test_one_planner_takes_a_part(ledger: Ledger) -> None:
     _land(ledger)
     first = _next(ledger)
     one = _freeze(ledger, "1", first)
-    for late in (first, [replace(first[0], part=None)]):
+    for late in (first, [first[0]._replace(part=None)]):
         with pytest.raises(PlanConflictError, match="plan again"):
             _freeze(ledger, "late", late)
 
