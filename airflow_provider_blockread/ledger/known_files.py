@@ -36,7 +36,7 @@ def known_versions(connection: Connection, feed_id: int, digests: list[str]) -> 
         columns = [table.c[n] if n in table.c else literal(0).label(n) for n in Known._fields]
         wanted = among(connection, table.c.path_digest, digests)
         query = select(*columns).where(table.c.feed_id == feed_id, wanted)
-        for row in connection.execute(query):
+        for row in connection.execute(query).all():
             known.setdefault(row.path_digest, []).append(Known(*row))
     return known
 
