@@ -31,8 +31,9 @@ def known_versions(connection: Connection, feed_id: int, digests: list[str]) -> 
     """Return the versions known of these paths, by the paths' digests."""
     known: dict[str, list[Known]] = {}
     look_up(connection)
-    pruned = connection.scalar(select(exists().select_from(taken_files)))
-    for table in (files, taken_files) if pruned else (files,):
+    for table in (files, taken_files):  # in this order: what is pruned meanwhile moves from the first to the second
+        if table is taken_files and not connection.scalar(select(exists().select_from(taken_files))):
+            break
         columns = [table.c[n] if n in table.c else literal(0).label(n) for n in Known._fields]
         wanted = among(connection, table.c.path_digest, digests)
         query = select(*columns).where(table.c.feed_id == feed_id, wanted)

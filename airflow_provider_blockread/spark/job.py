@@ -60,6 +60,7 @@ def run(spec_uri: str, context: SparkContext, credentials: Credentials = None) -
     Raises:
         BlockReadError: what a task raised, as itself.
         SparkJobError: when the application failed for Spark's own reasons.
+        ConnectionError: when Spark's JVM is gone.
     """
     stores = Stores(credentials)
     spec = read_spec(stores, spec_uri)

@@ -65,7 +65,7 @@ class Chosen:
             if pending.part is not None:
                 self.in_parts[pending.file] = pending
             part = part_of(pending, self._format)
-            self._count(part)
+            self._count(pending, whole=part.whole)
             yield part
 
     def plan(self, make: Callable[[Iterator[Block]], _Plan]) -> _Plan:
@@ -76,8 +76,9 @@ class Chosen:
         # So many bytes that there would be too many groups: these must be larger.
         return make(iter_blocks(self.again(), self._limits, total_bytes=self.bytes))
 
-    def _count(self, part: Part) -> None:
-        _, version, start, end, whole = part
+    def _count(self, pending: PendingFile, *, whole: bool) -> None:
+        version, part = pending.version, pending.part
+        start, end = (0, version.size) if part is None else (part.start, part.end)
         size = self._limits.size_of(version)
         blocks = 1 if whole else -(-end // size) - start // size
         self.files += blocks > 0

@@ -10,14 +10,15 @@ import pytest
 from sqlalchemy import select
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.errors import OptionsError, SourceError
+from airflow_provider_blockread.errors import ConflictError, OptionsError, SourceError
 from airflow_provider_blockread.ledger.admission import Admission
-from airflow_provider_blockread.ledger.discovery import record_files
+from airflow_provider_blockread.ledger.dialect import driver_digests, insert_many
+from airflow_provider_blockread.ledger.discovery import _COLUMNS, record_files
 from airflow_provider_blockread.ledger.exclusions import exclude_file
 from airflow_provider_blockread.ledger.model import Discovered
 from airflow_provider_blockread.ledger.queries import feed_counts
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.tables import scans
+from airflow_provider_blockread.ledger.tables import files, scans
 from tests.ledger.make import FEED, open_window, pending, publish, version
 
 
@@ -44,6 +45,26 @@ def test_the_same_path_twice_in_a_listing_is_one_file(ledger: Ledger) -> None:
     record_files(ledger, FEED, [version("a"), version("a"), version("b"), version("a")], batch_size=2)
 
     assert feed_counts(ledger, FEED) == {"pending": 2}
+
+
+def _insert_again(ledger: Ledger, window: str) -> None:
+    """Insert a new file, and one that the window holds already."""
+    with ledger.writing() as connection:
+        known = connection.execute(select(files).where(files.c.window_id == window).limit(1)).one()
+        digests = driver_digests(connection)
+        pairs = (digests("f" * 32, "f" * 16), digests(known.path_digest, known.version_digest))
+        rows = [("pending", known.feed_id, 1, 1, "file:///in/new", 1, 1, None, *pair, 1) for pair in pairs]
+        insert_many(connection, files, _COLUMNS, rows)
+
+
+def test_rows_that_are_there_are_refused_as_a_conflict(ledger: Ledger) -> None:
+    """However a database takes many rows at once: the error is the package's own, and nothing of them stays."""
+    window = open_window(ledger).id
+
+    with pytest.raises(ConflictError, match="another process changed the same rows"):
+        _insert_again(ledger, window)
+
+    assert pending(ledger) == []
 
 
 def test_a_file_that_changes_before_it_is_planned_is_replaced(ledger: Ledger) -> None:
