@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
@@ -97,10 +98,10 @@ class LedgerHook(BaseHook):
     def test_connection(self) -> tuple[bool, str]:
         """Return whether the ledger can be used, and a message for the connection form."""
         try:
-            ledger = self.get_conn()
+            with closing(self.get_conn()) as ledger:
+                return True, f"{ledger.name} is reachable and its schema is current"
         except BlockReadError as error:
             return False, str(error)
-        return True, f"{ledger.name} is reachable and its schema is current"
 
     @property
     def _forgets(self) -> bool:

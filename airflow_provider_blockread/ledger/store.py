@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Engine, exc, make_url, select
 from sqlalchemy.engine import URL
 
 from airflow_provider_blockread.errors import (
+    BlockReadError,
     ConflictError,
     LedgerSchemaError,
     LedgerUnavailableError,
@@ -130,20 +131,24 @@ class Ledger:
         return Upgrade(before=revision, after=tables.REVISIONS[-1])
 
     def check(self) -> None:
-        """Make sure that this package can work with the ledger.
+        """Make sure that this package can work with the ledger; no connection of one that it cannot stays open.
 
         Raises:
             LedgerSchemaError: when the schema is missing, older or newer.
             LedgerUnavailableError: when the database cannot be reached.
         """
-        with self.reading() as connection:
-            revision = migrations.current(connection)
-        if revision is None:
-            raise LedgerSchemaError(self._needs_upgrade("holds no ledger yet"))
-        if revision not in tables.REVISIONS:
-            raise LedgerSchemaError(self._is_newer(revision))
-        if revision != tables.REVISIONS[-1]:
-            raise LedgerSchemaError(self._needs_upgrade(f"is at revision {revision}, older than this package"))
+        try:
+            with self.reading() as connection:
+                revision = migrations.current(connection)
+            if revision is None:
+                raise LedgerSchemaError(self._needs_upgrade("holds no ledger yet"))
+            if revision not in tables.REVISIONS:
+                raise LedgerSchemaError(self._is_newer(revision))
+            if revision != tables.REVISIONS[-1]:
+                raise LedgerSchemaError(self._needs_upgrade(f"is at revision {revision}, older than this package"))
+        except BlockReadError:
+            self.close()
+            raise
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, inspect, select, text
+from sqlalchemy import Connection, event, inspect, select, text
 
 from airflow_provider_blockread.errors import (
     BlockReadError,
@@ -62,6 +62,20 @@ def test_a_ledger_that_was_not_created_says_so(url: str) -> None:
     with pytest.raises(LedgerSchemaError, match="blockread db upgrade"):
         _ = ledger.uuid
     ledger.close()
+
+
+def test_a_ledger_that_is_refused_keeps_no_connection(url: str) -> None:
+    """Who opened it got an error instead, and has nothing to close."""
+    ledger = Ledger(url)
+    engine = ledger._live_engine()
+    opened, closed = [], []
+    event.listen(engine, "connect", lambda *_: opened.append(1))
+    event.listen(engine, "close", lambda *_: closed.append(1))
+
+    with pytest.raises(LedgerSchemaError):
+        ledger.check()
+
+    assert (len(opened), len(closed)) == (1, 1)
 
 
 def test_a_newer_schema_is_refused(ledger: Ledger) -> None:
