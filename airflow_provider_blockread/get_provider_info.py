@@ -72,15 +72,10 @@ def _ledger_connection() -> dict[str, Any]:
             "placeholders": {"port": "5432"},
         },
         "conn-fields": {
-            "driver": {
-                "label": "Driver",
-                "description": "SQLAlchemy dialect and driver",
-                "schema": text | {"default": "postgresql+psycopg"},
-            },
             "sslmode": {"label": "SSL mode", "description": "As libpq has it, e.g. verify-full", "schema": text},
             "url": {
                 "label": "URL",
-                "description": "A whole SQLAlchemy URL, instead of the fields above",
+                "description": "A whole URL, such as postgresql://user@host/database, instead of the fields above",
                 "schema": text | {"format": "password"},
             },
         },

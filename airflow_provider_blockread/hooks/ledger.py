@@ -1,7 +1,7 @@
 """The ledger behind an Airflow connection of type `blockread`, or the embedded one in AIRFLOW_HOME.
 
-A connection has host, port, database, login and password, and in its extra `driver` (default `postgresql+psycopg`)
-and `sslmode`; or it has `url`, a whole SQLAlchemy URL, in its extra, which then stands alone.
+A connection has host, port, database, login and password, and in its extra `sslmode`; or it has `url`, a whole URL, in
+its extra, which then stands alone.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def refuse_remote_executors(executor: str) -> None:
 
 
 def connection_url(connection: Connection) -> str:
-    """Return the SQLAlchemy URL of a connection; the password in it is masked in logs from here on.
+    """Return the ledger's URL, as a connection has it; the password in it is masked in logs from here on.
 
     Raises:
         OptionsError: when the connection names neither a URL nor a host and a database.
@@ -190,8 +190,7 @@ def connection_url(connection: Connection) -> str:
     if host.startswith("/"):  # the folder of a Unix-domain socket, which has no place before a URL's path
         host, port, settings = "", "", settings | {"host": host} | ({"port": connection.port} if port else {})
     query = f"?{urlencode(settings)}" if settings else ""
-    driver = extra.get("driver") or "postgresql+psycopg"
-    return f"{driver}://{login}{password}{'@' if login else ''}{host}{port}/{connection.schema}{query}"
+    return f"postgresql://{login}{password}{'@' if login else ''}{host}{port}/{connection.schema}{query}"
 
 
 def _open(url: str) -> Ledger:

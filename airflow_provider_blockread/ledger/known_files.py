@@ -38,7 +38,7 @@ def known_versions(connection: Connection, feed_id: int, digests: list[str]) -> 
         wanted = among(connection, table.c.path_digest, digests)
         query = select(*columns).where(table.c.feed_id == feed_id, wanted)
         for row in connection.execute(query).all():
-            known.setdefault(row.path_digest, []).append(Known(*row))
+            known.setdefault(row.path_digest, []).append(Known._make(row))
     return known
 
 

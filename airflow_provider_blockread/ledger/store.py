@@ -265,11 +265,13 @@ def _parse(text: str) -> URL:
         raise OptionsError(msg) from None
     if url.drivername in {"postgres", "postgresql"}:
         url = url.set(drivername="postgresql+psycopg")
-    backend = url.drivername.partition("+")[0]
-    if backend not in {"sqlite", "postgresql"}:
-        msg = f"a ledger cannot live in {backend}; use sqlite:////folder/file.db or postgresql://user@host/database"
+    if url.drivername not in {"sqlite", "sqlite+pysqlite", "postgresql+psycopg"}:
+        msg = (
+            f"a ledger cannot live in {url.drivername}; use sqlite:////folder/file.db or postgresql://user@host/database,"
+            " which is reached by psycopg 3 and no other driver"
+        )
         raise OptionsError(msg)
-    if backend == "sqlite" and url.database in {None, "", ":memory:"}:
+    if url.get_backend_name() == "sqlite" and url.database in {None, "", ":memory:"}:
         msg = "a ledger in memory would be gone with its process; name a file: sqlite:////folder/file.db"
         raise OptionsError(msg)
     return url

@@ -82,15 +82,15 @@ def test_other_executors_need_a_real_database(executor: str, named: str) -> None
     [
         (
             {"host": "db", "schema": "ledger", "login": "me@x", "password": "p/@:%", "port": 5433},
-            "postgresql+psycopg://me%40x:p%2F%40%3A%25@db:5433/ledger",
+            "postgresql://me%40x:p%2F%40%3A%25@db:5433/ledger",
         ),
         (
-            {"host": "db", "schema": "ledger", "extra": '{"driver": "postgresql+pg8000", "sslmode": "verify-full"}'},
-            "postgresql+pg8000://db/ledger?sslmode=verify-full",
+            {"host": "db", "schema": "ledger", "extra": '{"sslmode": "verify-full"}'},
+            "postgresql://db/ledger?sslmode=verify-full",
         ),
         (
             {"host": "/run/postgresql", "schema": "ledger", "login": "me", "port": 5433},
-            "postgresql+psycopg://me@/ledger?host=%2Frun%2Fpostgresql&port=5433",
+            "postgresql://me@/ledger?host=%2Frun%2Fpostgresql&port=5433",
         ),
         ({"host": "ignored", "extra": '{"url": "sqlite:////data/ledger.db"}'}, "sqlite:////data/ledger.db"),
     ],

@@ -225,9 +225,18 @@ def test_a_folder_that_is_missing_is_made(tmp_path: Path) -> None:
     ledger.close()
 
 
-@pytest.mark.parametrize("url", [f"::{SECRET}", f"mysql://me:{SECRET}@host/db", "sqlite://", "sqlite:///:memory:"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"::{SECRET}",
+        f"mysql://me:{SECRET}@host/db",
+        f"postgresql+psycopg2://me:{SECRET}@host/db",
+        "sqlite://",
+        "sqlite:///:memory:",
+    ],
+)
 def test_addresses_that_cannot_hold_a_ledger_are_refused(url: str) -> None:
-    """A malformed URL, another database and one in memory are refused, without the password."""
+    """A malformed URL, another database, another driver and a file in memory are refused, without the password."""
     with pytest.raises(OptionsError, match=r"sqlite:////folder/file\.db") as caught:
         Ledger(url)
 
