@@ -98,6 +98,11 @@ def short_number(digest: str) -> int:
     return int.from_bytes(bytes.fromhex(digest[:SHORT]), "big", signed=True)
 
 
+def short_text(number: int) -> str:
+    """Return the 16 digits for which a number stands."""
+    return number.to_bytes(8, "big", signed=True).hex()
+
+
 class ShortDigest(TypeDecorator[str]):
     """The first 16 hex digits of a digest, stored as a signed number; more digits may be given."""
 
@@ -110,7 +115,7 @@ class ShortDigest(TypeDecorator[str]):
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> str | None:  # noqa: ARG002
         """Return the 16 digits."""
-        return None if value is None else value.to_bytes(8, "big", signed=True).hex()
+        return None if value is None else short_text(value)
 
 
 # SQLite numbers rows by itself only where the type is exactly INTEGER.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, exists, literal, select
+from sqlalchemy import ColumnElement, Connection, exists, literal, select, type_coerce
+from sqlalchemy.types import NullType
 
-from airflow_provider_blockread.ledger.dialect import among, look_up
+from airflow_provider_blockread.ledger.dialect import among, look_up, text_digests
 from airflow_provider_blockread.ledger.known_tables import taken_files
 from airflow_provider_blockread.ledger.stretches import forget
 from airflow_provider_blockread.ledger.tables import files
@@ -31,14 +32,18 @@ def known_versions(connection: Connection, feed_id: int, digests: list[str]) -> 
     """Return the versions known of these paths, by the paths' digests."""
     known: dict[str, list[Known]] = {}
     look_up(connection)
+    text = text_digests(connection)
     for table in (files, taken_files):  # in this order: what is pruned meanwhile moves from the first to the second
         if table is taken_files and not connection.scalar(select(exists().select_from(taken_files))):
             break
-        columns = [table.c[n] if n in table.c else literal(0).label(n) for n in Known._fields]
+        columns: list[ColumnElement[Any]] = [
+            type_coerce(table.c[name], NullType()) if name in table.c else literal(0) for name in Known._fields
+        ]
         wanted = among(connection, table.c.path_digest, digests)
         query = select(*columns).where(table.c.feed_id == feed_id, wanted)
         for row in connection.execute(query).all():
-            known.setdefault(row.path_digest, []).append(Known._make(row))
+            path, version = text(row[1], row[2])
+            known.setdefault(path, []).append(Known(row[0], path, version, *row[3:]))
     return known
 
 
@@ -69,6 +74,8 @@ def drop_replaced(
         for row in rows
         if row.state in _UNREAD and row.version_digest != seen[digest]
     ]
+    if not stale:  # mostly
+        return dict(known), []
     begun = [row for row in stale if row.part_next_offset]
     if begun:
         change = files.update().where(files.c.id.in_([row.id for row in begun])).values(state="changed")

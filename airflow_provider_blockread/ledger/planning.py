@@ -24,7 +24,7 @@ from airflow_provider_blockread.ledger.owners import is_live
 from airflow_provider_blockread.ledger.parts import take_parts
 from airflow_provider_blockread.ledger.rows import WINDOW_COLUMNS, window_from
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.tables import IS_PLANNED, feeds, files, windows
+from airflow_provider_blockread.ledger.tables import feeds, files, windows
 
 #: A planner sends a heartbeat with each batch, which takes well under a second.
 STALE_PLAN_S = 120
@@ -67,7 +67,8 @@ class _Plan:
 
     def release(self) -> None:
         """Give all files back that the window's row holds."""
-        held = select(files.c.id).where(files.c.window_id == self.window, IS_PLANNED).limit(BATCH_FILES)
+        planned = (files.c.window_id == self.window, files.c.state == "planned")
+        held = select(files.c.id).where(*planned).limit(BATCH_FILES)
         moved = 1
         while moved:
             with self.ledger.writing() as connection:

@@ -6,6 +6,7 @@ anywhere the next claim says in which state it was left, and the steps from ther
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
@@ -14,7 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, case, func, select
 
 from airflow_provider_blockread.errors import ConflictError, FencedError, OwnedError
-from airflow_provider_blockread.ledger.feeds import BATCH_FILES
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.generations import FINISHED, OVERTAKEN, lock_generation
 from airflow_provider_blockread.ledger.groups import age, error_text
 from airflow_provider_blockread.ledger.model import Publication, Sums
@@ -22,7 +23,7 @@ from airflow_provider_blockread.ledger.owners import is_live
 from airflow_provider_blockread.ledger.parts import keep_part_sums
 from airflow_provider_blockread.ledger.replacing import settle_versions
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.tables import IS_PLANNED, file_sums, files, generations, groups, publications
+from airflow_provider_blockread.ledger.tables import file_sums, files, generations, groups, publications
 
 #: States in which a generation is proven or published.
 WORKING = ("reading", "proven", "publishing")
@@ -217,7 +218,7 @@ def _settle_files(ledger: Ledger, held: Publication) -> None:
     sums = (file_sums.c.window_id == held.window, file_sums.c.generation == held.generation)
     one = select(file_sums.c.records, file_sums.c.bad_records).where(*sums, file_sums.c.file_id == files.c.id)
     change = {
-        "state": case((IS_PLANNED, "done"), else_=files.c.state),
+        "state": case((files.c.state == "planned", "done"), else_=files.c.state),
         "records": one.with_only_columns(file_sums.c.records).scalar_subquery(),
         "bad_records": func.nullif(one.with_only_columns(file_sums.c.bad_records).scalar_subquery(), 0),
     }
@@ -229,11 +230,14 @@ def _settle_files(ledger: Ledger, held: Publication) -> None:
             settle_versions(connection, held, batch)
             keep_part_sums(connection, held, batch)
             connection.execute(file_sums.delete().where(*sums, file_sums.c.file_id.in_(batch)))
-    while batch := _some(ledger, select(files.c.id).where(files.c.window_id == held.window, IS_PLANNED)):
+    planned = files.c.state == "planned"
+    with ledger.reading() as connection:  # what nothing was read from, such as empty files; mostly none
+        unread = select(files.c.id).where(files.c.window_id == held.window, planned)
+        ids = array("q", connection.scalars(unread))
+    for batch in batched(ids, BATCH_FILES):
         with ledger.writing() as connection:
             hold(connection, held, ("publishing",), {"publish_heartbeat_at": ledger.now()})
-            left = (files.c.id.in_(batch), files.c.state == "planned")
-            connection.execute(files.update().where(*left).values(state="done"))
+            connection.execute(files.update().where(files.c.id.in_(batch), planned).values(state="done"))
             settle_versions(connection, held, batch)
 
 

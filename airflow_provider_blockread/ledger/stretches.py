@@ -128,7 +128,7 @@ class KnownStretches:
         with self._ledger.reading() as connection:
             known = among(connection, stretches.c.digest, digests)
             query = select(stretches.c.digest).where(stretches.c.feed_id == self._feed_id, known)
-            return set(connection.scalars(query))
+            return {row[0] for row in connection.execute(query).all()}  # a scalar at a time takes twice as long
 
     def remember(self, connection: Connection, recorded: Iterable[Stretch]) -> None:
         """Keep stretches whose every version has just been recorded, or was."""

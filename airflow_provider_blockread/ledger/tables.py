@@ -149,7 +149,6 @@ files = Table(
 
 # SQLite uses a partial index only where the statement says the condition literally; a bound parameter will not do.
 IS_PENDING: ColumnElement[bool] = literal_column("state = 'pending'")
-IS_PLANNED: ColumnElement[bool] = literal_column("state = 'planned'")
 IS_HELD: ColumnElement[bool] = literal_column("window_id IS NOT NULL")
 #: Files that a listing must look at one by one, though it knows them: seen again, they change their state.
 IS_UNSETTLED: ColumnElement[bool] = literal_column("state IN ('missing', 'changed', 'ignored')")
@@ -162,7 +161,6 @@ Index(
     sqlite_where=IS_PENDING,
     postgresql_where=IS_PENDING,
 )
-Index("ix_files_planned", files.c.window_id, sqlite_where=IS_PLANNED, postgresql_where=IS_PLANNED)
 Index("ix_files_unsettled", files.c.feed_id, sqlite_where=IS_UNSETTLED, postgresql_where=IS_UNSETTLED)
 # Of files that wait, of which a listing brings a million, it holds none.
 Index("ix_files_window_id", files.c.window_id, sqlite_where=IS_HELD, postgresql_where=IS_HELD)

@@ -14,7 +14,6 @@ PATH = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 _PENDING = sa.text("state = 'pending'")
 _HELD = sa.text("window_id IS NOT NULL")
-_PLANNED = sa.text("state = 'planned'")
 _UNSETTLED = sa.text("state IN ('missing', 'changed', 'ignored')")
 _STATES = "'pending', 'planned', 'done', 'missing', 'changed', 'quarantined', 'ignored', 'excluded', 'replaced'"
 
@@ -145,7 +144,6 @@ def _create_indexes() -> None:
         sqlite_where=_PENDING,
         postgresql_where=_PENDING,
     )
-    op.create_index("ix_files_planned", "files", ["window_id"], sqlite_where=_PLANNED, postgresql_where=_PLANNED)
     op.create_index("ix_files_unsettled", "files", ["feed_id"], sqlite_where=_UNSETTLED, postgresql_where=_UNSETTLED)
     op.create_index("ix_files_window_id", "files", ["window_id"], sqlite_where=_HELD, postgresql_where=_HELD)
 
