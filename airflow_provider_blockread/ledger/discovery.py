@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
@@ -25,8 +25,9 @@ from airflow_provider_blockread.ledger.dialect import among, driver_digests, ins
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, lock_feed, open_feed
 from airflow_provider_blockread.ledger.known_files import Known, drop_replaced, known_versions
 from airflow_provider_blockread.ledger.model import Discovered
+from airflow_provider_blockread.ledger.overlap import overlapped
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.stretches import KnownStretches, by_files, cut
+from airflow_provider_blockread.ledger.stretches import ASKED, KnownStretches, Stretch, by_files, cut
 from airflow_provider_blockread.ledger.tables import IS_PENDING, files, scans
 
 _TAKEN = frozenset({"planned", "done", "quarantined"})
@@ -107,13 +108,16 @@ def record_files(
     scan = _begin(ledger, feed, rules)
     total = Discovered()
     known = KnownStretches(ledger, scan.feed_id, scan.id)
-    for new in by_files(known.new_in(cut(versions, batch_size), batch_size), batch_size):
-        listed = (identify(version, rules) for stretch in new for version in stretch.versions)
-        seen = {item.path_digest: item for item in listed}
+    new = by_files(known.new_in(cut(versions, batch_size), batch_size), batch_size)
+
+    def record(shown: tuple[list[Stretch], dict[str, Seen]]) -> Batch:
         # What a power cut undoes of it, the next listing finds again; the end of this one lasts.
         with ledger.writing(lasting=False) as connection:
-            found = _record(connection, scan, seen)
-            known.remember(connection, new)
+            found = _record(connection, scan, shown[1])
+            known.remember(connection, shown[0])
+        return found
+
+    for found in overlapped(record, _identified(new, rules), ahead=ASKED):
         total = _add(total, found)
     total = replace(total, seen=known.seen)
     if complete:
@@ -130,6 +134,12 @@ def _begin(ledger: Ledger, feed: str, rules: Admission) -> Scan:
         row = scans.insert().values(feed_id=feed_id, started_at=now).returning(scans.c.id)
         number = int(connection.execute(row).scalar_one())
     return Scan(id=number, feed=feed, feed_id=feed_id, rules=rules, now=now)
+
+
+def _identified(new: Iterable[list[Stretch]], rules: Admission) -> Iterator[tuple[list[Stretch], dict[str, Seen]]]:
+    for stretches in new:
+        listed = (identify(version, rules) for stretch in stretches for version in stretch.versions)
+        yield stretches, {item.path_digest: item for item in listed}
 
 
 def identify(version: FileVersion, rules: Admission) -> Seen:

@@ -24,7 +24,8 @@ from airflow_provider_blockread.ledger.tables import IS_PENDING, IS_UNSETTLED, f
 
 _CUT = 31  # a file in 31 ends a stretch
 _LONGEST = 1024
-_ASKED = 4  # batches whose stretches are asked for at once: PostgreSQL may read the whole table for each question
+#: Batches whose stretches are asked for at once: PostgreSQL may read the whole table for each question.
+ASKED = 4
 #: Paths of unsettled files held at once, some 20 MB; beyond, every file is looked up.
 MAX_UNSETTLED = 100_000
 
@@ -111,7 +112,7 @@ class KnownStretches:
 
     def new_in(self, listing: Iterable[Stretch], size: int) -> Iterator[Stretch]:
         """Yield the stretches of a listing whose files must be looked up; `size` is that of a batch of files."""
-        for shown in by_files(listing, _ASKED * size):
+        for shown in by_files(listing, ASKED * size):
             self.seen += sum(stretch.files for stretch in shown)
             if self._unsettled is None:
                 yield from shown
