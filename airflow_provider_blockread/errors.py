@@ -123,6 +123,10 @@ class PlanConflictError(ConflictError):
     """Another planner took the window or its files first."""
 
 
+class PlannerBusyError(PlanConflictError):
+    """Another planner is at work in the feed; when it is done, the next may begin."""
+
+
 class WrongLedgerError(ConflictError):
     """The step was handed a window of another ledger."""
 

@@ -17,11 +17,13 @@ from sqlalchemy import text
 from airflow_provider_blockread.blocks import BlockGroup, FileVersion
 from airflow_provider_blockread.blocks.ids import window_id
 from airflow_provider_blockread.ledger.discovery import record_files
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.groups import claim_group, complete_group
 from airflow_provider_blockread.ledger.journal import journal, record_file_sums
 from airflow_provider_blockread.ledger.model import FileSums, GroupOutcome, GroupRef, NewWindow, Sums, Window
-from airflow_provider_blockread.ledger.planning import freeze_window
+from airflow_provider_blockread.ledger.planning import claim_window
 from airflow_provider_blockread.ledger.publishing import claim_publication, finish_publication, mark_proven
+from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.ledger.retention import Bound, begin_pruning, drop_detail, finish_pruning, old_windows
 from airflow_provider_blockread.ledger.selection import pending_files
 from airflow_provider_blockread.ledger.store import Ledger
@@ -199,7 +201,11 @@ def _plan(ledger: Ledger, key: str) -> Window:
         id=window_id(_FEED, key), feed=_FEED, key=key, manifest_uri=f"s3://lake/{key}.parquet", manifest_hash="0" * 64,
         files=len(ids), blocks=len(ids), bytes=1, groups=[group], options={}, clear_number=0, owner="bench",
     )  # fmt: skip
-    return freeze_window(ledger, plan, ids)
+    with claim_window(ledger, _FEED, key, owner=plan.owner) as planner:
+        for batch in batched(ids, BATCH_FILES):
+            planner.take(batch)
+        planner.open(plan)
+    return get_window(ledger, plan.id)
 
 
 def _publish(ledger: Ledger, window: Window) -> None:

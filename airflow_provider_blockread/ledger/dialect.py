@@ -28,7 +28,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.sql.dml import Insert
 
-from airflow_provider_blockread.ledger.columns import Digest, short_number, short_text
+from airflow_provider_blockread.ledger.columns import Digest, short_text
 
 _BUSY_TIMEOUT_S = 60
 _LOOK_MS = 8  # SQLite looks 1, 2 and 5 ms after each other then
@@ -42,7 +42,7 @@ _SQLITE_SETTINGS = (
     "PRAGMA cache_size = -32768",  # KiB; the default of 2 MB makes a million digests thrash, more is no help
     "PRAGMA wal_autocheckpoint = 8192",  # pages, 32 MiB; checkpoints of the default 4 MiB cost a third of a scan
 )
-_ROWS_A_STATEMENT = 250
+_ROWS_A_STATEMENT = 500
 _AS_TEXT = 0  # `psycopg.pq.Format.TEXT`; the driver need not be installed
 # Any number will do, as long as nothing else on the server uses it.
 _UPGRADE_LOCK = 0x626C6F636B726561
@@ -139,14 +139,9 @@ def _copy(connection: Connection, statement: str, rows: Iterable[tuple[Any, ...]
         raise exc.DBAPIError.instance(statement, None, error, driver.Error) from error
 
 
-def driver_digests(connection: Connection) -> Callable[[str, str], tuple[object, int]]:
-    """Return what turns the digests of a path and a version into the driver's own values, for `insert_many`."""
-    as_path: Callable[[str], object] = bytes.fromhex if connection.dialect.name == "sqlite" else str
-
-    def values(path: str, version: str) -> tuple[object, int]:
-        return as_path(path), short_number(version)
-
-    return values
+def driver_digest(connection: Connection) -> Callable[[str], object]:
+    """Return what turns the digest of a path into the driver's own value, for `insert_many`."""
+    return bytes.fromhex if connection.dialect.name == "sqlite" else str
 
 
 def text_digests(connection: Connection) -> Callable[[Any, int], tuple[str, str]]:

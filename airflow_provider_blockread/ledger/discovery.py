@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
@@ -20,8 +20,8 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.blocks.ids import path_digest, version_digest
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.ledger.admission import EVERY_FILE, LEFT_OUT, Admission
-from airflow_provider_blockread.ledger.columns import SHORT
-from airflow_provider_blockread.ledger.dialect import among, driver_digests, insert_many
+from airflow_provider_blockread.ledger.columns import SHORT, short_number
+from airflow_provider_blockread.ledger.dialect import among, driver_digest, insert_many
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, lock_feed, open_feed
 from airflow_provider_blockread.ledger.known_files import Known, drop_replaced, known_versions
 from airflow_provider_blockread.ledger.model import Discovered
@@ -186,8 +186,7 @@ def _record(connection: Connection, scan: Scan, seen: dict[str, Seen]) -> Batch:
     for state, items in batch.inserts.items():
         if items:
             alike = (state, scan.feed_id, scan.id, stamp)
-            store = driver_digests(connection)
-            insert_many(connection, files, _COLUMNS, [alike + _row(scan, item, store) for item in items])
+            insert_many(connection, files, _COLUMNS, [alike + row for row in _rows(connection, scan, items)])
     return batch
 
 
@@ -252,14 +251,24 @@ def _leave_out(scan: Scan, item: Seen, why: str, batch: Batch) -> None:
     batch.untimed.append(item.path)
 
 
-def _row(scan: Scan, item: Seen, store: Callable[[str, str], tuple[object, int]]) -> tuple[object, ...]:
-    path, size, mtime_ns, etag, of_path, of_version, time_ns, _ = item
+def _rows(connection: Connection, scan: Scan, items: list[Seen]) -> list[tuple[object, ...]]:
+    """Return the rest of the rows of new files, in the driver's own types."""
+    of_path = driver_digest(connection)
+    for item in items:
+        if not item.path.isascii():
+            _check_name(scan, item.path)
+    return [
+        (path, size, mtime_ns, etag, of_path(digest), short_number(version), time_ns)
+        for path, size, mtime_ns, etag, digest, version, time_ns, _ in items
+    ]
+
+
+def _check_name(scan: Scan, path: str) -> None:
     try:
         path.encode()
     except UnicodeEncodeError as error:
         msg = f"feed {scan.feed}: the name of {path!r} is not UTF-8; rename the file or exclude it by a pattern"
         raise SourceError(msg) from error
-    return path, size, mtime_ns, etag, *store(of_path, of_version), time_ns
 
 
 def _mark_missing(ledger: Ledger, scan: Scan, known: KnownStretches) -> int:

@@ -1,22 +1,22 @@
-"""Planning: choose pending files, then freeze them into a window.
+"""Planning: take pending files, then freeze them into a window.
 
 The key is claimed first, by a window in state `planning` with an owner, a heartbeat and an epoch; files are moved in
-batches, each fenced by that epoch; one short transaction then opens the window with its first generation. A planner
-that died is taken over: what it held goes back to `pending`, when its key or any other of the feed is planned next.
+batches, each fenced by that epoch; one short transaction then opens the window with its first generation. Planners of
+one feed come one after the other. One that died is taken over: what it held goes back to `pending`, when its key or
+any other of the feed is planned next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Self
 
 from sqlalchemy import Connection, Row, func, select
 
 from airflow_provider_blockread.blocks.ids import window_id
-from airflow_provider_blockread.errors import PlanConflictError
+from airflow_provider_blockread.errors import PlanConflictError, PlannerBusyError
 from airflow_provider_blockread.ledger.dialect import among
-from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, find_feed, lock_feed, open_feed
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed, lock_feed, open_feed
 from airflow_provider_blockread.ledger.generations import insert_generation, insert_groups
 from airflow_provider_blockread.ledger.groups import age
 from airflow_provider_blockread.ledger.model import NewWindow, Window
@@ -30,11 +30,26 @@ from airflow_provider_blockread.ledger.tables import feeds, files, windows
 STALE_PLAN_S = 120
 
 
-class _Plan:
-    """One attempt at planning a key: it owns the window's row while the epoch is its own."""
+class Planner:
+    """One attempt at planning a key: it owns the window's row, and plans alone in its feed, while the epoch is its own.
+
+    As a context, it gives everything back that it holds unless the window was opened.
+    """
 
     def __init__(self, ledger: Ledger, feed_id: int, window: str, epoch: int) -> None:
+        """Take what `claim_window` found."""
         self.ledger, self.feed_id, self.window, self.epoch = ledger, feed_id, window, epoch
+        self.taken = 0  # files
+        self._ended = False
+
+    def __enter__(self) -> Self:
+        """Return the planner."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Hold nothing any more: an interrupted task must not hold files either."""
+        if not self._ended:
+            self.empty()
 
     def update(self, connection: Connection, values: dict[str, object]) -> None:
         """Change the window's row, and prove by that that the plan is still ours."""
@@ -46,15 +61,19 @@ class _Plan:
         msg = f"window {self.window}: {owner} has taken the plan over; read the window again"
         raise PlanConflictError(msg)
 
-    def take(self, batch: list[int]) -> int:
-        """Move files from pending to planned, all or none, and return how many; opening the window makes it last."""
+    def take(self, batch: list[int]) -> None:
+        """Move files from pending to planned, all or none; opening the window makes it last.
+
+        Raises:
+            PlanConflictError: a file is no longer pending, or somebody else has the key.
+        """
         with self.ledger.writing(lasting=False) as connection:
             self.update(connection, {})
             whole = files.c.part_next_offset.is_(None)  # no part of it was taken since it was chosen
             mine = among(connection, files.c.id, batch)
-            # A sum, lest SQLite looks for the few among all that wait in the feed.
-            of_feed = files.c.feed_id + 0 == self.feed_id
-            free = (mine, of_feed, files.c.state == "pending", whole)
+            # Not in the words of an index, lest the database looks for the few among all that wait in the feed.
+            waits = (files.c.feed_id + 0 == self.feed_id, files.c.state.concat("") == "pending")
+            free = (mine, *waits, whole)
             change = files.update().where(*free).values(state="planned", window_id=self.window)
             lost = len(batch) - connection.execute(change).rowcount
             if lost:
@@ -63,7 +82,7 @@ class _Plan:
                     "another planner took them or they were modified; list and plan again"
                 )
                 raise PlanConflictError(msg)
-        return len(batch)
+        self.taken += len(batch)
 
     def release(self) -> None:
         """Give all files back that the window's row holds."""
@@ -78,9 +97,23 @@ class _Plan:
 
     def empty(self) -> None:
         """Give everything back and leave the key to a later plan."""
+        self._ended = True
         self.release()
         with self.ledger.writing() as connection:
             self.update(connection, {"state": "empty"})
+
+    def open(self, plan: NewWindow) -> None:
+        """Open the window over what was taken, with generation 1 to be read.
+
+        Args:
+            plan: the window; its manifest lists the files that were taken, and the parts, which are taken now.
+
+        Raises:
+            PlanConflictError: somebody else has the key, or parts are no longer free.
+        """
+        with self.ledger.writing() as connection:
+            _open(connection, self, plan)
+        self._ended = True
 
 
 def find_window(ledger: Ledger, feed: str, key: str) -> Window | None:
@@ -91,43 +124,44 @@ def find_window(ledger: Ledger, feed: str, key: str) -> Window | None:
     return None if row is None else window_from(row)
 
 
-def freeze_window(ledger: Ledger, plan: NewWindow, files: Iterable[int]) -> Window:
-    """Return the window opened over these pending files, with generation 1 to be read.
-
-    Args:
-        ledger: where to.
-        plan: the window; its manifest lists the same files.
-        files: ids, streamed; those of which it reads parts need not be among them.
-
-    Raises:
-        PlanConflictError: the key is planned already or by somebody else just now, or a file is no longer pending.
-            Nothing is held then.
-    """
-    release_stale_plans(ledger, plan.feed)
-    attempt = _claim(ledger, plan.feed, plan.key, plan.owner, plan.interval_ns)
-    try:
-        in_parts = {part.file for part in plan.parts}
-        whole = (file for file in files if file not in in_parts)
-        taken = sum(attempt.take(batch) for batch in batched(whole, BATCH_FILES))
-        with ledger.writing() as connection:
-            _open(connection, attempt, plan, taken)
-    except BaseException:  # an interrupted task must not hold files either
-        attempt.empty()
-        raise
-    return _existing(ledger, plan.feed, plan.key)
-
-
-def close_empty_window(
+def claim_window(
     ledger: Ledger, feed: str, key: str, *, owner: str, interval_ns: tuple[int, int] | None = None
-) -> Window:
-    """Return the window of this key, closed with nothing to read; a later plan of the same key replaces it.
+) -> Planner:
+    """Return who may plan this key.
 
     Raises:
+        PlannerBusyError: somebody else plans another window of the feed just now.
         PlanConflictError: the key is planned already, or by somebody else just now.
     """
-    release_stale_plans(ledger, feed)
-    _claim(ledger, feed, key, owner, interval_ns).empty()
-    return _existing(ledger, feed, key)
+    feed_id, now = open_feed(ledger, feed), ledger.now()
+    mine = (windows.c.feed_id == feed_id, windows.c.key == key)
+    with ledger.writing() as connection:
+        lock_feed(connection, feed_id)
+        held = connection.execute(select(*WINDOW_COLUMNS).join(feeds).where(*mine)).one_or_none()
+        if held is not None:
+            _refuse_held(held, owner, now)
+        _refuse_busy(connection, feed_id, key, now)
+        newest = connection.scalar(select(func.max(windows.c.sequence)).where(windows.c.feed_id == feed_id))
+        start_ns, end_ns = interval_ns or (None, None)
+        claim = {
+            "interval_start_ns": start_ns,
+            "interval_end_ns": end_ns,
+            "sequence": (newest or 0) + 1,
+            "state": "planning",
+            "epoch": 1 if held is None else held.epoch + 1,
+            "owner": owner,
+            "heartbeat_at": now,
+            "created_at": now,
+        }
+        if held is None:
+            plan = Planner(ledger, feed_id, window_id(feed, key), 1)
+            row = {"id": plan.window, "feed_id": feed_id, "key": key}
+            connection.execute(windows.insert().values(claim | row))
+            return plan
+        connection.execute(windows.update().where(*mine, windows.c.epoch == held.epoch).values(claim))
+    plan = Planner(ledger, feed_id, held.id, held.epoch + 1)
+    plan.release()
+    return plan
 
 
 def release_stale_plans(ledger: Ledger, feed: str, *, key: str = "", owner: str = "") -> int:
@@ -149,43 +183,13 @@ def release_stale_plans(ledger: Ledger, feed: str, *, key: str = "", owner: str 
         with ledger.writing() as connection:
             taken = connection.execute(windows.update().where(*held).values(change)).rowcount
         if taken:
-            _Plan(ledger, row.feed_id, row.id, row.epoch + 1).empty()
+            Planner(ledger, row.feed_id, row.id, row.epoch + 1).empty()
         released += taken
     return released
 
 
 def _stale_before(now: datetime) -> datetime:
     return now - timedelta(seconds=STALE_PLAN_S)
-
-
-def _claim(ledger: Ledger, feed: str, key: str, owner: str, interval_ns: tuple[int, int] | None = None) -> _Plan:
-    feed_id, now = open_feed(ledger, feed), ledger.now()
-    mine = (windows.c.feed_id == feed_id, windows.c.key == key)
-    with ledger.writing() as connection:
-        lock_feed(connection, feed_id)
-        held = connection.execute(select(*WINDOW_COLUMNS).join(feeds).where(*mine)).one_or_none()
-        newest = connection.scalar(select(func.max(windows.c.sequence)).where(windows.c.feed_id == feed_id))
-        start_ns, end_ns = interval_ns or (None, None)
-        claim = {
-            "interval_start_ns": start_ns,
-            "interval_end_ns": end_ns,
-            "sequence": (newest or 0) + 1,
-            "state": "planning",
-            "epoch": 1 if held is None else held.epoch + 1,
-            "owner": owner,
-            "heartbeat_at": now,
-            "created_at": now,
-        }
-        if held is None:
-            plan = _Plan(ledger, feed_id, window_id(feed, key), 1)
-            row = {"id": plan.window, "feed_id": feed_id, "key": key}
-            connection.execute(windows.insert().values(claim | row))
-            return plan
-        _refuse_held(held, owner, now)
-        connection.execute(windows.update().where(*mine, windows.c.epoch == held.epoch).values(claim))
-    plan = _Plan(ledger, feed_id, held.id, held.epoch + 1)
-    plan.release()
-    return plan
 
 
 def _refuse_held(held: Row[Any], owner: str, now: datetime) -> None:
@@ -201,7 +205,16 @@ def _refuse_held(held: Row[Any], owner: str, now: datetime) -> None:
         raise PlanConflictError(msg)
 
 
-def _open(connection: Connection, attempt: _Plan, plan: NewWindow, taken: int) -> None:
+def _refuse_busy(connection: Connection, feed_id: int, key: str, now: datetime) -> None:
+    others = (windows.c.feed_id == feed_id, windows.c.state == "planning", windows.c.key != key)
+    for row in connection.execute(select(*WINDOW_COLUMNS).join(feeds).where(*others)):
+        if is_live(row.owner, row.heartbeat_at, _stale_before(now)):
+            msg = f"feed {row.feed}: {row.owner} is planning window {row.key!r}; plan again when it is done"
+            raise PlannerBusyError(msg)
+
+
+def _open(connection: Connection, attempt: Planner, plan: NewWindow) -> None:
+    taken = attempt.taken
     if taken + len(plan.parts) != plan.files:
         msg = f"window {plan.id}: the plan counts {plan.files} files but {taken} were given whole; plan again"
         raise PlanConflictError(msg)
@@ -228,11 +241,3 @@ def _open(connection: Connection, attempt: _Plan, plan: NewWindow, taken: int) -
     insert_groups(connection, attempt.window, plan.groups, plan.clear_number)
     # In this transaction, as the next part may be taken once the window is open: none is ever given back alone.
     take_parts(connection, attempt.window, plan.parts)
-
-
-def _existing(ledger: Ledger, feed: str, key: str) -> Window:
-    window = find_window(ledger, feed, key)
-    if window is None:  # nothing deletes windows under a running step
-        msg = f"feed {feed}: window {key!r} is gone; plan again"
-        raise PlanConflictError(msg)
-    return window

@@ -13,6 +13,7 @@ SUFFIXES = {
 }
 
 _ANY = tuple(SUFFIXES)
+_LONGEST = max(map(len, SUFFIXES))
 
 #: Values of the option `compression`: by suffix, never, or one codec for all files.
 COMPRESSIONS = ("auto", "none", "gzip", "bzip2", "xz", "zstd")
@@ -21,7 +22,7 @@ COMPRESSIONS = ("auto", "none", "gzip", "bzip2", "xz", "zstd")
 def codec_of(path: str, compression: str) -> str | None:
     """Return the codec of a file (`gzip`, `bzip2`, `xz`, `zstd`), or None where it is not compressed."""
     if compression == "auto":
-        if not path.lower().endswith(_ANY):
+        if not path[-_LONGEST:].lower().endswith(_ANY):
             return None
         name = path.rpartition("/")[2].lower()
         return next((codec for suffix, codec in SUFFIXES.items() if name.endswith(suffix)), None)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from functools import partial
 from itertools import islice
 
 from airflow_provider_blockread.blocks.ids import digest, window_id
-from airflow_provider_blockread.errors import OptionsError, PlanConflictError
+from airflow_provider_blockread.errors import OptionsError, PlanConflictError, PlannerBusyError
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import render_manifest
 from airflow_provider_blockread.ledger.generations import as_read_by, latest_generation
 from airflow_provider_blockread.ledger.model import Discovered, LateFiles, NewWindow
 from airflow_provider_blockread.ledger.planning import (
-    close_empty_window,
+    Planner,
+    claim_window,
     find_window,
-    freeze_window,
     release_stale_plans,
 )
-from airflow_provider_blockread.ledger.queries import unpublished_windows
+from airflow_provider_blockread.ledger.queries import get_window, unpublished_windows
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.records.schema import parse_schema
@@ -33,7 +34,8 @@ from airflow_provider_blockread.steps.replaying import open_ref, replay
 from airflow_provider_blockread.steps.restoring import ensure_manifest, manifest_identity
 from airflow_provider_blockread.steps.taking import Chosen, group_limits
 
-_OTHER_PLANNERS = 4  # of the same feed that may be quicker, one after another
+_CHANGES = 4  # of files that were chosen, before they are taken, one after another
+_TURN_S = 0.1  # after which a planner looks whether the one before is done
 _SHOWN = 3  # parts that a window's reference tells
 
 
@@ -109,10 +111,10 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
     key = window_id(request.feed, request.key)
     check_apart(request, options.sink, key)
     check_ledger(env, request.feed, options.sink)
-    # Before anything is selected: what a planner held that died is to be read by this window already.
+    # Before the listing: what a planner held that died waits again, as does the rest of a file that it took a part of.
     release_stale_plans(env.ledger, request.feed, key=request.key, owner=request.owner)
     found = discover(env, request)
-    for _ in range(_OTHER_PLANNERS):
+    for _ in range(_CHANGES):
         try:
             return _choose_and_freeze(env, request, options, found)
         except PlanConflictError as conflict:
@@ -123,46 +125,57 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
     return _choose_and_freeze(env, request, options, found)
 
 
+def _claim(env: Environment, request: PlanRequest) -> Planner:
+    """Return who may plan the key, once no other planner of the feed is at work; one that died is not waited for."""
+    waited = False
+    while True:
+        release_stale_plans(env.ledger, request.feed, key=request.key, owner=request.owner)
+        try:
+            return claim_window(
+                env.ledger, request.feed, request.key, owner=request.owner, interval_ns=request.interval_ns
+            )
+        except PlannerBusyError as busy:
+            if not waited:
+                env.log(f"{busy}; waiting for it")
+            waited = True
+            time.sleep(_TURN_S)
+
+
 def _choose_and_freeze(
     env: Environment, request: PlanRequest, options: GenerationOptions, found: Discovered
 ) -> WindowRef:
-    key = window_id(request.feed, request.key)
-    limits = group_limits(env, request)
-    chosen, identity = Chosen(env, request, limits), manifest_identity(env, key, request.feed)
-    manifest, summary = chosen.plan(partial(render_manifest, identity=identity))
-    late = find_late(env, request)
-    if not chosen.ids:
-        window = close_empty_window(
-            env.ledger, request.feed, request.key, owner=request.owner, interval_ns=request.interval_ns
+    key, limits = window_id(request.feed, request.key), group_limits(env, request)
+    with _claim(env, request) as planner:
+        chosen = Chosen(env, request, limits, planner)
+        manifest, summary = chosen.plan(partial(render_manifest, identity=manifest_identity(env, key, request.feed)))
+        late = find_late(env, request)
+        if not chosen.ids:
+            rest = describe_left_out(request, found, late)
+            message = f"window {key}: nothing new to read{_waiting(env, request.feed)}{rest}"
+            return _with_counts(_ref(env, request, status="empty", message=message), found, late)
+        chosen.check(summary)
+        folder = window_folder(options.sink.work_area, request.feed, key)
+        uri = f"{folder}/manifest-{digest(*chosen.identity, str(limits))[:12]}.parquet"
+        env.stores.write_bytes_atomic(uri, manifest)
+        planner.open(
+            NewWindow(
+                id=key,
+                feed=request.feed,
+                key=request.key,
+                manifest_uri=uri,
+                manifest_hash=summary.hash,
+                files=len(chosen.ids),
+                blocks=summary.blocks,
+                bytes=summary.bytes,
+                groups=summary.groups,
+                options=options.to_json(),
+                clear_number=request.clear_number,
+                owner=request.owner,
+                run=request.run,
+                interval_ns=request.interval_ns,
+                parts=chosen.ranges,
+            )
         )
-        rest = describe_left_out(request, found, late)
-        message = f"window {window.id}: nothing new to read{_waiting(env, request.feed)}{rest}"
-        return _with_counts(_ref(env, request, status="empty", message=message), found, late)
-    folder = window_folder(options.sink.work_area, request.feed, key)
-    uri = f"{folder}/manifest-{digest(*chosen.identity, str(limits))[:12]}.parquet"
-    chosen.check(summary)
-    env.stores.write_bytes_atomic(uri, manifest)
-    window = freeze_window(
-        env.ledger,
-        NewWindow(
-            id=key,
-            feed=request.feed,
-            key=request.key,
-            manifest_uri=uri,
-            manifest_hash=summary.hash,
-            files=len(chosen.ids),
-            blocks=summary.blocks,
-            bytes=summary.bytes,
-            groups=summary.groups,
-            options=options.to_json(),
-            clear_number=request.clear_number,
-            owner=request.owner,
-            run=request.run,
-            interval_ns=request.interval_ns,
-            parts=chosen.ranges,
-        ),
-        chosen.ids,
-    )
     message = f"window {key}: {len(chosen.ids):,} files, {format_bytes(summary.bytes)}, {summary.blocks:,} blocks"
     if chosen.late:
         message += f"; {chosen.late:,} of the files came too late for their own interval (late='next')"
@@ -170,7 +183,8 @@ def _choose_and_freeze(
         env.log(f"window {key}: {pending.version.path}: {describe_part(pending)}")
     message += "".join(f"; {describe_part(pending)}" for pending in islice(chosen.in_parts.values(), _SHOWN))
     message += describe_left_out(request, found, late)
-    ref = open_ref(env, window, latest_generation(env.ledger, window.id), status="read", message=message)
+    window = get_window(env.ledger, key)
+    ref = open_ref(env, window, latest_generation(env.ledger, key), status="read", message=message)
     return _with_counts(ref, found, late)
 
 

@@ -45,7 +45,7 @@ UNREACHED = {
     "statement:ledger.groups._overtaken/1": _WORDS,
     "statement:ledger.looking.newest_pending/1": _WATCHED,
     "statement:ledger.looking.pending_since/1": _WATCHED,
-    "statement:ledger.planning._Plan.update/2": _WORDS,
+    "statement:ledger.planning.Planner.update/2": _WORDS,
     "statement:ledger.replacing._refuse_taken/1": _WORDS,
     "statement:ledger.replacing._refuse_taken/2": _WORDS,
     "store:steps.cleaned._put_back/2": "only where a store makes every copy another version; the archive stays",

@@ -20,11 +20,11 @@ from airflow_provider_blockread.blocks.ids import window_id
 from airflow_provider_blockread.ledger.discovery import record_files
 from airflow_provider_blockread.ledger.groups import claim_group, complete_group, heartbeat
 from airflow_provider_blockread.ledger.model import Claim, GroupOutcome, GroupRef, NewWindow
-from airflow_provider_blockread.ledger.planning import freeze_window
 from airflow_provider_blockread.ledger.selection import pending_files
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import Selection
 from tests.crash.server import quick_folder
+from tests.ledger.make import freeze_window
 from tests.postgres import new_schema, postgres_server
 
 _FEED = "busy"

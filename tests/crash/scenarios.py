@@ -27,7 +27,7 @@ def _half_planned(key: str) -> Callable[[Doomed], None]:
     def prepare(pipe: Doomed) -> None:
         pipe.put_old(FILES)
         now, pipe.time = pipe.time, START
-        die_at(pipe, "commit:ledger.planning._Plan.take/1:after", lambda: pipe.plan(key))
+        die_at(pipe, "commit:ledger.planning.Planner.take/1:after", lambda: pipe.plan(key))
         pipe.time = now
 
     return prepare

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from airflow_provider_blockread.blocks import BlockGroup, FileVersion
 from airflow_provider_blockread.blocks.ids import window_id
+from airflow_provider_blockread.ledger import planning
 from airflow_provider_blockread.ledger.discovery import record_files
+from airflow_provider_blockread.ledger.feeds import batched
 from airflow_provider_blockread.ledger.groups import claim_group, complete_group
 from airflow_provider_blockread.ledger.journal import confirm_entries, journal
 from airflow_provider_blockread.ledger.model import (
@@ -19,8 +21,9 @@ from airflow_provider_blockread.ledger.model import (
     Sums,
     Window,
 )
-from airflow_provider_blockread.ledger.planning import freeze_window
+from airflow_provider_blockread.ledger.planning import claim_window, release_stale_plans
 from airflow_provider_blockread.ledger.publishing import claim_publication, finish_publication, mark_proven
+from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.ledger.selection import pending_files
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import Selection
@@ -60,6 +63,28 @@ def plan(key: str, *, files: int, groups: int = 2, feed: str = FEED, owner: str 
         clear_number=0,
         owner=owner,
     )
+
+
+def freeze_window(ledger: Ledger, planned: NewWindow, files: Iterable[int]) -> Window:
+    """Return the window opened over these pending files; those of which it reads parts need not be among them."""
+    release_stale_plans(ledger, planned.feed)
+    in_parts = {part.file for part in planned.parts}
+    claim = claim_window(ledger, planned.feed, planned.key, owner=planned.owner, interval_ns=planned.interval_ns)
+    with claim as planner:
+        for batch in batched((file for file in files if file not in in_parts), planning.BATCH_FILES):
+            planner.take(batch)
+        planner.open(planned)
+    return get_window(ledger, planner.window)
+
+
+def close_empty_window(
+    ledger: Ledger, feed: str, key: str, *, owner: str, interval_ns: tuple[int, int] | None = None
+) -> Window:
+    """Return the window of this key, closed with nothing to read."""
+    release_stale_plans(ledger, feed)
+    with claim_window(ledger, feed, key, owner=owner, interval_ns=interval_ns) as planner:
+        pass
+    return get_window(ledger, planner.window)
 
 
 def open_window(ledger: Ledger, key: str = "k", names: Sequence[str] = ("a", "b"), *, groups: int = 2) -> Window:

@@ -12,7 +12,8 @@ from sqlalchemy import select
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import ConflictError, OptionsError, SourceError
 from airflow_provider_blockread.ledger.admission import Admission
-from airflow_provider_blockread.ledger.dialect import driver_digests, insert_many
+from airflow_provider_blockread.ledger.columns import short_number
+from airflow_provider_blockread.ledger.dialect import driver_digest, insert_many
 from airflow_provider_blockread.ledger.discovery import _COLUMNS, record_files
 from airflow_provider_blockread.ledger.exclusions import exclude_file
 from airflow_provider_blockread.ledger.model import Discovered
@@ -51,8 +52,9 @@ def _insert_again(ledger: Ledger, window: str) -> None:
     """Insert a new file, and one that the window holds already."""
     with ledger.writing() as connection:
         known = connection.execute(select(files).where(files.c.window_id == window).limit(1)).one()
-        digests = driver_digests(connection)
-        pairs = (digests("f" * 32, "f" * 16), digests(known.path_digest, known.version_digest))
+        digest = driver_digest(connection)
+        both = ("f" * 32, "f" * 16), (known.path_digest, known.version_digest)
+        pairs = [(digest(path), short_number(of_version)) for path, of_version in both]
         rows = [("pending", known.feed_id, 1, 1, "file:///in/new", 1, 1, None, *pair, 1) for pair in pairs]
         insert_many(connection, files, _COLUMNS, rows)
 

@@ -11,11 +11,10 @@ from airflow_provider_blockread.ledger.generations import (
     published_generation,
     start_generation,
 )
-from airflow_provider_blockread.ledger.planning import close_empty_window
 from airflow_provider_blockread.ledger.publishing import check_publication
 from airflow_provider_blockread.ledger.queries import feed_counts
 from airflow_provider_blockread.ledger.store import Ledger
-from tests.ledger.make import FEED, committer, open_window, publish, read_all
+from tests.ledger.make import FEED, close_empty_window, committer, open_window, publish, read_all
 
 
 def _state(ledger: Ledger, window: str) -> tuple[int, str]:

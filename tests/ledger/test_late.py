@@ -9,11 +9,10 @@ import pytest
 from airflow_provider_blockread.ledger import planning
 from airflow_provider_blockread.ledger.discovery import record_files
 from airflow_provider_blockread.ledger.model import LateFiles
-from airflow_provider_blockread.ledger.planning import close_empty_window, freeze_window
 from airflow_provider_blockread.ledger.selection import _merged, late_files, pending_files
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import Selection
-from tests.ledger.make import FEED, plan, version
+from tests.ledger.make import FEED, close_empty_window, freeze_window, plan, version
 
 NEXT, REPORT = Selection(select="interval"), Selection(select="interval", late="report")
 Interval = tuple[int, int]
@@ -67,7 +66,7 @@ def test_late_files_are_counted_with_their_windows(ledger: Ledger) -> None:
 
 def test_a_plan_under_way_makes_no_file_late(ledger: Ledger) -> None:
     """What another planner is about to take is left to it."""
-    planning._claim(ledger, FEED, "10", "other", (10, 20))
+    planning.claim_window(ledger, FEED, "10", owner="other", interval_ns=(10, 20))
     _land(ledger, 11, 21)
 
     assert _taken(ledger, (20, 30)) == {"21": False}

@@ -17,11 +17,10 @@ from airflow_provider_blockread.ledger.discovery import record_files
 from airflow_provider_blockread.ledger.exclusions import exclude_file
 from airflow_provider_blockread.ledger.known_tables import stretches
 from airflow_provider_blockread.ledger.looking import newest_pending, pending_since, unread_files
-from airflow_provider_blockread.ledger.planning import freeze_window
 from airflow_provider_blockread.ledger.queries import list_files
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import feeds, files, scans
-from tests.ledger.make import FEED, open_window, pending, plan, version
+from tests.ledger.make import FEED, freeze_window, open_window, pending, plan, version
 
 _FEEDS = count()
 listings = st.dictionaries(st.integers(0, 40), st.integers(1, 3), max_size=30)  # name -> content

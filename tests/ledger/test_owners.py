@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_blockread.errors import FencedError, PlanConflictError
+from airflow_provider_blockread.errors import FencedError, PlanConflictError, PlannerBusyError
 from airflow_provider_blockread.ledger.discovery import record_files
 from airflow_provider_blockread.ledger.journal import journal
 from airflow_provider_blockread.ledger.owners import is_live, process_owner
-from airflow_provider_blockread.ledger.planning import _claim, freeze_window, release_stale_plans
+from airflow_provider_blockread.ledger.planning import claim_window, release_stale_plans
 from airflow_provider_blockread.ledger.publishing import check_publication, mark_proven
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.withdrawing import begin_undoing
@@ -26,6 +26,7 @@ from tests.ledger.make import (
     SUMS,
     claim,
     committer,
+    freeze_window,
     open_window,
     pending,
     plan,
@@ -119,12 +120,15 @@ def test_what_a_dead_planner_holds_is_free(ledger: Ledger, dead: str) -> None:
     """Its files can be planned at once, under its key or another; those of a living planner stay its own."""
     record_files(ledger, FEED, [version("a"), version("b")])
     first, second = pending(ledger)
-    alive = _claim(ledger, FEED, "alive", process_owner("cli/a"))
+    claim_window(ledger, FEED, "dead", owner=dead).take([second])
+    alive = claim_window(ledger, FEED, "alive", owner=process_owner("cli/a"))
     alive.take([first])
-    _claim(ledger, FEED, "dead", dead).take([second])
 
     assert release_stale_plans(ledger, FEED) == 1
     assert pending(ledger) == [second]
     with pytest.raises(PlanConflictError, match="is planning it"):
         freeze_window(ledger, plan("alive", files=1), [second])
+    with pytest.raises(PlannerBusyError, match="is planning window 'alive'; plan again when it is done"):
+        freeze_window(ledger, plan("dead", files=1), [second])
+    alive.empty()
     assert freeze_window(ledger, plan("dead", files=1), [second]).state == "open"

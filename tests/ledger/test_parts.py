@@ -14,7 +14,6 @@ from airflow_provider_blockread.ledger.discovery import record_files
 from airflow_provider_blockread.ledger.journal import confirm_entries, journal, record_file_sums
 from airflow_provider_blockread.ledger.model import FilePart, FileSums, PartBorders, PendingFile, Window
 from airflow_provider_blockread.ledger.parts import part_ends_before
-from airflow_provider_blockread.ledger.planning import freeze_window
 from airflow_provider_blockread.ledger.publishing import finish_publication, mark_proven
 from airflow_provider_blockread.ledger.queries import feed_counts, files_with_bad_records
 from airflow_provider_blockread.ledger.retention import Bound, begin_pruning, drop_detail, finish_pruning
@@ -23,7 +22,7 @@ from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.withdrawing import begin_abandoning, release_files
 from airflow_provider_blockread.options import Limits, Selection
 from tests.ledger.conftest import Clock
-from tests.ledger.make import FEED, SUMS, committer, plan, read_all, steps, version
+from tests.ledger.make import FEED, SUMS, committer, freeze_window, plan, read_all, steps, version
 
 _FOUR = Selection(limits=Limits(max_bytes=4))
 

@@ -13,17 +13,11 @@ from airflow_provider_blockread.errors import PlanConflictError
 from airflow_provider_blockread.ledger import planning
 from airflow_provider_blockread.ledger.discovery import record_files
 from airflow_provider_blockread.ledger.generations import latest_generation, list_groups
-from airflow_provider_blockread.ledger.planning import (
-    STALE_PLAN_S,
-    close_empty_window,
-    find_window,
-    freeze_window,
-    release_stale_plans,
-)
+from airflow_provider_blockread.ledger.planning import STALE_PLAN_S, find_window, release_stale_plans
 from airflow_provider_blockread.ledger.queries import feed_counts
 from airflow_provider_blockread.ledger.store import Ledger
 from tests.ledger.conftest import Clock
-from tests.ledger.make import FEED, open_window, pending, plan, version
+from tests.ledger.make import FEED, close_empty_window, freeze_window, open_window, pending, plan, version
 
 
 class CrashError(BaseException):
@@ -45,7 +39,7 @@ def _crash_while_planning(ledger: Ledger, key: str, files: list[int], monkeypatc
 
     with monkeypatch.context() as patch:
         patch.setattr(planning, "BATCH_FILES", 1)
-        patch.setattr(planning._Plan, "empty", die)
+        patch.setattr(planning.Planner, "empty", die)
         with pytest.raises(CrashError):
             freeze_window(ledger, plan(key, files=len(files), owner="dead"), stream())
 
@@ -220,7 +214,7 @@ def test_a_planner_that_wakes_up_among_the_files_of_another_stops(
 def test_a_dead_planner_is_fenced_before_its_files_are_given_back(ledger: Ledger, clock: Clock) -> None:
     """A planner that wakes up while its plan is released takes nothing more; its key is free."""
     files = _find(ledger, "a")
-    old = planning._claim(ledger, FEED, "k", "old")
+    old = planning.claim_window(ledger, FEED, "k", owner="old")
     clock.pass_seconds(STALE_PLAN_S + 1)
     assert release_stale_plans(ledger, FEED) == 1
     assert release_stale_plans(ledger, FEED) == 0

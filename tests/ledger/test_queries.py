@@ -8,7 +8,6 @@ from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger import queries
 from airflow_provider_blockread.ledger.exclusions import exclude_file
 from airflow_provider_blockread.ledger.generations import start_generation
-from airflow_provider_blockread.ledger.planning import close_empty_window
 from airflow_provider_blockread.ledger.queries import (
     feed_counts,
     get_window,
@@ -18,7 +17,7 @@ from airflow_provider_blockread.ledger.queries import (
 )
 from airflow_provider_blockread.ledger.store import Ledger
 from tests.ledger.conftest import Clock
-from tests.ledger.make import FEED, open_window, publish, version
+from tests.ledger.make import FEED, close_empty_window, open_window, publish, version
 
 
 def test_windows_are_listed_newest_first(ledger: Ledger, clock: Clock) -> None:

@@ -20,7 +20,6 @@ from airflow_provider_blockread.ledger.generations import (
 )
 from airflow_provider_blockread.ledger.journal import confirm_entries, journal, record_file_sums
 from airflow_provider_blockread.ledger.model import FilePart, FileSums, Generation, Request, Window
-from airflow_provider_blockread.ledger.planning import freeze_window
 from airflow_provider_blockread.ledger.publishing import finish_publication, mark_failed, mark_proven
 from airflow_provider_blockread.ledger.queries import get_window, list_files
 from airflow_provider_blockread.ledger.replacing import NewerPlan, check_versions, record_versions, replaced_by
@@ -30,7 +29,19 @@ from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import files
 from airflow_provider_blockread.ledger.withdrawing import begin_undoing, finish_withdrawal, release_files
 from tests.ledger.conftest import Clock
-from tests.ledger.make import FEED, SUMS, committer, open_window, pending, plan, publish, read_all, steps, version
+from tests.ledger.make import (
+    FEED,
+    SUMS,
+    committer,
+    freeze_window,
+    open_window,
+    pending,
+    plan,
+    publish,
+    read_all,
+    steps,
+    version,
+)
 
 _NEWER = version("a", size=20, mtime_ns=9)
 

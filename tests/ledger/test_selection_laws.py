@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.ledger.discovery import record_files
 from airflow_provider_blockread.ledger.model import PendingFile
-from airflow_provider_blockread.ledger.planning import close_empty_window, freeze_window
 from airflow_provider_blockread.ledger.queries import feed_counts
 from airflow_provider_blockread.ledger.selection import pending_files
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import Limits, Selection
-from tests.ledger.make import plan
+from tests.ledger.make import close_empty_window, freeze_window, plan
 
 BLOCK = 4
 DAYS = 5

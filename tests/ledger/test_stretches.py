@@ -12,11 +12,10 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.ledger import stretches
 from airflow_provider_blockread.ledger.discovery import record_files
 from airflow_provider_blockread.ledger.exclusions import exclude_file
-from airflow_provider_blockread.ledger.planning import freeze_window
 from airflow_provider_blockread.ledger.queries import feed_counts, list_files
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.stretches import KnownStretches, cut
-from tests.ledger.make import FEED, open_window, pending, plan, publish, version
+from tests.ledger.make import FEED, freeze_window, open_window, pending, plan, publish, version
 
 LISTING = [version(f"{n:04}") for n in range(2_000)]
 
