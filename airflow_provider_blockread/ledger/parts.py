@@ -1,9 +1,10 @@
 """Parts: a file larger than a window may be is read by several, each a contiguous range of its blocks, in order.
 
 A part is taken only while the window of the part before is open, and given back only while no window goes on from it.
-Its journal is written only when the part before is published and ended where this one began; what it found of its own
-end is written down with it, and changes no more once the part behind is published. So all parts of a file that are
-published together are one reading of it, without gap or overlap.
+Its journal is written only when the part before is published and ended where this one began. Where it ends itself is
+kept beside its sums, and becomes what others go on from when nothing is left to do but to show it: a rebuild that stops
+halfway leaves the end of what is published. Once the part behind is published, that changes no more. So all parts of a
+file that are published together are one reading of it, without gap or overlap.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def part_ends_before(ledger: Ledger, window_id: str) -> dict[int, tuple[int, int
 
 
 def chain_parts(connection: Connection, held: Publication, read: Iterable[PartBorders]) -> None:
-    """Chain the parts that a generation is about to publish to their neighbours, and write down where they end.
+    """Make sure that the parts which a generation is about to publish touch their neighbours.
 
     Raises:
         ConflictError: when they are not the window's parts, or a part before is no longer published.
@@ -118,7 +119,6 @@ def _chain(connection: Connection, held: Publication, found: PartBorders, rows: 
                 " format, and clear this run's read tasks"
             )
             raise ProofError(msg)
-    ends = {"next_start": found.next_start, "exit_state": found.exit_state}
     same = (mine.next_start, mine.exit_state) == (found.next_start, found.exit_state)
     if after is not None and not same and _is_shown(connection, after.window_id, ("publishing", "published")):
         msg = (
@@ -127,11 +127,10 @@ def _chain(connection: Connection, held: Publication, found: PartBorders, rows: 
             f" (`blockread windows undo {after.window_id} --files pending`), or restore the format"
         )
         raise ProofError(msg)
-    connection.execute(parts.update().where(*_is(held.window, found.file)).values(ends))
 
 
 def keep_part_sums(connection: Connection, held: Publication, batch: list[int]) -> None:
-    """Move what was read of parts into their rows, for those of these files that are read in parts."""
+    """Move what was read of parts, and where they end, into their rows; of these files those that are read in parts."""
     sums = (
         file_sums.c.window_id == held.window,
         file_sums.c.generation == held.generation,
@@ -140,6 +139,8 @@ def keep_part_sums(connection: Connection, held: Publication, batch: list[int]) 
     change = {
         "records": select(file_sums.c.records).where(*sums).scalar_subquery(),
         "bad_records": select(func.nullif(file_sums.c.bad_records, 0)).where(*sums).scalar_subquery(),
+        "next_start": select(file_sums.c.next_start).where(*sums).scalar_subquery(),
+        "exit_state": select(file_sums.c.exit_state).where(*sums).scalar_subquery(),
     }
     mine = (parts.c.window_id == held.window, parts.c.file_id.in_(batch))
     connection.execute(parts.update().where(*mine).values(change))
