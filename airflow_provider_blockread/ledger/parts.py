@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, case, exists, func, select
+from sqlalchemy import Connection, Row, Select, and_, case, exists, func, select
 
 from airflow_provider_blockread.errors import ConflictError, PlanConflictError, ProofError
 from airflow_provider_blockread.ledger.known_tables import parts
@@ -186,21 +186,43 @@ def refuse_followed(connection: Connection, window_id: str, *, to: str, file: in
 
 
 def give_back(connection: Connection, window_id: str) -> int:
-    """Let the window's parts be taken again, and return how many files wait from where these began."""
+    """Let the window's parts be taken again, and return how many files wait from where these began.
+
+    Where the part before one stays excluded, so does the file from that one on: nothing could go on there.
+    """
     waiting = 0
     for row in connection.execute(select(parts).where(parts.c.window_id == window_id)).all():
         refuse_followed(connection, window_id, to="pending", file=row.file_id)
         back = {"part_next_offset": row.part_start or None}
-        change = files.update().where(files.c.id == row.file_id).values(back).returning(files.c.window_id)
-        waiting += connection.execute(change).scalar_one_or_none() != window_id
+        change = files.update().where(files.c.id == row.file_id).values(back).returning(files.c.state)
+        waiting += connection.execute(change).scalar_one_or_none() == "pending"
+        holder = connection.scalar(_given_up_before(window_id).where(parts.c.file_id == row.file_id))
+        if holder is not None:
+            mine = (files.c.id == row.file_id, files.c.window_id == window_id)
+            connection.execute(files.update().where(*mine).values(state="excluded", window_id=holder))
         connection.execute(parts.delete().where(*_is(window_id, row.file_id)))
     return waiting
+
+
+def excluded_before(ledger: Ledger, window_id: str) -> list[str]:
+    """Return the windows that were given up and hold the parts before those that a window holds, in order."""
+    with ledger.reading() as connection:
+        return sorted(set(connection.scalars(_given_up_before(window_id))))
+
+
+def _given_up_before(window_id: str) -> Select[str]:
+    before = parts.alias("before")
+    touching = and_(before.c.file_id == parts.c.file_id, before.c.part_end == parts.c.part_start)
+    query = select(before.c.window_id).join_from(parts, before, touching)
+    query = query.join(windows, windows.c.id == before.c.window_id)
+    return query.where(parts.c.window_id == window_id, windows.c.state == "abandoned")
 
 
 def end_files(connection: Connection, window_id: str, *, state: str) -> int:
     """Let the rest of files stay unread of which the window holds a part, as its own; return how many there are."""
     mine = select(parts.c.file_id).where(parts.c.window_id == window_id)
-    rest = (files.c.id.in_(mine), files.c.state.in_(_UNREAD), files.c.window_id.is_(None))
+    # Also what a later window left out as missing or changed: it may come back.
+    rest = (files.c.id.in_(mine), files.c.state.in_(_UNREAD))
     return connection.execute(files.update().where(*rest).values(state=state, window_id=window_id)).rowcount
 
 
