@@ -35,7 +35,8 @@ def shown_records(pipe: Pipe, text: str) -> list[str] | None:
 
     Each part goes on where the one before ended by the format under which that one is published.
     """
-    held = [found.window for found in list_windows(pipe.env.ledger, pipe.feed) if found.window.state == "open"]
+    listed = [found for found in list_windows(pipe.env.ledger, pipe.feed) if found.window.state == "open"]
+    held = [found.window for found in listed if not found.excluded]
     if any(latest_generation(pipe.env.ledger, window.id).state == "publishing" for window in held):
         return None
     place, seen = 0, []
