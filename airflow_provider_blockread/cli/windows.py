@@ -27,7 +27,7 @@ from airflow_provider_blockread.ledger.generations import (
     list_groups,
     start_generation,
 )
-from airflow_provider_blockread.ledger.model import WindowSummary
+from airflow_provider_blockread.ledger.model import Window, WindowSummary, Withdrawal
 from airflow_provider_blockread.ledger.queries import get_window, list_parts, list_windows
 from airflow_provider_blockread.ledger.withdrawing import find_withdrawal
 from airflow_provider_blockread.options import GenerationOptions
@@ -83,8 +83,7 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
     }
     withdrawal = find_withdrawal(env.ledger, found.id)
     if withdrawal is not None:
-        done = "and finished" if withdrawal.finished_at else "but not to its end: repeat the command"
-        facts["withdrawn"] = f"by {withdrawal.who}, files {withdrawal.files}, {done}"
+        facts["withdrawn"] = _withdrawn(found, withdrawal)
     if summary.generation is not None:
         options = GenerationOptions.from_json(summary.generation.options)
         facts["inferred_schema"] = inferred_schema(env.stores, found, options)
@@ -185,6 +184,14 @@ def _summary(summary: WindowSummary) -> Mapping[str, object]:
         "error": summary.generation.error if summary.generation else None,
         "note": _note(summary),
     }
+
+
+def _withdrawn(window: Window, held: Withdrawal) -> str:
+    done = "and finished" if held.finished_at else "but not to its end: repeat the command"
+    told = f"by {held.who}, files {held.files}, {done}"
+    if held.files != "excluded" or window.pruned_at is not None:
+        return told
+    return f"{told}; `blockread windows undo {window.id} --files pending` gives them back"
 
 
 def _note(summary: WindowSummary) -> str | None:

@@ -92,14 +92,17 @@ def record_file_sums(ledger: Ledger, publication: Publication, sums: Iterable[Fi
     place = {"window_id": publication.window, "generation": publication.generation}
     mine = (file_sums.c.window_id == publication.window, file_sums.c.generation == publication.generation)
     for batch in batched(sums, BATCH_FILES):
-        rows = [
-            place | {"file_id": s.file, "records": s.records, "bad_records": s.bad_records, "bytes": s.bytes}
-            for s in batch
-        ]
+        rows = [place | _sums(found) for found in batch]
         with ledger.writing() as connection:
             hold(connection, publication, WORKING, {"publish_heartbeat_at": ledger.now()})
             connection.execute(file_sums.delete().where(*mine, file_sums.c.file_id.in_([s.file for s in batch])))
             connection.execute(file_sums.insert(), rows)
+
+
+def _sums(found: FileSums) -> dict[str, int | None]:
+    ends = (None, None) if found.part is None else (found.part.next_start, found.part.exit_state)
+    counts = {"records": found.records, "bad_records": found.bad_records, "bytes": found.bytes}
+    return {"file_id": found.file} | counts | dict(zip(("next_start", "exit_state"), ends, strict=True))
 
 
 def _journal_of(window_id: str, generation: int) -> tuple[ColumnElement[bool], ...]:

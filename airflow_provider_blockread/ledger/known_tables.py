@@ -52,7 +52,7 @@ parts = Table(
     Column("file_id", BigInteger, primary_key=True, autoincrement=False),
     Column("part_start", BigInteger, nullable=False),
     Column("part_end", BigInteger, nullable=False),
-    # What the published generation found, from when its journal is written: how reading goes on behind the part.
+    # What the published generation found, moved here when all steps of its journal are done: it cannot turn back then.
     Column("next_start", BigInteger),
     Column("exit_state", BigInteger),
     Column("records", BigInteger),

@@ -1,9 +1,10 @@
 """Parts: a file larger than a window may be is read by several, each a contiguous range of its blocks, in order.
 
 A part is taken only while the window of the part before is open, and given back only while no window goes on from it.
-Its journal is written only when the part before is published and ended where this one began; what it found of its own
-end is written down with it, and changes no more once the part behind is published. So all parts of a file that are
-published together are one reading of it, without gap or overlap.
+Its journal is written only when the part before is published and ended where this one began. Where it ends itself is
+kept beside its sums, and becomes what others go on from when nothing is left to do but to show it: a rebuild that stops
+halfway leaves the end of what is published. Once the part behind is published, that changes no more. So all parts of a
+file that are published together are one reading of it, without gap or overlap.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, case, exists, func, select
+from sqlalchemy import Connection, Row, Select, and_, case, exists, func, select
 
 from airflow_provider_blockread.errors import ConflictError, PlanConflictError, ProofError
 from airflow_provider_blockread.ledger.known_tables import parts
@@ -78,7 +79,7 @@ def part_ends_before(ledger: Ledger, window_id: str) -> dict[int, tuple[int, int
 
 
 def chain_parts(connection: Connection, held: Publication, read: Iterable[PartBorders]) -> None:
-    """Chain the parts that a generation is about to publish to their neighbours, and write down where they end.
+    """Make sure that the parts which a generation is about to publish touch their neighbours.
 
     Raises:
         ConflictError: when they are not the window's parts, or a part before is no longer published.
@@ -118,7 +119,6 @@ def _chain(connection: Connection, held: Publication, found: PartBorders, rows: 
                 " format, and clear this run's read tasks"
             )
             raise ProofError(msg)
-    ends = {"next_start": found.next_start, "exit_state": found.exit_state}
     same = (mine.next_start, mine.exit_state) == (found.next_start, found.exit_state)
     if after is not None and not same and _is_shown(connection, after.window_id, ("publishing", "published")):
         msg = (
@@ -127,11 +127,10 @@ def _chain(connection: Connection, held: Publication, found: PartBorders, rows: 
             f" (`blockread windows undo {after.window_id} --files pending`), or restore the format"
         )
         raise ProofError(msg)
-    connection.execute(parts.update().where(*_is(held.window, found.file)).values(ends))
 
 
 def keep_part_sums(connection: Connection, held: Publication, batch: list[int]) -> None:
-    """Move what was read of parts into their rows, for those of these files that are read in parts."""
+    """Move what was read of parts, and where they end, into their rows; of these files those that are read in parts."""
     sums = (
         file_sums.c.window_id == held.window,
         file_sums.c.generation == held.generation,
@@ -140,6 +139,8 @@ def keep_part_sums(connection: Connection, held: Publication, batch: list[int]) 
     change = {
         "records": select(file_sums.c.records).where(*sums).scalar_subquery(),
         "bad_records": select(func.nullif(file_sums.c.bad_records, 0)).where(*sums).scalar_subquery(),
+        "next_start": select(file_sums.c.next_start).where(*sums).scalar_subquery(),
+        "exit_state": select(file_sums.c.exit_state).where(*sums).scalar_subquery(),
     }
     mine = (parts.c.window_id == held.window, parts.c.file_id.in_(batch))
     connection.execute(parts.update().where(*mine).values(change))
@@ -185,21 +186,43 @@ def refuse_followed(connection: Connection, window_id: str, *, to: str, file: in
 
 
 def give_back(connection: Connection, window_id: str) -> int:
-    """Let the window's parts be taken again, and return how many files wait from where these began."""
+    """Let the window's parts be taken again, and return how many files wait from where these began.
+
+    Where the part before one stays excluded, so does the file from that one on: nothing could go on there.
+    """
     waiting = 0
     for row in connection.execute(select(parts).where(parts.c.window_id == window_id)).all():
         refuse_followed(connection, window_id, to="pending", file=row.file_id)
         back = {"part_next_offset": row.part_start or None}
-        change = files.update().where(files.c.id == row.file_id).values(back).returning(files.c.window_id)
-        waiting += connection.execute(change).scalar_one_or_none() != window_id
+        change = files.update().where(files.c.id == row.file_id).values(back).returning(files.c.state)
+        waiting += connection.execute(change).scalar_one_or_none() == "pending"
+        holder = connection.scalar(_given_up_before(window_id).where(parts.c.file_id == row.file_id))
+        if holder is not None:
+            mine = (files.c.id == row.file_id, files.c.window_id == window_id)
+            connection.execute(files.update().where(*mine).values(state="excluded", window_id=holder))
         connection.execute(parts.delete().where(*_is(window_id, row.file_id)))
     return waiting
+
+
+def excluded_before(ledger: Ledger, window_id: str) -> list[str]:
+    """Return the windows that were given up and hold the parts before those that a window holds, in order."""
+    with ledger.reading() as connection:
+        return sorted(set(connection.scalars(_given_up_before(window_id))))
+
+
+def _given_up_before(window_id: str) -> Select[str]:
+    before = parts.alias("before")
+    touching = and_(before.c.file_id == parts.c.file_id, before.c.part_end == parts.c.part_start)
+    query = select(before.c.window_id).join_from(parts, before, touching)
+    query = query.join(windows, windows.c.id == before.c.window_id)
+    return query.where(parts.c.window_id == window_id, windows.c.state == "abandoned")
 
 
 def end_files(connection: Connection, window_id: str, *, state: str) -> int:
     """Let the rest of files stay unread of which the window holds a part, as its own; return how many there are."""
     mine = select(parts.c.file_id).where(parts.c.window_id == window_id)
-    rest = (files.c.id.in_(mine), files.c.state.in_(_UNREAD), files.c.window_id.is_(None))
+    # Also what a later window left out as missing or changed: it may come back.
+    rest = (files.c.id.in_(mine), files.c.state.in_(_UNREAD))
     return connection.execute(files.update().where(*rest).values(state=state, window_id=window_id)).rowcount
 
 

@@ -131,12 +131,13 @@ class _Chain:
         before = self._evidence.before.get(block.file)
         if before is None:
             self.refuse("no window is known to have read the part before", block)
+        seam = "between it and the part before, which must be read by the same record format"
         if receipt.first_start != before[0]:
             what = "lost" if receipt.first_start > before[0] else "read twice"
             low, high = sorted((receipt.first_start, before[0]))
-            self.refuse(f"bytes [{low}, {high}) are {what} between it and the part before", block)
+            self.refuse(f"bytes [{low}, {high}) are {what} {seam}", block)
         if receipt.entry_state != before[1]:
-            self.refuse(f"it was entered in state {receipt.entry_state}, the part before left in {before[1]}", block)
+            self.refuse(f"states {before[1]} and {receipt.entry_state} meet {seam}", block)
 
     def _follow(self, block: Block, receipt: Receipt, last: Receipt) -> None:
         if block.start != last.end:

@@ -260,6 +260,8 @@ file_sums = Table(
     count("records"),
     count("bad_records"),
     count("bytes"),
+    Column("next_start", BigInteger),  # as in `parts`, into which they move; empty where the file is read whole
+    Column("exit_state", BigInteger),
     _of_generation(),
     sqlite_with_rowid=False,
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, func, select
+from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
 
 from airflow_provider_blockread.errors import ConflictError, OptionsError, OwnedError, PrunedError
 from airflow_provider_blockread.ledger.cleaned import refuse_cleaned
@@ -18,6 +18,7 @@ from airflow_provider_blockread.ledger.columns import WITHDRAWN_FILES
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, lock_feed
 from airflow_provider_blockread.ledger.generations import UNFINISHED
 from airflow_provider_blockread.ledger.groups import age
+from airflow_provider_blockread.ledger.known_tables import parts
 from airflow_provider_blockread.ledger.model import Withdrawal
 from airflow_provider_blockread.ledger.owners import is_live
 from airflow_provider_blockread.ledger.parts import end_files, give_back, refuse_followed
@@ -178,13 +179,26 @@ def _lock_window(connection: Connection, window_id: str) -> None:
 
 
 def _refuse_pruned(connection: Connection, window_id: str) -> None:
-    pruned_at = connection.scalar(select(windows.c.pruned_at).where(windows.c.id == window_id))
-    if pruned_at is not None:
-        msg = (
-            f"window {window_id} was pruned on {pruned_at:%Y-%m-%d %H:%M:%SZ}: the ledger no longer knows which files"
-            " were its own, so they cannot go back; let them stay excluded, and read them under another feed name"
-        )
-        raise PrunedError(msg)
+    window = connection.execute(select(windows.c.pruned_at, windows.c.files).where(windows.c.id == window_id)).one()
+    # One that was read again since has a plan, but its files are identities all the same.
+    if window.pruned_at is None and _known_files(connection, window_id) >= window.files:
+        return
+    when = "before it was read again" if window.pruned_at is None else f"on {window.pruned_at:%Y-%m-%d %H:%M:%SZ}"
+    msg = (
+        f"window {window_id} was pruned {when}: the ledger no longer knows which files were its own, so they cannot go"
+        " back; let them stay excluded, and read them under another feed name"
+    )
+    raise PrunedError(msg)
+
+
+def _known_files(connection: Connection, window_id: str) -> int:
+    """Return how many of the files that a window was planned with are known, or were left out of it."""
+    left_out = select(exclusions.c.file_id).where(exclusions.c.window_id == window_id)
+    in_parts = select(parts.c.file_id).where(parts.c.window_id == window_id)
+    held = or_(files.c.window_id == window_id, files.c.id.in_(in_parts))
+    known = select(func.count()).where(held, files.c.state != "replaced", files.c.id.not_in(left_out))
+    excluded = select(func.count()).select_from(exclusions).where(exclusions.c.window_id == window_id)
+    return sum(int(connection.execute(query).scalar_one()) for query in (known, excluded))
 
 
 def _lock_generations(connection: Connection, window_id: str) -> list[Row[Any]]:

@@ -10,6 +10,7 @@ from airflow_provider_blockread.exchange.layout import published_quarantine
 from airflow_provider_blockread.ledger.generations import list_generations, list_groups
 from airflow_provider_blockread.ledger.journal import journal_entries
 from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Window, Withdrawal
+from airflow_provider_blockread.ledger.parts import excluded_before
 from airflow_provider_blockread.ledger.withdrawing import (
     SHOWN,
     begin_abandoning,
@@ -58,7 +59,7 @@ def propose_abandoning(env: Environment, window: Window) -> Intent:
     """
     held = find_withdrawal(env.ledger, window.id)
     if held is not None:
-        return _continued("abandon", window, held)
+        return _continued(env, "abandon", window, held)
     check_abandoning(env.ledger, window.id)
     last = list_generations(env.ledger, window.id)[-1:]
     groups = [group for found in last for group in list_groups(env.ledger, window.id, found.number)]
@@ -82,7 +83,7 @@ def propose_undoing(env: Environment, window: Window, *, files: str | None = Non
         require_sources(env, window, only_look=True)
     held = find_withdrawal(env.ledger, window.id)
     if held is not None:
-        return _continued("undo", window, held, files)
+        return _continued(env, "undo", window, held, files)
     check_undoing(env.ledger, window.id, files=files)
     generations = list_generations(env.ledger, window.id)
     added = {entry.target: entry for found in generations if found.state in SHOWN for entry in _added(env, found)}
@@ -124,13 +125,25 @@ def _withdraw(env: Environment, window: Window, held: Withdrawal) -> Withdrawn:
     moved = removed = 0
     if held.finished_at is None:
         removed = _take_away(env, window)
+        behind = _stays_excluded(env, window, held.files)
         moved = release_files(env.ledger, held)
         finish_withdrawal(env.ledger, held)
+        for told in behind:
+            env.log(f"WARNING: {told}")
     done = Withdrawn(
         window=window.id, key=window.key, feed=window.feed, files=moved, files_are=held.files, removed=removed
     )
     env.log(f"window {window.id} is abandoned: {removed:,} published files removed, {moved:,} files now {held.files}")
     return done
+
+
+def _stays_excluded(env: Environment, window: Window, files: str | None) -> tuple[str, ...]:
+    """Return what to know when parts are given back behind others that are not."""
+    return tuple(
+        f"What window {window.id} read behind a part in window {before} stays excluded with that part;"
+        f" `blockread windows undo {before} --files pending` gives both back."
+        for before in (excluded_before(env.ledger, window.id) if files == "pending" else ())
+    )
 
 
 def _take_away(env: Environment, window: Window) -> int:
@@ -163,13 +176,15 @@ def _files(window: Window) -> str:
     return f"its {window.files:,} files ({format_bytes(window.bytes)})"
 
 
-def _continued(action: str, window: Window, held: Withdrawal, files: str | None = None) -> Intent:
+def _continued(env: Environment, action: str, window: Window, held: Withdrawal, files: str | None = None) -> Intent:
     """Return what is left to do of a withdrawal that was begun before."""
+    notes: tuple[str, ...] = ()
     if held.finished_at is None:
         what = f"abandoned by {held.who}, but not to its end: the rest is done now, and its files {_FATES[held.files]}"
     elif files == "pending" and held.files == "excluded":
         what = f"its files, now excluded, {_FATES['pending']}"
+        notes = _stays_excluded(env, window, files)
     else:
         what = f"abandoned by {held.who} on {held.finished_at:%Y-%m-%d %H:%M:%SZ}, files {held.files}: nothing is left"
         return Intent(action=action, windows=(window_intent(window, what, does=False),))
-    return Intent(action=action, windows=(window_intent(window, what),))
+    return Intent(action=action, windows=(window_intent(window, what),), notes=notes)

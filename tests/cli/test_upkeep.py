@@ -104,6 +104,7 @@ def test_rebuild_and_undo(place: Place) -> None:
     assert later.json["windows"] == []
     assert list((place.folder / "out").glob("*.parquet")) == []
     assert json.loads(place.call("files", "list", "logs", "--json").stdout)[0]["state"] == "excluded"
+    assert "--files pending` gives them back" in place.json("windows", "show", "k")["withdrawn"]
 
 
 def test_reprocess_reads_what_a_file_is_now(place: Place) -> None:

@@ -56,12 +56,33 @@ def _giving_back(pipe: Doomed, tasks: Tasks) -> None:
     _windows(pipe, tasks, "p3", "p4", "p5")
 
 
+def _undone(pipe: Doomed, *keys: str) -> None:
+    windows = [get_window(pipe.env.ledger, key, pipe.feed) for key in keys]
+    for window in windows:
+        with suppress(ConflictError):  # given back already, when all is repeated
+            undo(pipe.env, window, files="excluded", who="me")
+    for window in windows:
+        undo(pipe.env, window, files="pending", who="me")
+
+
+def _both_read(pipe: Doomed) -> None:
+    _begun(pipe)
+    pipe.run("p2")
+
+
 def _undoing(pipe: Doomed, tasks: Tasks) -> None:
-    window = get_window(pipe.env.ledger, "w", pipe.feed)
-    with suppress(ConflictError):  # given back already, when all is repeated
-        undo(pipe.env, window, files="excluded", who="me")
-    undo(pipe.env, window, files="pending", who="me")
+    _undone(pipe, "w")
     _windows(pipe, tasks, "q1", "q2", "q3", "q4")
+
+
+def _undoing_both(pipe: Doomed, tasks: Tasks) -> None:
+    _undone(pipe, "p2", "w")
+    _windows(pipe, tasks, "q1", "q2", "q3", "q4")
+
+
+def _rebuilding(pipe: Doomed, tasks: Tasks) -> None:
+    tasks.window(pipe, "w", clear_number=1)
+    _windows(pipe, tasks, "p2", "p3", "p4")
 
 
 def _vanishing(pipe: Doomed, tasks: Tasks) -> None:
@@ -76,6 +97,8 @@ PARTS = [
     Scenario(name="parts", setup=_two_blocks, act=lambda pipe, tasks: _windows(pipe, tasks, "w", "p2", "p3", "p4")),
     Scenario(name="part given back", setup=_two_blocks, prepare=_begun_and_read_on, act=_giving_back),
     Scenario(name="part undone", setup=_two_blocks, prepare=_begun, act=_undoing),
+    Scenario(name="parts undone", setup=_two_blocks, prepare=_both_read, act=_undoing_both),
+    Scenario(name="part rebuilt", setup=_two_blocks, prepare=_begun_and_read_on, act=_rebuilding),
     Scenario(
         name="part of a changed file",
         setup=_two_blocks,

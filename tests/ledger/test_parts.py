@@ -45,7 +45,6 @@ def _publish(ledger: Ledger, window: Window, part: FilePart, borders: tuple[int,
     read_all(ledger, window, generation)
     held = committer(ledger, window, generation)
     mark_proven(ledger, held, SUMS)
-    record_file_sums(ledger, held, [FileSums(file=part.file, records=5, bad_records=part.number - 1, bytes=4)])
     read = PartBorders(
         file=part.file,
         path="a",
@@ -56,6 +55,8 @@ def _publish(ledger: Ledger, window: Window, part: FilePart, borders: tuple[int,
         next_start=borders[1],
         exit_state=0,
     )
+    sums = FileSums(file=part.file, records=5, bad_records=part.number - 1, bytes=4, part=read)
+    record_file_sums(ledger, held, [sums])
     journal(ledger, held, steps(generation), parts=[read])
     confirm_entries(ledger, held, [0, 1, 2])
     finish_publication(ledger, held)

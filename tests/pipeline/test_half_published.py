@@ -2,40 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
-
 import pytest
 
 from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.ledger.queries import list_windows
 from airflow_provider_blockread.options import JsonLines, Lines
-from airflow_provider_blockread.steps import WindowRef, committing
+from airflow_provider_blockread.steps import WindowRef
+from tests.pipeline.dying import Died, dying
 from tests.pipeline.make import Pipe
 
 _ALL = ["a1", "a2", "b1", "b2"]
-
-
-class _Died(BaseException):
-    """A process that is gone."""
-
-
-@contextmanager
-def _dying(name: str, after: int) -> Iterator[None]:
-    """Let the process die at a step of publishing, after so many of them."""
-    step: Callable[..., None] = getattr(committing, name)
-    left = [after]
-
-    def die_later(*arguments: Any) -> None:
-        if not left[0]:
-            raise _Died
-        left[0] -= 1
-        step(*arguments)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(committing, name, die_later)
-        yield
 
 
 def _half(here: Pipe, *, clear_number: int = 0, step: str = "publish_file") -> WindowRef:
@@ -45,7 +21,7 @@ def _half(here: Pipe, *, clear_number: int = 0, step: str = "publish_file") -> W
         here.run()
     ref = here.plan(clear_number=clear_number)
     here.read(ref, clear_number=clear_number)
-    with _dying(step, 1), pytest.raises(_Died):
+    with dying(step, 1), pytest.raises(Died):
         here.commit(ref)
     assert here.state() == "publishing"
     return ref

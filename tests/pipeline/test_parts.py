@@ -179,6 +179,49 @@ def test_an_undone_part_ends_its_file(here: Pipe) -> None:
     assert here.values() == _RECORDS
 
 
+def test_a_part_given_back_behind_an_excluded_one(here: Pipe) -> None:
+    """It stays excluded with that one, whose command is told, and is no file that waits; then both are read again."""
+    _limited(here)
+    for key in "123":
+        here.run(key)
+    two, three = (get_window(here.env.ledger, key, "feed") for key in "23")
+    undo(here.env, three, who="me")
+    undo(here.env, two, who="me")
+    told = f"`blockread windows undo {two.id} --files pending` gives both back"
+    assert any(told in note for note in propose_undoing(here.env, three, files="pending").notes)
+    assert undo(here.env, three, files="pending", who="me").files == 0
+    assert any(told in message for message in here.messages)
+    assert (here.plan("4").status, feed_counts(here.env.ledger, "feed")) == ("empty", {"excluded": 1})
+
+    assert propose_undoing(here.env, two, files="pending").notes == ()
+    assert undo(here.env, two, files="pending", who="me").files == 1
+    assert "part 2 of a file, bytes 32 to 64 of 100" in here.plan("4").message
+    here.run("4")
+    here.run("5")
+    assert here.values() == _RECORDS
+
+
+def test_what_comes_back_behind_an_excluded_part(here: Pipe) -> None:
+    """A file that vanished before its last part was read, and came back after the part before was undone."""
+    _limited(here)
+    here.with_policies(on_missing="exclude")
+    here.run("1")
+    here.run("2")
+    path, aside = here.source / "a.txt", here.folder / "aside"
+    third = here.plan("3")
+    path.rename(aside)
+    here.read(third)
+    here.commit(third)
+    two = get_window(here.env.ledger, "2", "feed")
+    undo(here.env, two, who="me")
+    aside.rename(path)
+    assert (here.plan("4").status, feed_counts(here.env.ledger, "feed")) == ("empty", {"excluded": 1})
+    undo(here.env, two, files="pending", who="me")
+    here.run("5")
+    here.run("6")
+    assert here.values() == _RECORDS
+
+
 def test_a_file_changed_between_its_parts(here: Pipe) -> None:
     """The rest of the old version is gone, which is told; the new one is a modification of a file that was taken."""
     _limited(here)

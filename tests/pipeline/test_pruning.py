@@ -18,6 +18,7 @@ from airflow_provider_blockread.ledger.queries import get_window, list_files, li
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import file_sums, files, groups, publications
 from airflow_provider_blockread.steps.pruning import Pruned, PruneRequest, propose_pruning, prune
+from airflow_provider_blockread.steps.withdrawing import undo
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.make import Pipe
 
@@ -181,6 +182,23 @@ def test_a_clear_replays_from_a_manifest_that_was_kept(here: Pipe, rule: str) ->
     here.pass_seconds(2 * DAY)
     assert prune(here.env, ALL).files == 2
     assert here.values() == before
+
+
+def test_files_of_a_window_that_was_pruned_never_go_back(here: Pipe) -> None:
+    """Nor when it was read again since; what is published stays then, until it is taken away for good."""
+    three_windows(here)
+    prune(here.env, dataclasses.replace(ALL, keep_manifests=True))
+    before = here.values()
+    here.run("mon", clear_number=1)
+    window = get_window(here.env.ledger, "mon")
+    with pytest.raises(PrunedError, match="was pruned before it was read again: the ledger no longer knows"):
+        undo(here.env, window, files="pending", who="me")
+    assert here.values() == before
+
+    undo(here.env, window, who="me")
+    assert len(here.values()) < len(before)
+    with pytest.raises(PrunedError, match="was pruned before it was read again"):
+        undo(here.env, window, files="pending", who="me")
 
 
 @contextmanager

@@ -51,6 +51,8 @@ def upgrade() -> None:
     op.add_column("generations", sa.Column("manifest_uri", sa.Text(), nullable=True))
     op.add_column("generations", sa.Column("manifest_hash", sa.String(length=128), nullable=True))
     op.add_column("windows", sa.Column("pruned_at", sa.DateTime(timezone=True), nullable=True))
+    op.add_column("file_sums", sa.Column("next_start", sa.BigInteger(), nullable=True))
+    op.add_column("file_sums", sa.Column("exit_state", sa.BigInteger(), nullable=True))
     _set_files_aside()
     _create_files()
     _copy_files()
