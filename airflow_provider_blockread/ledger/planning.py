@@ -164,22 +164,22 @@ def claim_window(
     return plan
 
 
-def release_stale_plans(ledger: Ledger, feed: str, *, key: str = "", owner: str = "") -> int:
-    """Give back the files of planners that died, and of an owner's own earlier try at a key; return how many plans."""
+def release_stale_plans(ledger: Ledger, feed: str, *, owner: str = "") -> int:
+    """Give back the files of planners that died, and of this owner's own earlier tries; return how many plans."""
     limit, released = _stale_before(ledger.now()), 0
     with ledger.reading() as connection:
         feed_id = find_feed(connection, feed)
         query = select(windows).where(windows.c.feed_id == feed_id, windows.c.state == "planning")
         found = connection.execute(query).all()
     for row in found:
-        own = (row.key, row.owner) == (key, owner)
+        own = row.owner == owner
         if not own and is_live(row.owner, row.heartbeat_at, limit):
             continue
         # Take it over before emptying it, lest its planner wakes up and takes more files meanwhile.
         held = [windows.c.id == row.id, windows.c.epoch == row.epoch, windows.c.state == "planning"]
         if not own:
             held.append(windows.c.heartbeat_at == row.heartbeat_at)
-        change = {"epoch": row.epoch + 1, "heartbeat_at": ledger.now()}
+        change = {"epoch": row.epoch + 1, "heartbeat_at": ledger.now(), "owner": owner or row.owner}
         with ledger.writing() as connection:
             taken = connection.execute(windows.update().where(*held).values(change)).rowcount
         if taken:

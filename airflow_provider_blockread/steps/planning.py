@@ -112,7 +112,7 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
     check_apart(request, options.sink, key)
     check_ledger(env, request.feed, options.sink)
     # Before the listing: what a planner held that died waits again, as does the rest of a file that it took a part of.
-    release_stale_plans(env.ledger, request.feed, key=request.key, owner=request.owner)
+    release_stale_plans(env.ledger, request.feed, owner=request.owner)
     found = discover(env, request)
     for _ in range(_CHANGES):
         try:
@@ -129,7 +129,7 @@ def _claim(env: Environment, request: PlanRequest) -> Planner:
     """Return who may plan the key, once no other planner of the feed is at work; one that died is not waited for."""
     waited = False
     while True:
-        release_stale_plans(env.ledger, request.feed, key=request.key, owner=request.owner)
+        release_stale_plans(env.ledger, request.feed, owner=request.owner)
         try:
             return claim_window(
                 env.ledger, request.feed, request.key, owner=request.owner, interval_ns=request.interval_ns
