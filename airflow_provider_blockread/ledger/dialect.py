@@ -42,7 +42,7 @@ _SQLITE_SETTINGS = (
     "PRAGMA cache_size = -32768",  # KiB; the default of 2 MB makes a million digests thrash, more is no help
     "PRAGMA wal_autocheckpoint = 8192",  # pages, 32 MiB; checkpoints of the default 4 MiB cost a third of a scan
 )
-_ROWS_A_STATEMENT = 500
+_ROWS_A_STATEMENT = 250
 _AS_TEXT = 0  # `psycopg.pq.Format.TEXT`; the driver need not be installed
 # Any number will do, as long as nothing else on the server uses it.
 _UPGRADE_LOCK = 0x626C6F636B726561

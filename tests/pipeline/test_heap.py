@@ -12,17 +12,19 @@ from airflow_provider_blockread.steps.heap import settled_heap
 def _fail() -> None:
     with settled_heap():
         assert gc.get_freeze_count() > 0
+        assert gc.get_threshold()[0] == 5_000
         raise KeyError
 
 
 def test_what_is_there_is_passed_by_and_given_back() -> None:
-    """Inside, the collector looks at what came since; afterwards, whatever was raised, at all of it again."""
+    """Inside, the collector looks at what came since, and rarely; afterwards, whatever was raised, as it did before."""
+    before = gc.get_threshold()
     assert gc.get_freeze_count() == 0
 
     with pytest.raises(KeyError):
         _fail()
 
-    assert gc.get_freeze_count() == 0
+    assert (gc.get_freeze_count(), gc.get_threshold()) == (0, before)
 
 
 def test_a_heap_that_was_frozen_before_stays_so() -> None:
