@@ -11,7 +11,7 @@ _YOUNG = 5_000  # objects; fewer collections yet would let results of queries li
 
 @contextmanager
 def settled_heap() -> Iterator[None]:
-    """Let the collector of garbage pass by what the process holds already, and look less often at the rest, in the body.
+    """Let the collector of garbage pass by, in the body, what the process holds; and look less often at the rest.
 
     It would look through all modules, and through the files in hand, time and again, which is a sixth of a plan's time.
     """
