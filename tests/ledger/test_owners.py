@@ -16,7 +16,7 @@ from airflow_provider_blockread.errors import FencedError, PlanConflictError, Pl
 from airflow_provider_blockread.ledger.discovery import record_files
 from airflow_provider_blockread.ledger.journal import journal
 from airflow_provider_blockread.ledger.owners import is_live, process_owner
-from airflow_provider_blockread.ledger.planning import claim_window, release_stale_plans
+from airflow_provider_blockread.ledger.planning import Planner, claim_window, release_stale_plans
 from airflow_provider_blockread.ledger.publishing import check_publication, mark_proven
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.withdrawing import begin_undoing
@@ -132,3 +132,24 @@ def test_what_a_dead_planner_holds_is_free(ledger: Ledger, dead: str) -> None:
         freeze_window(ledger, plan("dead", files=1), [second])
     alive.empty()
     assert freeze_window(ledger, plan("dead", files=1), [second]).state == "open"
+
+
+def test_who_dies_while_it_gives_files_back_is_not_waited_for(
+    ledger: Ledger, dead: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a dead planner held is its successor's to give back, and its next try goes on with that at once."""
+    record_files(ledger, FEED, [version("a"), version("b")])
+    found = pending(ledger)
+    claim_window(ledger, FEED, "dead", owner=dead).take(found)
+
+    def die(_planner: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Planner, "empty", die)
+        with pytest.raises(KeyboardInterrupt):
+            release_stale_plans(ledger, FEED, owner="me")
+
+    assert release_stale_plans(ledger, FEED, owner="other") == 0
+    assert release_stale_plans(ledger, FEED, owner="me") == 1
+    assert pending(ledger) == found

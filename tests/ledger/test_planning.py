@@ -228,27 +228,6 @@ def test_a_dead_planner_is_fenced_before_its_files_are_given_back(ledger: Ledger
     assert pending(ledger) == files
 
 
-def test_who_dies_while_it_gives_files_back_is_not_waited_for(
-    ledger: Ledger, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What a dead planner held is its successor's to give back, and its next try goes on with that at once."""
-    files = _find(ledger, "a", "b")
-    _crash_while_planning(ledger, "k", files, monkeypatch)
-    clock.pass_seconds(STALE_PLAN_S + 1)
-
-    def die(_plan: object) -> None:
-        raise CrashError
-
-    with monkeypatch.context() as patch:
-        patch.setattr(planning.Planner, "empty", die)
-        with pytest.raises(CrashError):
-            release_stale_plans(ledger, FEED, owner="me")
-
-    assert release_stale_plans(ledger, FEED, owner="other") == 0
-    assert release_stale_plans(ledger, FEED, owner="me") == 1
-    assert pending(ledger) == files
-
-
 def _race(*calls: Callable[[], object]) -> list[object]:
     """Run the calls at once and return what each gave or raised."""
     start = Barrier(len(calls))
