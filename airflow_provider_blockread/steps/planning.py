@@ -43,7 +43,9 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
     """Return the window of the request's key: the one planned before, or a new one, frozen now.
 
     While another planner of the feed is at work, a new window waits for it; one that died, or whose heartbeat is stale,
-    is taken over. An open window is never listed again. If it is unpublished it is resumed, in a new generation where options have
+    is taken over.
+
+    An open window is never listed again. If it is unpublished it is resumed, in a new generation where options have
     changed; if it is published, a higher `clear_number` asks for what `policies.on_rerun` says (see `replay`). Under
     `late="reopen"` files that came too late for a published interval are taken beside it (see `of_interval`).
 
