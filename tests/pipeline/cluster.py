@@ -99,5 +99,5 @@ def _workers(url: str) -> int:
     try:
         with urllib.request.urlopen(url, timeout=5) as answer:
             return int(json.load(answer)["aliveworkers"])
-    except OSError:
+    except (OSError, json.JSONDecodeError):  # a master that starts attaches its page first: it answers this path too
         return 0
