@@ -16,7 +16,8 @@ import botocore.session
 from botocore.config import Config
 
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.storage import Stores, list_files
+from airflow_provider_blockread.storage import Stores
+from airflow_provider_blockread.storage.listing import list_files
 from benchmarks.data import write_small_files
 from benchmarks.lab import Lab
 from benchmarks.measure import Contender, Row, Times, alternate, limit_row

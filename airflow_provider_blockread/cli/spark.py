@@ -33,13 +33,15 @@ logger.tasks.level = off
 logger.context.name = org.apache.spark.SparkContext
 logger.context.level = off
 """
+# A JVM that only hands blocks to Python is done before its second compiler would be worth it.
+_QUICK_START = "-XX:TieredStopAtLevel=1"
 # Py4J's first line only names a call; the Java exception follows it.
 _CAUSE = re.compile(r"^: [\w.$]+: (.+)", re.MULTILINE)
 _FIRST_LINE = re.compile(r"(.*)")
 
 
 class InProcessSpark:
-    """A `Submitter` that runs jobs on one Spark session of this process, started at the first job."""
+    """A `Submitter` that runs jobs on one Spark context of this process, started at the first job."""
 
     def __init__(self, master: str, conf: Mapping[str, str] | None = None) -> None:
         """Take the master, such as `local[2]` or `spark://host:7077`, and further configuration."""
@@ -48,13 +50,13 @@ class InProcessSpark:
         self._folder = tempfile.TemporaryDirectory(prefix="blockread-")
 
     def __enter__(self) -> Self:
-        """Return this submitter; leaving stops its session."""
+        """Return this submitter; leaving stops its context."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop the session."""
+        """Stop the context."""
         if self._context is not None:
             with _if_living():
                 self._context.stop()
@@ -87,13 +89,12 @@ class InProcessSpark:
         (folder / "log4j2.properties").write_text(_LOG4J, "utf-8")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         logging.getLogger("py4j").setLevel(logging.WARNING)  # it tells of each connection that it closes
-        conf = {
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
-            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{folder}/log4j2.properties",
-        }
+        java = f"-Dlog4j2.configurationFile=file:{folder}/log4j2.properties"
+        conf = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
         if self._master.startswith("local"):
             conf |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+            java += f" {_QUICK_START}"
+        conf["spark.driver.extraJavaOptions"] = java
         try:
             context = job.start_context(self._master, conf | self._conf)
         except Exception as error:

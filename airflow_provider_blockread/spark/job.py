@@ -97,8 +97,7 @@ class _Application:
         started = time.monotonic()
         states = self._entry_states(stores, blocks)
         work = [
-            (part, {b.number: states[b.number] for b in part if b.number in states})
-            for part in pack(blocks, cores=self._context.defaultParallelism, max_readers=spec.max_readers)
+            (part, {b.number: states[b.number] for b in part if b.number in states}) for part in self._packed(blocks)
         ]
         reports = self._run_tasks(_reading(spec, self._credentials), work)
         _write_result(stores, spec, reports, seconds=time.monotonic() - started)
@@ -137,8 +136,11 @@ class _Application:
         return entry_states(fmt, files, self._state_maps(blocks), begun)
 
     def _state_maps(self, blocks: list[Block]) -> dict[int, list[list[int]]]:
-        parts = pack(blocks, cores=self._context.defaultParallelism, max_readers=self._spec.max_readers)
-        return dict(self._run_tasks(_scanning(self._spec, self._credentials), parts))
+        return dict(self._run_tasks(_scanning(self._spec, self._credentials), self._packed(blocks)))
+
+    def _packed(self, blocks: list[Block]) -> list[list[Block]]:
+        cores, here = self._context.defaultParallelism, str(self._context.master).startswith("local[")
+        return pack(blocks, cores=cores, sure=here, max_readers=self._spec.max_readers)
 
     def _run_tasks(self, task: Callable[[Iterable[Any]], Iterator[Any]], work: list[Any]) -> list[Any]:
         return self._context.parallelize(work, len(work)).mapPartitions(task).collect() if work else []
@@ -223,13 +225,11 @@ def _own_errors_as_text() -> Iterator[None]:
 
 
 def start_context(master: str, conf: Mapping[str, str]) -> SparkContext:
-    """Return a Spark context of this process."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415
+    """Return a Spark context of this process; without a session of Spark's SQL, which takes seconds to start."""
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415
 
-    builder = SparkSession.builder.master(master).appName("blockread")
-    for key, value in conf.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate().sparkContext
+    settings = SparkConf().setMaster(master).setAppName("blockread").setAll(list(conf.items()))
+    return SparkContext.getOrCreate(settings)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -239,17 +239,17 @@ def main(arguments: list[str] | None = None) -> int:
     spec_uri = parser.parse_args(arguments).spec
     _die_with_parent()
     credentials = _credentials()
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - a session is made only when this is an application
+    from pyspark import SparkContext  # noqa: PLC0415 - one is made only when this is an application
 
-    spark = SparkSession.builder.getOrCreate()
+    context = SparkContext.getOrCreate()
     try:
-        run(spec_uri, spark.sparkContext, credentials)
+        run(spec_uri, context, credentials)
     except BlockReadError as error:
         write_failure(Stores(credentials), spec_uri.rpartition("/")[0], error)
         print(f"Error: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
         return 1
     finally:
-        spark.stop()
+        context.stop()
     return 0
 
 

@@ -9,16 +9,22 @@ from airflow_provider_blockread.blocks import Block
 _OPEN_COST = 64 * 2**10  # bytes that could be read while a file is opened; keeps tasks of small files even
 _MAX_PARTITION = 2**30  # bytes; a lost task is read again whole
 _WAVES = 3  # tasks a core, so that a slow one does not leave the others idle
+_WORTH_A_TASK = 256 * 2**20  # bytes, which take some 20 times as long as it takes Spark to start a task
 
 
-def pack(blocks: Iterable[Block], *, cores: int, max_readers: int | None = None) -> list[list[Block]]:
+def pack(
+    blocks: Iterable[Block], *, cores: int, sure: bool = False, max_readers: int | None = None
+) -> list[list[Block]]:
     """Return the blocks in order, cut into runs of about equal cost.
 
-    There are at most `_WAVES` runs a core unless they would grow beyond 1 GiB, and never more than `max_readers`.
+    There are `_WAVES` runs a core. Where it is `sure` that there will be no more cores, as on a cluster it is not when
+    its executors are still starting, there is only one a core unless all of them are worth a task. There are more
+    where runs would grow beyond 1 GiB, and never more than `max_readers`.
     """
     ordered = list(blocks)
     total = sum(_cost(block) for block in ordered)
-    count = max(cores * _WAVES, -(-total // _MAX_PARTITION))
+    waves = min(max(total // (cores * _WORTH_A_TASK), 1), _WAVES) if sure else _WAVES
+    count = max(cores * waves, -(-total // _MAX_PARTITION))
     count = count if max_readers is None else min(count, max_readers)
     partitions: list[list[Block]] = []
     done, last = 0, -1

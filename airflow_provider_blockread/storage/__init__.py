@@ -1,8 +1,7 @@
-"""Files of any store: opened, listed and identified. Runs on executors; needs fsspec."""
+"""Files of any store: opened, listed and identified. Runs on executors; fsspec is loaded where a store needs it."""
 
 from __future__ import annotations
 
-from airflow_provider_blockread.storage.listing import list_files
 from airflow_provider_blockread.storage.stores import Stores
 
-__all__ = ["Stores", "list_files"]
+__all__ = ["Stores"]

@@ -18,6 +18,8 @@ from airflow_provider_blockread.storage.identity import from_stat
 class LocalDisk:
     """The local disk as a store; every path is absolute. Errors are the operating system's."""
 
+    has_tags = False
+
     def version(self, uri: str, path: str) -> FileVersion | None:
         """Return the version of a file, None when something else is there."""
         found = Path(path).stat()

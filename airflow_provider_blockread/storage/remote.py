@@ -13,7 +13,8 @@ from fsspec.spec import AbstractFileSystem
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.storage.identity import from_info
-from airflow_provider_blockread.storage.pinned import Fetch, exactly
+from airflow_provider_blockread.storage.pinned import pinned
+from airflow_provider_blockread.storage.ranges import Fetch, exactly
 from airflow_provider_blockread.storage.uris import name_of
 
 _OVER_SSH = {"ssh", "sftp"}
@@ -59,6 +60,10 @@ class RemoteStore:
         if cache is not None and hasattr(cache, "fetcher") and isinstance(file.size, int):
             cache.fetcher = _exact(cache.fetcher, file.size, path)
         return cast("BinaryIO", file)
+
+    def pinned(self, path: str, etag: str | None) -> Fetch | None:
+        """Return what fetches ranges of one version of a file, None where the store cannot be held to it."""
+        return pinned(self.system, path, etag)
 
     def open_write(self, path: str) -> BinaryIO:
         """Return a file to fill."""

@@ -8,19 +8,20 @@ TransientError when the store fails otherwise, OptionsError when the place canno
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import BinaryIO
-
-import fsspec
-from fsspec.spec import AbstractFileSystem
+from typing import TYPE_CHECKING, BinaryIO
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileMissingError, SourceError
-from airflow_provider_blockread.storage import schemes, uris
+from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.disk import LocalDisk
 from airflow_provider_blockread.storage.edge import translated
 from airflow_provider_blockread.storage.guarded import guarded
-from airflow_provider_blockread.storage.pinned import Fetch, pinned
-from airflow_provider_blockread.storage.remote import RemoteStore
+
+if TYPE_CHECKING:  # fsspec takes a tenth of a second to load, which a Spark worker that reads local files can spare
+    from fsspec.spec import AbstractFileSystem
+
+    from airflow_provider_blockread.storage.ranges import Fetch
+    from airflow_provider_blockread.storage.remote import RemoteStore
 
 _DISK = LocalDisk()
 _OF_BUCKETS = {"s3", "gs"}  # schemes whose authority is a bucket, and no host or account
@@ -52,6 +53,8 @@ class Stores:
         """Return the fsspec file system behind a URI, the local disk's included, and the path in it."""
         uri = uris.canonical(uri)
         if (path := uris.local_path(uri)) is not None:
+            import fsspec  # noqa: PLC0415 - see above
+
             return fsspec.filesystem("file"), path
         store, path = self.remote(uri)
         return store.system, path
@@ -62,6 +65,9 @@ class Stores:
         Raises:
             OptionsError: when the scheme is unknown, its package is not installed, or its options do not fit.
         """
+        from airflow_provider_blockread.storage import schemes  # noqa: PLC0415 - see above
+        from airflow_provider_blockread.storage.remote import RemoteStore  # noqa: PLC0415 - see above
+
         uri = uris.canonical(uri)
         root, kind = self._root(uri), schemes.kind_of(uri)
         key = (uris.scheme_of(uri), uris.authority_of(uri), root)
@@ -113,7 +119,7 @@ class Stores:
         if uris.local_path(version.path) is not None:
             return None
         store, path = self.remote(version.path)
-        return pinned(store.system, path, version.etag)
+        return store.pinned(path, version.etag)
 
     def open_write(self, uri: str) -> BinaryIO:
         """Return a binary file to fill, its folder made. Readers may see it grow: only for staging."""
@@ -198,7 +204,7 @@ class Stores:
     def has_tags(self, uri: str) -> bool:
         """Tell whether files of this store have tags that can be set."""
         store, _ = self._at(uris.canonical(uri))
-        return isinstance(store, RemoteStore) and store.has_tags
+        return store.has_tags
 
     def tag(self, uri: str, tags: Mapping[str, str]) -> None:
         """Add tags to those of a file, in a store that `has_tags`."""

@@ -12,7 +12,7 @@ from airflow_provider_blockread.blocks.ids import same_version
 from airflow_provider_blockread.errors import BlockReadError, FileChangedError, FileMissingError, TransientError
 from airflow_provider_blockread.storage.edge import as_error
 from airflow_provider_blockread.storage.patience import Patience
-from airflow_provider_blockread.storage.pinned import Fetch, RangedFile
+from airflow_provider_blockread.storage.ranges import Fetch, RangedFile
 from airflow_provider_blockread.storage.stores import Stores
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,12 +33,15 @@ def make_blocks(sizes: list[int]) -> list[Block]:
     sizes=st.lists(st.integers(0, 2**31), max_size=60),
     cores=st.integers(1, 9),
     max_readers=st.none() | st.integers(1, 12),
+    sure=st.booleans(),
 )
-def test_partitions_hold_all_blocks_in_order(sizes: list[int], cores: int, max_readers: int | None) -> None:
+def test_partitions_hold_all_blocks_in_order(
+    sizes: list[int], cores: int, max_readers: int | None, *, sure: bool
+) -> None:
     """Partitions joined are the blocks, none is empty, and there are no more of them than readers."""
     blocks = make_blocks(sizes)
 
-    partitions = pack(blocks, cores=cores, max_readers=max_readers)
+    partitions = pack(blocks, cores=cores, sure=sure, max_readers=max_readers)
 
     assert [block for partition in partitions for block in partition] == blocks
     assert all(partitions)
@@ -50,6 +54,12 @@ def test_equal_blocks_make_even_partitions(count: int, cores: int) -> None:
     lengths = {len(partition) for partition in pack(make_blocks([64 * _MIB] * count), cores=cores)}
 
     assert max(lengths) - min(lengths) <= 1
+
+
+@pytest.mark.parametrize(("blocks", "tasks"), [(1, 1), (8, 2), (15, 2), (16, 4), (30, 6), (100, 7)])
+def test_tasks_are_worth_their_start(blocks: int, tasks: int) -> None:
+    """A core of this host gets one task, and further ones only where each of them has 256 MiB to read."""
+    assert len(pack(make_blocks([64 * _MIB] * blocks), cores=2, sure=True)) == tasks
 
 
 def test_many_bytes_make_more_partitions_than_waves() -> None:

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.storage import Stores, list_files
+from airflow_provider_blockread.storage import Stores
+from airflow_provider_blockread.storage.listing import list_files
 
 NAMES = st.sampled_from(["a", "b", "c"])
 PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)

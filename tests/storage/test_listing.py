@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.storage import Stores, list_files
+from airflow_provider_blockread.storage import Stores
+from airflow_provider_blockread.storage.listing import list_files
 
 NOW_S = 2_000_000_000.0
 NAMES = st.sampled_from(["a", "b", "b.csv", "é d", "_x", ".h", "c.tmp", "2024", "z.csv"])
@@ -190,7 +191,8 @@ def test_a_folder_that_must_not_be_read_is_an_error(locked: str) -> None:
     script = (
         "import os, sys\n"
         "from airflow_provider_blockread.options import FileSource\n"
-        "from airflow_provider_blockread.storage import Stores, list_files\n"
+        "from airflow_provider_blockread.storage import Stores\n"
+        "from airflow_provider_blockread.storage.listing import list_files\n"
         "if os.getuid() == 0: os.setuid(65534)\n"
         "try: print(len(list(list_files(Stores(), FileSource(sys.argv[1]), now_s=0.0))))\n"
         "except Exception as error: print(type(error).__name__, error)\n"

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.storage import Stores, list_files
+from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.holding import HeldBack
+from airflow_provider_blockread.storage.listing import list_files
 from airflow_provider_blockread.storage.markers import Marked, Marker
 
 NOW_S = 2_000_000_000.0

@@ -8,7 +8,8 @@ import pytest
 
 from airflow_provider_blockread.errors import BlockReadError, SourceError, TransientError
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.storage import Stores, list_files
+from airflow_provider_blockread.storage import Stores
+from airflow_provider_blockread.storage.listing import list_files
 from tests.stores.lister import Answer, error, lister
 from tests.stores.processes import free_port
 from tests.stores.putting import putter

@@ -6,7 +6,8 @@ import pytest
 
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.storage import Stores, list_files
+from airflow_provider_blockread.storage import Stores
+from airflow_provider_blockread.storage.listing import list_files
 from airflow_provider_blockread.storage.pages import ObjectPages, Pages, pages_of
 from airflow_provider_blockread.storage.rules import NameRules
 from airflow_provider_blockread.storage.walk import Walk

@@ -10,7 +10,8 @@ import pytest
 
 from airflow_provider_blockread.errors import BlockReadError, SourceError, TransientError
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.storage import Stores, list_files
+from airflow_provider_blockread.storage import Stores
+from airflow_provider_blockread.storage.listing import list_files
 from airflow_provider_blockread.storage.pages import ObjectPages, pages_of
 from airflow_provider_blockread.storage.patience import Patience
 from airflow_provider_blockread.storage.rules import NameRules

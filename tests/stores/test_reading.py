@@ -16,7 +16,8 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileChangedError, FileMissingError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.records.source import ByteSource
-from airflow_provider_blockread.storage import Stores, list_files
+from airflow_provider_blockread.storage import Stores
+from airflow_provider_blockread.storage.listing import list_files
 from airflow_provider_blockread.storage.versions import open_version
 from tests.stores.breaking import breaking
 from tests.stores.servers import s3_client

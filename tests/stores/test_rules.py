@@ -12,8 +12,9 @@ from airflow_provider_blockread.errors import FileMissingError
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import FileList, FileSource, GenerationOptions, Lines, ParquetSink
 from airflow_provider_blockread.steps import Environment, PlanRequest, plan
-from airflow_provider_blockread.storage import Stores, list_files
+from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.holding import HeldBack
+from airflow_provider_blockread.storage.listing import list_files
 from airflow_provider_blockread.storage.markers import Marked
 from airflow_provider_blockread.storage.rules import NameRules
 from airflow_provider_blockread.storage.upstream import named_files, read_list
