@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from airflow_provider_blockread.options import Csv
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A field's text, and whether it began with a quote."""
+class Field(NamedTuple):
+    """A field's text, whether it began with a quote, and whether that quote was closed."""
 
     text: str
     quoted: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """The fields of a row; `open_at` is the place of a quote that is never closed."""
-
-    fields: list[Field]
-    open_at: int | None
+    closed: bool
 
 
 @dataclass(frozen=True)
@@ -52,25 +45,22 @@ class Dialect:
         """Return characters as the bytes that they were."""
         return text.encode(self.codec, "surrogateescape")
 
-    def split(self, row: str) -> Row:
-        """Return the fields of a row, which comes without the newline that ended it.
+    def fields(self, row: str) -> Iterator[Field]:
+        """Yield the fields of a row, which comes without the newline that ended it.
 
         A closing quote only ends the quoting: what follows up to the delimiter belongs to the field, and an escape
         right behind it is an ordinary character. An escape that ends the text stands for a newline.
         """
-        fields: list[Field] = []
-        position, separator, open_at = 0, self.delimiter, None
+        position, separator = 0, self.delimiter
         while separator:
             match = self._field.match(row, position)
             if match is None:  # pragma: no cover - the pattern takes any text
                 msg = f"no field at {position} of {row[:80]!r}"
                 raise AssertionError(msg)
             quoted = match["body"] is not None
-            if quoted and match["rest"] is None:
-                open_at = position
-            fields.append(Field(self._plain(match) if not quoted else self._unquoted(match), quoted))
+            text = self._unquoted(match) if quoted else self._plain(match)
+            yield Field(text, quoted, closed=not quoted or match["rest"] is not None)
             separator, position = match["separator"], match.end()
-        return Row(fields, open_at)
 
     def open_quote(self, row: str) -> int | None:
         """Return the place of the quote in a row that is never closed, if there is one; fast, however many fields."""
@@ -81,9 +71,16 @@ class Dialect:
         field = self._field.match(row, last)
         return last if field and field["body"] is not None and field["rest"] is None else None
 
-    def join(self, fields: Iterable[Field]) -> str:
-        """Return a row of these fields without any text that parsers disagree about."""
-        return self.delimiter.join(self._written(field) for field in fields)
+    def rewrite(self, row: str, target: Dialect) -> bytes:
+        """Return a row as the target writes it, without any text that parsers disagree about.
+
+        One field is held at a time: of a row without an end there may be as many as it has bytes.
+        """
+        written, delimiter = bytearray(), target.encode(target.delimiter)
+        for field in self.fields(row):
+            written += target.encode(target._written(field))
+            written += delimiter
+        return bytes(memoryview(written)[: -len(delimiter)])
 
     def _written(self, field: Field) -> str:
         text = field.text

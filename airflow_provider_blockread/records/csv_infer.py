@@ -100,8 +100,8 @@ def _names(option: Csv, sample: Sample) -> tuple[str, ...]:
 def _width(chunks: tuple[Chunk, ...], dialect: Dialect) -> int:
     """Return how many fields most of the first rows have; of two numbers that are as frequent, the earlier one."""
     records = (chunk.record(int(index)) for chunk in chunks for index in np.flatnonzero(chunk.ends > chunk.begins))
-    rows = (dialect.split(dialect.decode(record)) for record in islice(records, _WIDTH_ROWS))
-    return Counter(len(row.fields) for row in rows).most_common(1)[0][0]
+    rows = (dialect.fields(dialect.decode(record)) for record in islice(records, _WIDTH_ROWS))
+    return Counter(sum(1 for _ in row) for row in rows).most_common(1)[0][0]
 
 
 def _values(option: Csv, chunk: Chunk, width: int) -> Iterator[pa.StringArray]:

@@ -69,8 +69,7 @@ def rewritten(chunk: Chunk, dialect: Dialect) -> CsvText:
 
 
 def _anew(chunk: Chunk, index: int, dialect: Dialect, written: Dialect) -> bytes:
-    row = dialect.split(dialect.decode(chunk.record(index)))
-    return written.encode(written.join(row.fields))
+    return dialect.rewrite(dialect.decode(chunk.record(index)), written)
 
 
 def _whole(text: bytes) -> bytes:
