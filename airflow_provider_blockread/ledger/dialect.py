@@ -214,6 +214,16 @@ def look_up(connection: Connection) -> None:
         connection.execute(text("SET LOCAL enable_seqscan TO off"))
 
 
+def pass_over_dead(connection: Connection) -> None:
+    """Keep bitmaps of an index out of this transaction: going entry by entry, PostgreSQL marks those of rows long gone.
+
+    After a million files were taken, the index of waiting ones is full of these until the next vacuum. By a bitmap,
+    which PostgreSQL prefers, each query would look all of them up anew.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SET LOCAL enable_bitmapscan TO off"))
+
+
 def give_way(connection: Connection, began: float) -> None:
     """Let others write, after a transaction that began at this monotonic time and was long; only SQLite needs it."""
     if connection.dialect.name == "sqlite" and time.monotonic() - began > _LONG_S:

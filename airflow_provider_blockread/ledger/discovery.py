@@ -117,7 +117,8 @@ def record_files(
             known.remember(connection, shown[0])
         return found
 
-    for found in overlapped(record, _identified(new, rules), ahead=ASKED):
+    # Of a known listing there is little to record, and two threads of Python in turns would take longer than one.
+    for found in overlapped(record, _identified(new, rules), ahead=ASKED, at_once=lambda: known.mostly_known):
         total = _add(total, found)
     total = replace(total, seen=known.seen)
     if complete:

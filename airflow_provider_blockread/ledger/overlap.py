@@ -18,7 +18,13 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def overlapped(work: Callable[[T], R], items: Iterable[T], *, ahead: int) -> Iterator[R]:
+def _never() -> bool:
+    return False
+
+
+def overlapped(
+    work: Callable[[T], R], items: Iterable[T], *, ahead: int, at_once: Callable[[], bool] = _never
+) -> Iterator[R]:
     """Yield what the work makes of each item, in order; one thread does it, while the caller's makes the items.
 
     What the work raises is raised here, and the items behind it are left undone. Where making the items fails, those
@@ -28,13 +34,18 @@ def overlapped(work: Callable[[T], R], items: Iterable[T], *, ahead: int) -> Ite
         work: what is done about an item, one after the other.
         items: as they are made, at most `ahead` more than are done.
         ahead: how many may wait.
+        at_once: tells of the item that was just made whether the caller's thread works on it before it makes the next.
     """
     waiting: deque[Future[R]] = deque()
     with ThreadPoolExecutor(1, thread_name_prefix=THREAD) as pool, _short_turns():
         for item in items:
-            waiting.append(pool.submit(work, item))
-            if len(waiting) > ahead:
+            here = at_once()
+            if not here:
+                waiting.append(pool.submit(work, item))
+            while waiting and (here or len(waiting) > ahead):
                 yield _result(pool, waiting)
+            if here:
+                yield work(item)
         while waiting:
             yield _result(pool, waiting)
 

@@ -17,14 +17,14 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.ledger.dialect import among, insert_or_ignore
+from airflow_provider_blockread.ledger.dialect import among, insert_or_ignore, look_up, pass_over_dead
 from airflow_provider_blockread.ledger.known_tables import stretches
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import IS_PENDING, IS_UNSETTLED, files
 
 _CUT = 31  # a file in 31 ends a stretch
 _LONGEST = 1024
-#: Batches whose stretches are asked for at once: PostgreSQL may read the whole table for each question.
+#: Batches whose stretches are asked for at once.
 ASKED = 4
 #: Paths of unsettled files held at once, some 20 MB; beyond, every file is looked up.
 MAX_UNSETTLED = 100_000
@@ -89,7 +89,9 @@ def by_files(stretches: Iterable[Stretch], size: int) -> Iterator[list[Stretch]]
 
 
 class KnownStretches:
-    """What one listing of a feed need not look up; `seen` counts the files that were shown to it.
+    """What one listing of a feed need not look up.
+
+    `seen` counts the files that were shown to it; `mostly_known` tells whether it knew more than half of the last ones.
 
     Args:
         ledger: where the stretches are remembered.
@@ -100,11 +102,13 @@ class KnownStretches:
     def __init__(self, ledger: Ledger, feed_id: int, scan: int) -> None:
         self._ledger, self._feed_id, self._scan = ledger, feed_id, scan
         self.seen = 0
+        self.mostly_known = False
         self._unsettled = self._load_unsettled()
 
     def _load_unsettled(self) -> set[str] | None:
         found: set[str] = set()
         with self._ledger.reading() as connection:
+            pass_over_dead(connection)
             for state in (IS_PENDING, IS_UNSETTLED):
                 query = select(files.c.path).where(files.c.feed_id == self._feed_id, state)
                 found.update(connection.scalars(query.limit(MAX_UNSETTLED + 1)))
@@ -113,12 +117,15 @@ class KnownStretches:
     def new_in(self, listing: Iterable[Stretch], size: int) -> Iterator[Stretch]:
         """Yield the stretches of a listing whose files must be looked up; `size` is that of a batch of files."""
         for shown in by_files(listing, ASKED * size):
-            self.seen += sum(stretch.files for stretch in shown)
+            files_shown = sum(stretch.files for stretch in shown)
+            self.seen += files_shown
             if self._unsettled is None:
                 yield from shown
                 continue
             known = self._known_of([stretch.digest for stretch in shown if self._is_settled(stretch)])
-            yield from (stretch for stretch in shown if stretch.digest not in known)
+            new = [stretch for stretch in shown if stretch.digest not in known]
+            self.mostly_known = 2 * sum(stretch.files for stretch in new) < files_shown
+            yield from new
 
     def _is_settled(self, stretch: Stretch) -> bool:
         return not self._unsettled or self._unsettled.isdisjoint(stretch.paths)
@@ -127,6 +134,7 @@ class KnownStretches:
         if not digests:
             return set()
         with self._ledger.reading() as connection:
+            look_up(connection)
             known = among(connection, stretches.c.digest, digests)
             query = select(stretches.c.digest).where(stretches.c.feed_id == self._feed_id, known)
             return {row[0] for row in connection.execute(query).all()}  # a scalar at a time takes twice as long

@@ -48,6 +48,21 @@ def test_items_are_made_while_others_are_worked_on_but_not_without_end() -> None
     assert 1 <= farthest <= 6
 
 
+def test_some_items_are_worked_on_by_the_caller() -> None:
+    """Where that is asked for, the caller's thread works on an item itself, once those before it are done."""
+    seen = []
+
+    def work(item: int) -> int:
+        seen.append((item, threading.current_thread() is threading.main_thread()))
+        return item
+
+    made: list[int] = []
+    items = (made.append(item) or item for item in range(20))
+
+    assert list(overlapped(work, items, ahead=3, at_once=lambda: made[-1] % 5 == 4)) == list(range(20))
+    assert seen == [(item, item % 5 == 4) for item in range(20)]
+
+
 def test_what_the_work_raises_is_raised_and_ends_it() -> None:
     """Items that waited behind it are left undone; so are those that were not made yet."""
     done = []
