@@ -89,7 +89,7 @@ def start_generation(
         run: that run, where it is one of Airflow's.
 
     Raises:
-        ConflictError: when the window is not open.
+        ConflictError: when the window is not open, or one of its generations is being published.
         CleanedError: when files of it were cleaned from the source.
     """
     row = {"options": options, "mode": mode, "clear_number": clear_number, "run": run, "created_at": ledger.now()}
@@ -97,14 +97,33 @@ def start_generation(
         return next_generation(connection, window_id, row)
 
 
-def next_generation(connection: Connection, window_id: str, row: dict[str, Any], *, unneeded: int = 0) -> Generation:
+def replace_lost(
+    ledger: Ledger, lost: Generation, *, options: dict[str, Any], clear_number: int, run: str | None, unneeded: int = 0
+) -> Generation:
+    """Return a new pass in the place of a generation that was being published and can never be.
+
+    The arguments are those of `start_generation` and `next_generation`.
+
+    Raises:
+        ConflictError: when the window is not open, or another one of its generations is being published.
+        CleanedError: when files of it were cleaned from the source.
+    """
+    row = {"options": options, "mode": "write", "clear_number": clear_number, "run": run, "created_at": ledger.now()}
+    with ledger.writing() as connection:
+        return next_generation(connection, lost.window, row, unneeded=unneeded, lost=lost.number)
+
+
+def next_generation(
+    connection: Connection, window_id: str, row: dict[str, Any], *, unneeded: int = 0, lost: int | None = None
+) -> Generation:
     """Insert the window's next generation and return it; see `start_generation`.
 
     It has the plan and the groups of what is published, or of the one before where nothing is. So many of the window's
-    files as are `unneeded` may have been cleaned from the source.
+    files as are `unneeded` may have been cleaned from the source. A generation that is being published goes forward,
+    unless it is the `lost` one: whoever publishes it may be taking away what was published before.
 
     Raises:
-        ConflictError: when the window is not open.
+        ConflictError: when the window is not open, or one of its generations is being published.
         CleanedError: when others of its files were cleaned from the source.
     """
     query = select(windows).where(windows.c.id == window_id).with_for_update(key_share=True)
@@ -120,6 +139,11 @@ def next_generation(connection: Connection, window_id: str, row: dict[str, Any],
     base = _base(connection, window_id) or latest
     give_back_versions(connection, window_id)
     unfinished = (generations.c.window_id == window_id, generations.c.state.in_(UNFINISHED))
+    left = select(generations.c.number, generations.c.state).where(*unfinished).with_for_update(key_share=True)
+    for number, state in connection.execute(left).all():
+        if state == "publishing" and number != lost:
+            msg = f"window {window_id}: generation {number} is being published; repeat this once it is"
+            raise ConflictError(msg)
     connection.execute(generations.update().where(*unfinished).values(state="superseded"))
     plan = {"manifest_uri": base.manifest_uri, "manifest_hash": base.manifest_hash}
     insert_generation(connection, row | plan | {"window_id": window_id, "number": latest.number + 1})

@@ -19,6 +19,7 @@ from airflow_provider_blockread.ledger.generations import (
     as_read_by,
     latest_generation,
     published_generation,
+    replace_lost,
 )
 from airflow_provider_blockread.ledger.model import Generation, Request, Window
 from airflow_provider_blockread.ledger.queries import get_window, windows_in_order
@@ -35,7 +36,7 @@ from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.intent import Intent, WindowIntent, window_intent
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
 from airflow_provider_blockread.steps.replacing import describe_changes, is_outdated, plan_newer
-from airflow_provider_blockread.steps.replaying import is_lost, open_ref, take_back
+from airflow_provider_blockread.steps.replaying import is_lost, open_ref
 from airflow_provider_blockread.steps.restoring import restore_pruned
 from airflow_provider_blockread.steps.running import WindowRunner
 
@@ -227,9 +228,10 @@ def _begin(runner: WindowRunner, request: Request, window: Window, files: FileCh
         message = f"window {window.id}: generation {latest.number} is half published and completed first"
         runner.run(open_ref(env, window, latest, status="read", message=message))
     restore_pruned(env, window)
+    if lost:  # by one that whoever dies before the next statement resumes
+        asked: dict[str, Any] = {name: getattr(latest, name) for name in ("options", "clear_number", "run")}
+        replace_lost(env.ledger, latest, **asked, unneeded=count_away(env.ledger, window.id))  # `_start` looks again
     started = _start(env, request, window, files)
-    if lost:
-        take_back(env, latest)
     message = f"window {window.id}: generation {started.number} starts to {request.action} it"
     return open_ref(env, window, started, status="read", message=message)
 

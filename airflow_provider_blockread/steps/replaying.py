@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import chain
+from typing import Any
+
 from airflow_provider_blockread.blocks.ids import options_digest
 from airflow_provider_blockread.ledger.generations import (
     FINISHED,
     latest_generation,
     list_generations,
     list_groups,
-    published_generation,
+    replace_lost,
     start_generation,
 )
 from airflow_provider_blockread.ledger.journal import journal_entries
@@ -59,11 +62,11 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
     mode = "write" if rule == "rebuild" or not verified else "verify"
     require_sources(env, window)
     restore_pruned(env, window)
-    started = start_generation(
-        env.ledger, window.id, options=wanted, mode=mode, clear_number=request.clear_number, run=request.run
-    )
+    asked: dict[str, Any] = {"options": wanted, "clear_number": request.clear_number, "run": request.run}
     if publishing:
-        take_back(env, latest)
+        started = replace_lost(env.ledger, latest, **asked)
+    else:
+        started = start_generation(env.ledger, window.id, mode=mode, **asked)
     return open_ref(env, window, started, status="read", message=message)
 
 
@@ -97,18 +100,30 @@ def is_lost(env: Environment, generation: Generation) -> bool:
     )
 
 
-def take_back(env: Environment, generation: Generation) -> None:
-    """Take a superseded half out of the output; what was published before is whole, as removals come last."""
-    shown = published_generation(env.ledger, generation.window)
-    kept = set() if shown is None else {entry.target for entry in _added(env, shown, None)}
-    for entry in _added(env, generation, None):
+def _take_back_halves(env: Environment, window: Window) -> None:
+    """Take lost halves out of the output; what was published before is whole, as removals come last.
+
+    Halves older than what is published were taken away with its own journal.
+    """
+    every = list_generations(env.ledger, window.id)
+    shown = next((found for found in every if found.state == "published"), None)
+    newer = [found for found in every if shown is None or found.number > shown.number]
+    halves = [found for found in newer if found.state == "superseded"]
+    kept = {entry.target for entry in _added(env, shown, None)} if shown is not None and halves else set()
+    for entry in chain.from_iterable(_added(env, half, None) for half in halves):
         if entry.target not in kept:  # else it was carried over, and is what readers see
             remove_file(env.stores, entry.target, entry.source)
 
 
 def open_ref(env: Environment, window: Window, generation: Generation, *, status: str, message: str) -> WindowRef:
-    """Return the reference of an open window at one of its generations."""
+    """Return the reference of an open window at one of its generations.
+
+    Whoever begins a generation, or goes on with one, first sees to it that readers have no half of one that it
+    supersedes: whoever did so before may have died in between.
+    """
     env.log(message)
+    if generation.state in {"reading", "failed", "proven"}:
+        _take_back_halves(env, window)
     options = GenerationOptions.from_json(generation.options)
     groups = list_groups(env.ledger, window.id, generation.number)
     return WindowRef(

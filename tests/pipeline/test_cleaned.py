@@ -12,6 +12,7 @@ from airflow_provider_blockread.steps.pruning import PruneRequest, prune
 from airflow_provider_blockread.steps.rebuilding import RebuildRequest, WindowRange, propose_rebuild, rebuild
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.withdrawing import propose_undoing, undo
+from tests.pipeline.dying import Died, dying
 from tests.pipeline.make import Pipe
 from tests.pipeline.test_cleaning import cleaned, there
 from tests.pipeline.test_cleaning import pipe as pipe  # noqa: PLC0414 - a fixture
@@ -69,6 +70,23 @@ def test_reprocessing_needs_its_own_groups_only(pipe: Pipe) -> None:
 
     assert (done.generation, pipe.values()) == (2, ["a1", "a2", "b1"])
     assert restore_files(pipe.env, window).files == 1
+
+
+def test_reprocessing_behind_a_lost_half(pipe: Pipe) -> None:
+    """Files that are not read again may be gone when a reprocessing that died half way has lost what it staged, too."""
+    cleaned(pipe)
+    asked = RebuildRequest(range=WindowRange(window="w", feed=pipe.feed), files=FileChoice(path="b.txt"))
+    (pipe.source / "sub").mkdir(exist_ok=True)
+    (pipe.folder / "kept" / "sub" / "b.txt").rename(pipe.source / "sub" / "b.txt")
+    with dying("publish_file", 0), pytest.raises(Died):
+        rebuild(pipe.env, asked, runner(pipe))
+    assert pipe.state() == "publishing"
+    for path in pipe.work.glob("**/g2/**/data/*.parquet"):
+        path.unlink()
+
+    (done,) = rebuild(pipe.env, asked, runner(pipe))
+
+    assert (done.generation, pipe.values()) == (4, ["a1", "a2", "b1"])
 
 
 def test_a_verification_is_refused(pipe: Pipe) -> None:

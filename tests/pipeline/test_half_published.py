@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from airflow_provider_blockread.errors import ProofError
+from airflow_provider_blockread.errors import ConflictError, ProofError
 from airflow_provider_blockread.ledger.queries import list_windows
 from airflow_provider_blockread.options import JsonLines, Lines
-from airflow_provider_blockread.steps import WindowRef
+from airflow_provider_blockread.sinks.publish import remove_file
+from airflow_provider_blockread.steps import WindowRef, replaying
 from tests.pipeline.dying import Died, dying
 from tests.pipeline.make import Pipe
 
@@ -66,6 +69,74 @@ def test_staged_file_is_lost(here: Pipe, clear_number: int) -> None:
     assert shown == (1 if clear_number else None)
     done = here.run(clear_number=clear_number)
     assert (done.status, done.generation, here.values()) == ("published", clear_number + 2, _ALL)
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_taking_back_a_half_dies(here: Pipe, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+    """Whoever dies while a lost half is taken back leaves the rest of that to the next try."""
+    _half(here, clear_number=1)
+    for path in here.work.glob("**/data/*.parquet"):
+        path.unlink()
+    left = [after]
+
+    def die_later(*arguments: Any) -> None:
+        if not left[0]:
+            raise Died
+        left[0] -= 1
+        remove_file(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(replaying, "remove_file", die_later)
+        with pytest.raises(Died):
+            here.plan(clear_number=1)
+    assert len(here.values()) == len(_ALL) + 2 * (after == 0)
+    here.plan(clear_number=1)
+
+    assert here.values() == _ALL
+    assert here.run(clear_number=1).generation == 3
+    assert here.values() == _ALL
+
+
+def test_publishing_begins_while_another_generation_is_about_to_start(
+    here: Pipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who takes away what was published before is not overtaken, however late another one looks at what it does."""
+    here.put({"a.txt": b"a1\na2\n", "b.txt": b"b1\nb2\n"})
+    here.group_bytes = 6
+    here.run()
+    ref = here.plan(clear_number=1)
+    here.read(ref, clear_number=1)
+    here.record_format = JsonLines(schema="a long")
+
+    def publish_half(*_: object) -> None:
+        with dying("remove_file", 1), pytest.raises(Died):
+            here.commit(ref)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(replaying, "restore_pruned", publish_half)
+        with pytest.raises(ConflictError, match="generation 2 is being published"):
+            here.plan(clear_number=1)
+
+    assert set(here.values()) == set(_ALL)
+    here.record_format = Lines()
+    assert here.run(clear_number=1).generation == 2
+    assert here.values() == _ALL
+
+
+def test_older_halves_are_left_alone(here: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a later generation has replaced is not looked for again, so that a verification changes nothing."""
+    _half(here, clear_number=1)
+    for path in here.work.glob("**/data/*.parquet"):
+        path.unlink()
+    assert here.run(clear_number=1).generation == 3
+
+    def refuse(*_: object) -> None:
+        pytest.fail("a file of the output was removed")
+
+    monkeypatch.setattr(replaying, "remove_file", refuse)
+    here.with_policies(on_rerun="verify")
+    assert here.run(clear_number=2).generation == 4
+    assert here.values() == _ALL
 
 
 def test_rebuild_after_a_failed_verification(here: Pipe) -> None:
