@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.hooks.assumed_role import Keys, assume_role
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection
@@ -29,15 +30,12 @@ _AZURE_FIELDS = (
 
 def _aws(connection: Connection) -> dict[str, object]:
     extra = connection.extra_dejson
-    if extra.get("role_arn"):
-        raise _refused(
-            connection,
-            "role_arn",
-            "name a profile that assumes the role (profile_name), or give this role to the hosts",
-        )
-    keys = (connection.login, connection.password)
-    if not all(keys):
-        keys = (extra.get("aws_access_key_id"), extra.get("aws_secret_access_key"))
+    keys: Keys = (connection.login, connection.password, extra.get("aws_session_token"))
+    if not all(keys[:2]):
+        keys = (extra.get("aws_access_key_id"), extra.get("aws_secret_access_key"), keys[2])
+    role = extra.get("role_arn")
+    if role:
+        keys = assume_role(connection, keys)
     config = dict(extra.get("config_kwargs") or {})
     anonymous = config.get("signature_version") == "unsigned"
     if anonymous:
@@ -47,8 +45,8 @@ def _aws(connection: Connection) -> dict[str, object]:
     return {
         "key": keys[0],
         "secret": keys[1],
-        "token": extra.get("aws_session_token"),
-        "profile": extra.get("profile_name"),
+        "token": keys[2],
+        "profile": None if role else extra.get("profile_name"),
         "endpoint_url": own.get("endpoint_url") or extra.get("endpoint_url") or connection.host,
         "client_kwargs": {name: value for name, value in client.items() if value is not None} or None,
         "config_kwargs": config or None,

@@ -26,7 +26,10 @@ def credentials_for(source: FileSource | None, sink: ParquetSink | None, listed:
     Raises:
         OptionsError: when a connection is missing or of a type that names no store.
     """
-    return {root: storage_options(_connection(conn_id)) for root, conn_id in _named(source, sink, listed)}
+    named = _named(source, sink, listed)
+    # Each connection once: a role is assumed by asking a service.
+    options = {conn_id: storage_options(_connection(conn_id)) for conn_id in {conn_id for _, conn_id in named}}
+    return {root: options[conn_id] for root, conn_id in named}
 
 
 async def acredentials_for(source: FileSource | None) -> Credentials:
@@ -35,9 +38,11 @@ async def acredentials_for(source: FileSource | None) -> Credentials:
     Raises:
         OptionsError: as `credentials_for`.
     """
-    found = {root: await aconnection(conn_id) for root, conn_id in _named(source, None)}
-    # Secrets are masked by a call to the supervisor, which blocks.
-    return await asyncio.to_thread(lambda: {root: storage_options(one) for root, one in found.items()})
+    named = _named(source, None)
+    found = {conn_id: await aconnection(conn_id) for conn_id in {conn_id for _, conn_id in named}}
+    # Secrets are masked by a call to the supervisor, which blocks; to assume a role is another.
+    options = await asyncio.to_thread(lambda: {conn_id: storage_options(one) for conn_id, one in found.items()})
+    return {root: options[conn_id] for root, conn_id in named}
 
 
 async def aconnection(conn_id: str) -> Connection:

@@ -93,7 +93,16 @@ def test_known_fields_become_storage_options(
 @pytest.mark.parametrize(
     ("conn_type", "extra", "message"),
     [
-        ("aws", {"role_arn": "arn:aws:iam::1:role/r"}, "role_arn is not followed here; name a profile"),
+        (
+            "aws",
+            {"role_arn": "arn:aws:iam::1:role/r", "assume_role_method": "assume_role_with_saml"},
+            "assume_role_method 'assume_role_with_saml' is not followed here; name a profile",
+        ),
+        (
+            "aws",
+            {"role_arn": "arn:aws:iam::1:role/r", "profile_name": "none-such"},
+            r"role/r was not assumed: .*\(none-such\) could not be found; correct the connection",
+        ),
         ("google_cloud_platform", {"impersonation_chain": "a"}, "impersonation_chain is not followed here; give a key"),
         ("google_cloud_platform", {"keyfile_dict": "{secret"}, "the key is no JSON object; paste"),
         ("google_cloud_platform", {"key_path": "/nowhere/key.json"}, "key_path names /nowhere/key.json, which cannot"),

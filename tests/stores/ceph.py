@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 import uuid
@@ -61,17 +62,24 @@ keyring = /dev/null
 rgw enable usage log = false
 rgw run sync thread = false
 rgw init timeout = 120
+rgw s3 auth use sts = true
+rgw sts key = {sts_key}
 debug rgw = 1
 """
+_ROLE = "writer"
+_TRUST = {"Principal": {"AWS": ["arn:aws:iam:::user/guest"]}, "Action": ["sts:AssumeRole"]}
+_MAY = {"Action": ["s3:*"], "Resource": ["arn:aws:s3:::*"]}
 
 
 @dataclass(frozen=True)
 class Keys:
-    """An S3 endpoint and keys that it knows."""
+    """An S3 endpoint and keys that it knows; `guest` may do nothing but assume the `role`, which may do all."""
 
     endpoint: str
     access: str
     secret: str
+    guest: tuple[str, str] = ("", "")
+    role: str = ""
 
 
 @contextmanager
@@ -79,7 +87,8 @@ def gateway(folder: Path) -> Iterator[Keys]:
     """Run a gateway with data and keys of its own; sockets lie in the folder, so its path must be short."""
     monitor, port, fsid = free_port(), free_port(), str(uuid.uuid4())
     conf = folder / "ceph.conf"
-    conf.write_text(_CONF.format(fsid=fsid, monitor=monitor, gateway=port, folder=folder), encoding="utf-8")
+    places = {"fsid": fsid, "monitor": monitor, "gateway": port, "folder": folder, "sts_key": secrets.token_hex(8)}
+    conf.write_text(_CONF.format(**places), encoding="utf-8")
     for name in ("mon", "osd", "rgw"):
         (folder / name).mkdir()
     ask = partial(run, environment={"CEPH_CONF": str(conf)})
@@ -99,10 +108,19 @@ def gateway(folder: Path) -> Iterator[Keys]:
         tell("osd", "crush", "add", "osd.0", "1", "root=default", "host=localhost")
         serve("osd", "ceph-osd", "-i", "0", ready=lambda: "1 up" in tell("osd", "stat"))
         serve("rgw", "radosgw", "-n", "client.rgw.a", ready=answers(port))
-        keys = Keys(f"http://127.0.0.1:{port}", secrets.token_hex(10).upper(), secrets.token_hex(20))
-        user = ["--uid=tests", "--display-name=tests", f"--access-key={keys.access}", f"--secret-key={keys.secret}"]
-        ask("radosgw-admin", "user", "create", *user)
-        yield keys
+        guest = secrets.token_hex(10).upper(), secrets.token_hex(20)
+        own = secrets.token_hex(10).upper(), secrets.token_hex(20)
+        for name, (access, secret) in (("tests", own), ("guest", guest)):
+            user = [f"--uid={name}", f"--display-name={name}", f"--access-key={access}", f"--secret-key={secret}"]
+            ask("radosgw-admin", "user", "create", *user)
+        role = [f"--role-name={_ROLE}"]
+        ask("radosgw-admin", "role", "create", *role, f"--assume-role-policy-doc={_policy(_TRUST)}")
+        ask("radosgw-admin", "role-policy", "put", *role, "--policy-name=all", f"--policy-doc={_policy(_MAY)}")
+        yield Keys(f"http://127.0.0.1:{port}", *own, guest=guest, role=f"arn:aws:iam:::role/{_ROLE}")
+
+
+def _policy(statement: dict[str, object]) -> str:
+    return json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Allow"} | statement]})
 
 
 def _tell(ask: Callable[..., str], *command: str) -> str:

@@ -119,12 +119,21 @@ def _s3(name: str, keys: Keys) -> Store:
 
     options = {"key": keys.access, "secret": keys.secret, "endpoint_url": keys.endpoint}
     fields = {"login": keys.access, "password": keys.secret, "extra": {"endpoint_url": keys.endpoint}}
+    services = {name: {"endpoint_url": keys.endpoint} for name in ("s3", "sts")}
     store = Store(
         name=name,
         options=options,
         connection={"conn_type": "aws", **fields},
-        secrets=(keys.secret,),
+        secrets=(keys.secret, keys.guest[1]) if keys.role else (keys.secret,),
         make_root=make_root,
+        by_role={
+            "conn_type": "aws",
+            "login": keys.guest[0],
+            "password": keys.guest[1],
+            "extra": {"service_config": services, "role_arn": keys.role},
+        }
+        if keys.role
+        else None,
     )
     return store
 

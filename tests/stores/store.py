@@ -16,6 +16,7 @@ class Store:
     """A server on loopback that holds files.
 
     `options` are fsspec's storage options; `connection` are the fields of an Airflow connection that comes to the same.
+    `by_role` are those of one that has no rights but to assume a role which has all, where there is such a thing.
     `secrets` must show up nowhere. `make_root` makes a bucket, container or folder of a name and returns its URI.
     """
 
@@ -24,6 +25,7 @@ class Store:
     connection: Mapping[str, object]
     secrets: tuple[str, ...]
     make_root: Callable[[str], str] = field(repr=False)
+    by_role: Mapping[str, object] | None = None
 
     def new_root(self) -> str:
         """Return the URI of a bucket, container or folder that nothing else uses, made now."""

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from airflow.sdk import Connection
 
-from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.errors import BlockReadError, TransientError
+from airflow_provider_blockread.hooks import assumed_role
 from airflow_provider_blockread.hooks.stores import storage_options
 from airflow_provider_blockread.storage import Stores
-from tests.stores.processes import run
+from tests.stores.processes import free_port, run
 from tests.stores.servers import s3_client
 from tests.stores.store import Store
 
@@ -62,6 +63,24 @@ def test_ways_to_write_an_aws_connection(ceph: Store) -> None:
 
     works({"conn_type": "aws", "extra": keys | style | address}, root)
     works({"conn_type": "generic", "extra": dict(options)}, root)
+
+
+def test_an_aws_connection_that_assumes_a_role(ceph: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The role's keys open what the connection's own may not; they are masked, and who may not assume it is told so."""
+    fields, root = dict(ceph.by_role or {}), ceph.new_root()
+    masked: list[object] = []
+    monkeypatch.setattr(assumed_role, "mask_secret", masked.append)
+    alone = {name: value for name, value in fields["extra"].items() if name != "role_arn"}
+
+    fails(fields | {"extra": alone}, root, *ceph.secrets)
+    works(fields, root)
+    given = storage_options(Connection(conn_id="store", **(fields | {"extra": json.dumps(fields["extra"])})))
+    assert masked[-2:] == [given["secret"], given["token"]]
+    told = fails(fields | {"extra": fields["extra"] | {"role_arn": "arn:aws:iam:::role/other"}}, root, *ceph.secrets)
+    assert "'store': role arn:aws:iam:::role/other was not assumed: An error occurred" in told
+    unreachable = {"service_config": {"sts": {"endpoint_url": f"http://127.0.0.1:{free_port()}"}}}
+    with pytest.raises(TransientError, match="role/writer was not assumed: Could not connect"):
+        works(fields | {"extra": fields["extra"] | unreachable}, root)
 
 
 def test_no_keys_at_all_where_the_bucket_is_open(ceph: Store) -> None:

@@ -1,0 +1,90 @@
+"""Credentials of a role that an `aws` connection assumes, by the fields that Airflow's own provider defines."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk.log import mask_secret
+
+from airflow_provider_blockread.errors import OptionsError, TransientError
+
+if TYPE_CHECKING:
+    from airflow.sdk import Connection
+
+Keys = tuple[str | None, str | None, str | None]
+"""Access key, secret key and session token; none means the host's own identity, or the profile's."""
+
+_REGION = "us-east-1"  # the service must have one; every region knows every role
+_SERVERS_FAULT = 500  # and beyond, as an HTTP status
+
+
+def assume_role(connection: Connection, keys: Keys) -> Keys:
+    """Return the keys of the connection's `role_arn`, which last an hour or for `DurationSeconds`.
+
+    The role is assumed with the connection's own keys, its profile, or the host's identity. Each try of a task and
+    each look of a trigger assumes it anew, so the keys must last for one of these.
+
+    Args:
+        connection: has `role_arn`, and may have `assume_role_kwargs`, `region_name`, `verify`, `profile_name`, and the
+            service's own address as `service_config["sts"]["endpoint_url"]`.
+        keys: the connection's own.
+
+    Raises:
+        OptionsError: when the role may not be assumed, or in a way that is not followed here.
+        TransientError: when the service cannot be reached.
+    """
+    try:
+        import botocore.exceptions as of  # noqa: PLC0415 - of an extra
+        import botocore.session  # noqa: PLC0415 - of an extra
+    except ImportError as error:
+        msg = f"connection {connection.conn_id!r}: role_arn needs botocore; install airflow-provider-blockread[s3]"
+        raise OptionsError(msg) from error
+    asked = f"connection {connection.conn_id!r}: role {connection.extra_dejson['role_arn']} was not assumed"
+    try:
+        answer = _client(connection, keys, botocore.session.Session).assume_role(**_request(connection))
+    except of.ClientError as error:
+        if error.response["ResponseMetadata"]["HTTPStatusCode"] >= _SERVERS_FAULT:
+            msg = f"{asked}: {error}; try again"
+            raise TransientError(msg) from error
+        msg = f"{asked}: {error}; let the role trust whom the connection names, and correct assume_role_kwargs"
+        raise OptionsError(msg) from error
+    except (of.ConnectionError, of.HTTPClientError) as error:
+        msg = f"{asked}: {error}; try again, or name the service's address in service_config"
+        raise TransientError(msg) from error
+    except (of.BotoCoreError, ValueError) as error:
+        msg = f"{asked}: {error}; correct the connection"
+        raise OptionsError(msg) from error
+    given = answer["Credentials"]
+    for name in ("SecretAccessKey", "SessionToken"):
+        mask_secret(given[name])
+    return given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"]
+
+
+def _client(connection: Connection, keys: Keys, make_session: Any) -> Any:  # noqa: ANN401 - botocore has no types
+    extra = connection.extra_dejson
+    session = make_session(profile=extra.get("profile_name"))
+    own = (extra.get("service_config") or {}).get("sts") or {}
+    return session.create_client(
+        "sts",
+        region_name=extra.get("region_name") or session.get_config_variable("region") or _REGION,
+        # As in Airflow's own provider, an endpoint that is given for all services is not this one's.
+        endpoint_url=own.get("endpoint_url"),
+        verify=extra.get("verify"),
+        aws_access_key_id=keys[0],
+        aws_secret_access_key=keys[1],
+        aws_session_token=keys[2],
+    )
+
+
+def _request(connection: Connection) -> dict[str, Any]:
+    extra = connection.extra_dejson
+    method = extra.get("assume_role_method") or "assume_role"
+    if method != "assume_role":
+        msg = (
+            f"connection {connection.conn_id!r}: assume_role_method {method!r} is not followed here;"
+            " name a profile that does it (profile_name), or give this role to the hosts"
+        )
+        raise OptionsError(msg)
+    name = re.sub(r"[^\w+=,.@-]", "-", f"Airflow_{connection.conn_id}", flags=re.ASCII)[:64]
+    return {"RoleSessionName": name} | (extra.get("assume_role_kwargs") or {}) | {"RoleArn": extra["role_arn"]}
