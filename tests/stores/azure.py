@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 import fsspec
 from azure.core.utils import parse_connection_string
-from azure.storage.blob import AccountSasPermissions, ResourceTypes, Services, generate_account_sas
+from azure.storage.blob import (
+    AccessPolicy,
+    AccountSasPermissions,
+    ContainerClient,
+    ContainerSasPermissions,
+    ResourceTypes,
+    Services,
+    generate_account_sas,
+    generate_container_sas,
+)
 
 from tests.stores.processes import ROOT, answers, free_port, new_folder, running
 from tests.stores.store import Store
@@ -61,6 +70,23 @@ def signature(store: Store, lasts: timedelta) -> str:
         start=ends - timedelta(hours=1),
         expiry=ends,
     )
+
+
+def withdrawable(store: Store, root: str) -> tuple[str, Callable[[], None]]:
+    """Return a connection string for a root's container by a signature that follows a policy, and what ends that."""
+    name = root.partition("://")[2].partition("/")[0]
+    client = ContainerClient.from_connection_string(str(store.options["connection_string"]), name)
+    now = datetime.now(UTC)
+    policy = AccessPolicy(
+        ContainerSasPermissions(read=True, list=True), now + timedelta(hours=1), now - timedelta(hours=1)
+    )
+    client.set_container_access_policy({"while": policy})
+    token = generate_container_sas(account_of(store), name, account_key=store.secrets[0], policy_id="while")
+
+    def withdraw() -> None:
+        client.set_container_access_policy({})
+
+    return f"BlobEndpoint={address_of(store, 'blob')};SharedAccessSignature={token}", withdraw
 
 
 def _parts(store: Store) -> dict[str, str]:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from airflow_provider_blockread.errors import BlockReadError, SourceError
 from airflow_provider_blockread.ledger.queries import list_files, list_windows
-from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.options import FileSource, Limits, Selection
 from airflow_provider_blockread.steps import PlanRequest
 from airflow_provider_blockread.storage import Stores
+from airflow_provider_blockread.storage.pages.azure import AzurePages
+from airflow_provider_blockread.storage.pages.model import Page
 from tests.pipeline.make import Pipe, ReadHere
-from tests.stores.azure import address_of, signature
+from tests.stores.azure import address_of, signature, withdrawable
 from tests.stores.store import Store
 
 SAYS = r"access denied \(Auth\w+\); let the account .* in; renew its key, signature or token if that has expired"
@@ -46,6 +49,7 @@ class Place:
     lasting: Stores
     expired: Stores
     secret: str
+    store: Store
 
     def denied(self, error: BlockReadError) -> bool:
         """Tell whether an error is that of the expired signature, without it."""
@@ -63,7 +67,7 @@ def place(tmp_path: Path, azurite: Store) -> Iterator[Place]:
     for name, data in FILES.items():
         lasting.write_bytes_atomic(f"{root}/{name}", data)
     feed = Feed(folder=tmp_path, submitter=ReadHere(lasting), root=root)
-    yield Place(feed=feed, lasting=lasting, expired=expired, secret=tokens[1].rpartition("sig=")[2])
+    yield Place(feed=feed, lasting=lasting, expired=expired, secret=tokens[1].rpartition("sig=")[2], store=azurite)
     feed.close()
 
 
@@ -99,3 +103,32 @@ def test_a_reading_with_an_expired_signature(place: Place) -> None:
     feed.opens_by(place.lasting)
     assert feed.run().records == 6
     assert feed.values() == ["one"] * 3 + ["two"] * 3
+
+
+def test_a_signature_that_ends_in_the_midst_of_a_listing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is taken back after some pages: no window is planned, and no file of later pages is called missing."""
+    feed, page, asked = place.feed, AzurePages.page, count(1)
+    for number in range(20):
+        place.lasting.write_bytes_atomic(f"{feed.root}/{number:02}.txt", b"one\n")
+    feed.opens_by(place.lasting)
+    feed.selection = Selection(limits=Limits(max_files=1))
+    assert feed.run("first").records == 2
+    text, withdraw = withdrawable(place.store, feed.root)
+
+    def page_of_two(self: AzurePages, folder: str, cursor: str | None, *, flat: bool) -> Page:
+        if next(asked) == 4:
+            withdraw()
+        return page(self, folder, cursor, flat=flat)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(AzurePages, "size", 2)
+        patch.setattr(AzurePages, "page", page_of_two)
+        feed.opens_by(Stores({feed.root: {"connection_string": text}}))
+        with pytest.raises(SourceError, match=SAYS):
+            feed.plan("second")
+    assert next(asked) < 8
+    assert {one.state for one in list_files(feed.env.ledger, feed.feed, limit=30)} == {"done", "pending"}
+
+    feed.opens_by(place.lasting)
+    feed.selection = Selection()
+    assert feed.run("second").records == 24
