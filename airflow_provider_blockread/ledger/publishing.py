@@ -27,6 +27,7 @@ from airflow_provider_blockread.ledger.tables import file_sums, files, generatio
 
 #: States in which a generation is proven or published.
 WORKING = ("reading", "proven", "publishing")
+_NOBODY = {"publish_owner": None, "publish_heartbeat_at": None}
 _SHOWN = 10  # undone groups or entries that a message lists
 
 
@@ -76,6 +77,16 @@ def check_publication(ledger: Ledger, publication: Publication) -> None:
         hold(connection, publication, WORKING, {"publish_heartbeat_at": ledger.now()})
 
 
+def let_go(ledger: Ledger, publication: Publication) -> None:
+    """Record that nobody publishes it now, so that the next one need not wait; where it was left does not change.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+    """
+    with ledger.writing() as connection:
+        hold(connection, publication, WORKING, _NOBODY)
+
+
 def mark_failed(ledger: Ledger, publication: Publication, error: str) -> None:
     """Record why proving or publishing failed.
 
@@ -87,7 +98,7 @@ def mark_failed(ledger: Ledger, publication: Publication, error: str) -> None:
     with ledger.writing() as connection:
         row = lock_generation(connection, publication.window, publication.generation)
         state = "publishing" if row.state == "publishing" else "failed"
-        change = {"state": state, "error": error_text(error), "publish_owner": None, "publish_heartbeat_at": None}
+        change = {"state": state, "error": error_text(error)} | _NOBODY
         hold(connection, publication, WORKING, change)
 
 

@@ -23,6 +23,7 @@ class RebuildWindowsOperator(StepOperator):
 
     Each is read under the options that it was published with, and replaced when its new generation is proven. The
     first failure stops the task; a retry goes on from there, and windows that were rebuilt stay as they are.
+    Another DAG run goes over all of its windows.
 
     :param feed: the feed, a template; a range needs one.
     :param window: the id or key of the only window to rebuild, a template.
@@ -67,7 +68,7 @@ class RebuildWindowsOperator(StepOperator):
         from airflow_provider_blockread.steps.rebuilding import propose_rebuild, rebuild  # noqa: PLC0415
         from airflow_provider_blockread.steps.running import WindowRunner  # noqa: PLC0415
 
-        env, asked = self.environment(), self.request()
+        env, asked = self.environment(), replace(self.request(), task=owner_of(context))
         for line in propose_rebuild(env, asked).lines():
             self.log.info(line)
         self._submitter = SparkSubmitter(self.spark, self.credentials())

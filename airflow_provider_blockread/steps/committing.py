@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
 from airflow_provider_blockread.blocks import Block
-from airflow_provider_blockread.errors import ConflictError, ExchangeError, ProofError
+from airflow_provider_blockread.errors import ConflictError, ExchangeError, FencedError, ProofError
 from airflow_provider_blockread.exchange.layout import published_quarantine, window_folder
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.model import GroupResult, OutputFile
@@ -39,6 +40,7 @@ from airflow_provider_blockread.ledger.publishing import (
     claim_publication,
     finish_publication,
     finish_verification,
+    let_go,
     mark_failed,
     mark_proven,
 )
@@ -73,7 +75,11 @@ def commit(env: Environment, ref: WindowRef, *, owner: str, stale_after_s: float
         try:
             with beating(beat, interval_s=_HEARTBEAT_S, on_lost=lost):
                 commitment.run()
+        except FencedError:
+            raise
         except ConflictError:
+            with suppress(FencedError):
+                let_go(env.ledger, publication)
             raise
         except Exception as error:
             mark_failed(env.ledger, publication, f"{type(error).__name__}: {error}")

@@ -86,10 +86,14 @@ class WindowRange:
 
 @dataclass(frozen=True, kw_only=True)
 class RebuildRequest:
-    """Which windows to read again, and which of their files: None for all."""
+    """Which windows to read again, and which of their files: None for all.
+
+    `task` is that of an Airflow run which asks: what another run began, with the same words, is another request.
+    """
 
     range: WindowRange
     files: FileChoice | None = None
+    task: str | None = None
 
     @property
     def action(self) -> str:
@@ -98,7 +102,8 @@ class RebuildRequest:
 
     def to_json(self) -> dict[str, Any]:
         """Return this request as JSON; the same text is the same request."""
-        return self.range.to_json() | ({} if self.files is None else {"files": self.files.to_json()})
+        files = {} if self.files is None else {"files": self.files.to_json()}
+        return self.range.to_json() | files | ({} if self.task is None else {"task": self.task})
 
 
 def propose_rebuild(env: Environment, asked: RebuildRequest) -> Intent:

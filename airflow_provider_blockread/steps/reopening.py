@@ -22,11 +22,14 @@ def of_interval(env: Environment, request: PlanRequest) -> PlanRequest:
 
     That is the interval's window until it is published, then the newest one beside it until that is, then one more
     where late files wait. Where none wait, the interval's window is replayed; but a run that has just published late
-    files is done.
+    files is done. A window beside it that came to nothing, because its planner died or its files vanished, counts as
+    if it had not been: the next late files take its key.
     """
     if request.selection.select != "interval" or request.selection.late != "reopen":
         return request
     chain = _chain(env, request)
+    if len(chain) > 1 and chain[-1].state == "empty":
+        chain.pop()
     if not chain or chain[-1].state in {"planning", "empty"}:
         return replace(request, key=chain[-1].key) if chain else request
     for window in chain:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 from datetime import timedelta
 
 import pytest
@@ -181,3 +183,23 @@ def test_one_that_is_given_up_begins_anew(here: Pipe) -> None:
     assert "generation 2, now reading, is dropped" in intent.windows[1].what
     assert [window.generation for window in rebuild(here.env, which, _runner(here))] == [3, 3, 2]
     assert here.values() == _ALL
+
+
+def test_another_run_asks_for_itself(here: Pipe) -> None:
+    """What one run of a DAG left unfinished is its own; the next one's request holds the windows planned since."""
+    asked = _three(here)
+    first, second = (dataclasses.replace(asked, task=f"dag/{number}/rebuild/-1") for number in (1, 2))
+    kept = (here.source / "d2.txt").read_bytes()
+    times = (here.source / "d2.txt").stat().st_mtime_ns
+    (here.source / "d2.txt").unlink()
+    with pytest.raises(FileMissingError):
+        rebuild(here.env, first, _runner(here))
+    here.pass_seconds(1)
+    (here.source / "d2.txt").write_bytes(kept)
+    os.utime(here.source / "d2.txt", ns=(times, times))
+    here.put({"d4.txt": b"d4\n"})
+    here.run("d4")
+
+    assert [done.key for done in rebuild(here.env, second, _runner(here))] == [*_KEYS, "d4"]
+    assert [done.key for done in rebuild(here.env, first, _runner(here))] == ["d2", "d3"]
+    assert here.values() == [*_ALL, "d4"]

@@ -8,10 +8,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.ledger.planning import Planner
 from airflow_provider_blockread.ledger.queries import feed_counts
 from airflow_provider_blockread.options import FileSource, Limits, Policies, Selection, nanoseconds
 from airflow_provider_blockread.steps import Published, WindowRef, plan
 from airflow_provider_blockread.steps.preview import preview
+from tests.pipeline.dying import Died
 from tests.pipeline.make import Pipe, ReadHere
 
 HOURLY = "dt=%Y-%m-%d/hr=%H"
@@ -135,6 +137,31 @@ def test_late_files_reopen_their_interval(hourly: Feed) -> None:
     hourly.land(4, "later")
     assert hourly.run(4, clear_number=3).key == "hour 4/late-2"
     assert hourly.pipe.values() == ["a", "late", "later"]
+
+
+def test_a_window_of_late_files_that_came_to_nothing(hourly: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its planner died and its file is gone: a clear is about the hour's window; the next late file gets its key."""
+
+    def die(*_: object) -> None:
+        raise Died
+
+    hourly.selection = Selection(select="interval", late="reopen")
+    hourly.land(4, "a")
+    first = hourly.run(4)
+    hourly.land(4, "late")
+    with monkeypatch.context() as patch:
+        patch.setattr(Planner, "open", die)
+        patch.setattr(Planner, "__exit__", die)
+        with pytest.raises(Died):
+            hourly.plan(4, clear_number=1)
+    (hourly.pipe.source / "dt=2026-11-21/hr=04/late").unlink()
+    hourly.plan(4, clear_number=1)
+
+    rebuilt = hourly.run(4, clear_number=2)
+    assert (rebuilt.window, rebuilt.generation) == (first.window, 2)
+    hourly.land(4, "later")
+    assert hourly.run(4, clear_number=3).key == "hour 4/late-1"
+    assert hourly.pipe.values() == ["a", "later"]
 
 
 def test_a_reopened_interval_is_resumed_first(hourly: Feed) -> None:
