@@ -70,7 +70,10 @@ def confirmed_options(command: C) -> C:
 @feed_option
 @confirmed_options
 def abandon_window(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
-    """Give the files of unpublished WINDOW (an id or a key) back to the feed; groups that run are fenced."""
+    """Give the files of unpublished WINDOW (an id or a key) back to the feed; groups that run are fenced.
+
+    Of a published one, give up the rebuild that was begun: what is published stays.
+    """
     asked = OneWindow(**options)
     env = open_environment(asked.state)
     window = get_window(env.ledger, asked.window, asked.feed)

@@ -200,7 +200,8 @@ def _note(summary: WindowSummary) -> str | None:
     notes = []
     if newest is not None and shown is not None and newest.number != shown.number:
         what = "verification" if newest.mode == "verify" else "rebuild"
-        notes.append(f"{what} (generation {newest.number}) is {newest.state}")
+        state = "was given up" if newest.state == "superseded" else f"is {newest.state}"
+        notes.append(f"{what} (generation {newest.number}) {state}")
     if summary.window.pruned_at is not None:
         notes.append(f"pruned on {summary.window.pruned_at:%Y-%m-%d}")
     return "; ".join(notes) or None

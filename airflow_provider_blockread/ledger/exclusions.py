@@ -10,8 +10,9 @@ from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.errors import ConflictError, SourceError
 from airflow_provider_blockread.ledger import tables
 from airflow_provider_blockread.ledger.generations import UNFINISHED, lock_generation
-from airflow_provider_blockread.ledger.groups import reopen_generation
+from airflow_provider_blockread.ledger.groups import left_out_by, reopen_generation
 from airflow_provider_blockread.ledger.known_tables import parts
+from airflow_provider_blockread.ledger.model import Publication
 from airflow_provider_blockread.ledger.parts import leave_part_out
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import exclusions, files, generations, windows
@@ -23,7 +24,11 @@ _REASON_STATES = ("missing", "changed")
 def exclude_file(
     ledger: Ledger, window_id: str, path: str, *, reason: str, who: str, groups: Sequence[int] = ()
 ) -> tuple[int, list[int]]:
-    """Leave a file out of an unpublished window; return its id and the groups that must be read again.
+    """Leave a file out of an unpublished generation; return its id and the groups that must be read again.
+
+    Where nothing of the window is published, it is left out of the window. Where something is, with the file, only the
+    generation that is to replace it leaves the file out: until that is published, the file is done, and what is
+    published holds its records.
 
     Groups that are done go back to `pending` with their epoch kept, and a proof of the generation no longer counts.
     A running group is left alone: its owner was told what to leave out when it claimed it. Excluding a file twice
@@ -39,46 +44,76 @@ def exclude_file(
 
     Raises:
         SourceError: when the window does not hold the file.
-        ConflictError: when the window is published, being published, or not open; or when it reads a part of the
-            file, and another window goes on behind it.
+        ConflictError: when the window is published and not being rebuilt, or is being published, or not open; or when
+            it reads a part of the file, and is published or another window goes on behind it.
     """
     state = reason if reason in _REASON_STATES else "excluded"
     with ledger.writing() as connection:
-        generation = _unpublished(connection, window_id)
+        generation, replaces = _unpublished(connection, window_id)
         file_id = _file(connection, window_id, path)
         known = (exclusions.c.window_id == window_id, exclusions.c.file_id == file_id)
         if connection.scalar(select(exclusions.c.file_id).where(*known)) is not None:
             return file_id, []
         row = {"window_id": window_id, "file_id": file_id, "path": path, "reason": reason, "who": who}
-        connection.execute(exclusions.insert().values(row | {"excluded_at": ledger.now()}))
-        held = (files.c.id == file_id, files.c.window_id == window_id, files.c.state.in_(("planned", "done")))
-        connection.execute(files.update().where(*held).values(state=state))
-        leave_part_out(connection, window_id, file_id, state=state)
+        if replaces:
+            _refuse_part(connection, window_id, file_id)
+        alone = {"generation": generation if replaces else None, "excluded_at": ledger.now()}
+        connection.execute(exclusions.insert().values(row | alone))
+        if not replaces:
+            held = (files.c.id == file_id, files.c.window_id == window_id, files.c.state.in_(("planned", "done")))
+            connection.execute(files.update().where(*held).values(state=state))
+            leave_part_out(connection, window_id, file_id, state=state)
         reopen_generation(connection, window_id, generation)
         return file_id, _reset(connection, window_id, generation, groups)
 
 
-def excluded_files(ledger: Ledger, window_id: str) -> list[int]:
-    """Return the ids of the files that a window leaves out, in order."""
-    query = select(exclusions.c.file_id).where(exclusions.c.window_id == window_id).order_by(exclusions.c.file_id)
+def excluded_files(ledger: Ledger, window_id: str, generation: int | None = None) -> list[int]:
+    """Return the ids of the files that a generation of a window leaves out, in order; None for every generation."""
     with ledger.reading() as connection:
-        return list(connection.scalars(query))
+        return list(connection.scalars(left_out_by(window_id, generation)))
 
 
-def _unpublished(connection: Connection, window_id: str) -> int:
-    query = select(generations.c.number, generations.c.state).where(generations.c.window_id == window_id)
-    states = {row.number: row.state for row in connection.execute(query)}
+def settle_exclusions(connection: Connection, held: Publication) -> None:
+    """Leave the files out of the window that the generation which is now published left out of itself."""
+    own = (exclusions.c.window_id == held.window, exclusions.c.generation == held.generation)
+    for state in (*_REASON_STATES, None):
+        why = exclusions.c.reason.not_in(_REASON_STATES) if state is None else exclusions.c.reason == state
+        mine = (files.c.id.in_(select(exclusions.c.file_id).where(*own, why)), files.c.window_id == held.window)
+        gone = {"state": state or "excluded", "records": None, "bad_records": None}
+        connection.execute(files.update().where(*mine, files.c.state == "done").values(gone))
+    connection.execute(exclusions.update().where(*own).values(generation=None))
+
+
+def _unpublished(connection: Connection, window_id: str) -> tuple[int, bool]:
+    """Return the generation that is to be published, and whether it replaces one that is."""
+    query = select(generations.c.number, generations.c.state, generations.c.mode)
+    rows = {row.number: row for row in connection.execute(query.where(generations.c.window_id == window_id))}
+    states = {number: row.state for number, row in rows.items()}
     if not states:
         msg = f"window {window_id} is not open, so it holds no files; list windows with `blockread windows list`"
         raise ConflictError(msg)
-    if "published" in states.values():
-        msg = f"window {window_id} is published, with this file; rebuild it if the file's records must go"
-        raise ConflictError(msg)
     number = max(states)
+    if rows[number].mode == "verify" or states[number] == "published":
+        msg = (
+            f"window {window_id} is published, with this file; its records go when the file is left out of a rebuild"
+            " that was begun (clear the run, or `blockread windows rebuild`), or with the whole window"
+            " (`blockread windows undo`)"
+        )
+        raise ConflictError(msg)
     if lock_generation(connection, window_id, number).state not in UNFINISHED:
         msg = f"window {window_id} generation {number} is {states[number]}; read the state again"
         raise ConflictError(msg)
-    return int(number)
+    return int(number), "published" in states.values()
+
+
+def _refuse_part(connection: Connection, window_id: str, file_id: int) -> None:
+    part = (parts.c.window_id == window_id, parts.c.file_id == file_id)
+    if connection.scalar(select(parts.c.file_id).where(*part)) is not None:
+        msg = (
+            f"window {window_id} is published with a part of this file, which others may go on behind; take it away"
+            " with `blockread windows undo`"
+        )
+        raise ConflictError(msg)
 
 
 def _file(connection: Connection, window_id: str, path: str) -> int:
@@ -86,17 +121,24 @@ def _file(connection: Connection, window_id: str, path: str) -> int:
     in_parts = select(parts.c.file_id).where(parts.c.window_id == window_id)
     holds = or_(files.c.window_id == windows.c.id, files.c.id.in_(in_parts))
     query = select(files.c.id, files.c.path).join_from(windows, files, holds)
-    row = connection.execute(query.where(*mine, windows.c.id == window_id)).one_or_none()
-    if row is None:
+    held = (*mine, windows.c.id == window_id, files.c.state != "replaced")
+    found = connection.execute(query.where(*held)).all()
+    if len(found) > 1:
+        msg = (
+            f"window {window_id} is about to read a newer version of {path}; give that up first with"
+            f" `blockread windows abandon {window_id}`"
+        )
+        raise ConflictError(msg)
+    if not found:
         excluded = (exclusions.c.window_id == window_id, exclusions.c.path == path)
-        found = connection.scalar(select(exclusions.c.file_id).where(*excluded))
-        if found is None:
+        known = connection.scalar(select(exclusions.c.file_id).where(*excluded))
+        if known is None:
             msg = (
                 f"window {window_id} holds no file {path}; see what it holds with `blockread windows show {window_id}`"
             )
             raise SourceError(msg)
-        return int(found)
-    return int(row.id)
+        return int(known)
+    return int(found[0].id)
 
 
 def _reset(connection: Connection, window_id: str, generation: int, numbers: Sequence[int]) -> list[int]:

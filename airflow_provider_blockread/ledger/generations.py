@@ -17,7 +17,7 @@ from airflow_provider_blockread.ledger.model import Generation, Group, Window
 from airflow_provider_blockread.ledger.replacing import give_back_versions
 from airflow_provider_blockread.ledger.rows import generation_from, group_from
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.tables import generations, groups, windows
+from airflow_provider_blockread.ledger.tables import exclusions, generations, groups, windows
 
 #: States of a generation that a pass can still leave; a window has at most one generation in any of these.
 UNFINISHED = UNFINISHED_STATES
@@ -38,13 +38,15 @@ _PLANNED_COLUMNS = ("window_id", "number", "files", "blocks", "bytes", "first_pa
 
 
 def latest_generation(ledger: Ledger, window_id: str) -> Generation:
-    """Return the window's newest generation.
+    """Return the window's newest generation; one that was given up beside a published one is passed over.
 
     Raises:
         ConflictError: when the window has none, since it is empty or still being planned.
     """
     with ledger.reading() as connection:
-        return generation_from(_latest(connection, window_id))
+        latest = _latest(connection, window_id)
+        given_up = latest.state == "superseded"
+        return generation_from((_base(connection, window_id) or latest) if given_up else latest)
 
 
 def get_generation(ledger: Ledger, window_id: str, number: int) -> Generation:
@@ -138,6 +140,7 @@ def next_generation(
     latest = _latest(connection, window_id)
     base = _base(connection, window_id) or latest
     give_back_versions(connection, window_id)
+    forget_exclusions(connection, window_id)
     unfinished = (generations.c.window_id == window_id, generations.c.state.in_(UNFINISHED))
     left = select(generations.c.number, generations.c.state).where(*unfinished).with_for_update(key_share=True)
     for number, state in connection.execute(left).all():
@@ -153,6 +156,35 @@ def next_generation(
     copy = select(*planned, *fresh).where(*earlier)
     connection.execute(groups.insert().from_select([c.name for c in planned] + [c.name for c in fresh], copy))
     return generation_from(_latest(connection, window_id))
+
+
+def give_up_generation(ledger: Ledger, window_id: str) -> Generation | None:
+    """Supersede what is to replace the window's published generation and return it; None where there is no such thing.
+
+    Its attempts are fenced, and what is published stays.
+
+    Raises:
+        ConflictError: when it is half published, and can only go forward.
+    """
+    with ledger.writing() as connection:
+        connection.execute(select(windows.c.id).where(windows.c.id == window_id).with_for_update(key_share=True))
+        begun, shown = _latest(connection, window_id), _base(connection, window_id)
+        if shown is None or begun.state not in UNFINISHED:
+            return None
+        if lock_generation(connection, window_id, begun.number).state == "publishing":
+            msg = f"window {window_id}: generation {begun.number} is half published; repeat what began it"
+            raise ConflictError(msg)
+        give_back_versions(connection, window_id)
+        forget_exclusions(connection, window_id)
+        mine = (generations.c.window_id == window_id, generations.c.number == begun.number)
+        connection.execute(generations.update().where(*mine).values(state="superseded"))
+        return generation_from(begun)
+
+
+def forget_exclusions(connection: Connection, window_id: str) -> None:
+    """Forget what an unfinished generation alone leaves out, in the place of what is published: another begins anew."""
+    own = (exclusions.c.window_id == window_id, exclusions.c.generation.is_not(None))
+    connection.execute(exclusions.delete().where(*own))
 
 
 def list_groups(ledger: Ledger, window_id: str, generation: int) -> list[Group]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, exists, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, exists, or_, select
 
 from airflow_provider_blockread.errors import ConflictError, FencedError, OwnedError
 from airflow_provider_blockread.ledger.generations import FINISHED, OVERTAKEN, lock_generation
@@ -58,9 +58,15 @@ def claim_group(ledger: Ledger, ref: GroupRef, *, owner: str, clear_number: int,
         held = (*_is(ref), groups.c.epoch == group.epoch, groups.c.state == group.state)
         if connection.execute(groups.update().where(*held).values(change)).rowcount != 1:
             raise _overtaken(connection, ref, group.epoch)
-        left_out = select(exclusions.c.file_id).where(exclusions.c.window_id == ref.window)
-        excluded = tuple(connection.scalars(left_out.order_by(exclusions.c.file_id)))
+        excluded = tuple(connection.scalars(left_out_by(ref.window, ref.generation)))
         return Claim(ref=ref, epoch=group.epoch + 1, owner=owner, excluded=excluded)
+
+
+def left_out_by(window_id: str, generation: int | None) -> Select[int]:
+    """Return the query for the ids of the files that a generation leaves out, in order."""
+    holds = or_(exclusions.c.generation.is_(None), exclusions.c.generation == generation)
+    query = select(exclusions.c.file_id).where(exclusions.c.window_id == window_id, holds)
+    return query.order_by(exclusions.c.file_id)
 
 
 def heartbeat(ledger: Ledger, claim: Claim) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, case, func, select
 
 from airflow_provider_blockread.errors import ConflictError, FencedError, OwnedError
+from airflow_provider_blockread.ledger.exclusions import settle_exclusions
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.generations import FINISHED, OVERTAKEN, lock_generation
 from airflow_provider_blockread.ledger.groups import age, error_text
@@ -135,6 +136,7 @@ def finish_publication(ledger: Ledger, publication: Publication) -> None:
         lock_generation(connection, publication.window, publication.generation)
         connection.execute(generations.update().where(*shown).values(state="superseded"))
         hold(connection, publication, ("publishing",), {"state": "published", "published_at": now})
+        settle_exclusions(connection, publication)
 
 
 def finish_verification(ledger: Ledger, publication: Publication) -> None:

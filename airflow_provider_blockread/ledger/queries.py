@@ -180,7 +180,7 @@ def _groups_done(ids: list[str]) -> Select[str, int]:
 
 def _excluded(ids: list[str]) -> Select[str, int]:
     query = select(exclusions.c.window_id, func.count()).where(exclusions.c.window_id.in_(ids))
-    return query.group_by(exclusions.c.window_id)
+    return query.where(exclusions.c.generation.is_(None)).group_by(exclusions.c.window_id)
 
 
 def _published(ids: list[str]) -> Select[Any]:

@@ -176,6 +176,7 @@ exclusions = Table(
     Column("reason", Text, nullable=False),
     Column("who", Text, nullable=False),
     Column("excluded_at", UtcDateTime, nullable=False),
+    Column("generation", Integer),  # that alone leaves it out, until it is published in the place of another
 )
 
 generations = Table(

@@ -16,7 +16,7 @@ from airflow_provider_blockread.errors import ConflictError, OptionsError, Owned
 from airflow_provider_blockread.ledger.cleaned import refuse_cleaned
 from airflow_provider_blockread.ledger.columns import WITHDRAWN_FILES
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, lock_feed
-from airflow_provider_blockread.ledger.generations import UNFINISHED
+from airflow_provider_blockread.ledger.generations import UNFINISHED, forget_exclusions
 from airflow_provider_blockread.ledger.groups import age
 from airflow_provider_blockread.ledger.known_tables import parts
 from airflow_provider_blockread.ledger.model import Withdrawal
@@ -237,6 +237,7 @@ def _begin(ledger: Ledger, connection: Connection, window_id: str, asked: Withdr
         msg = f"window {window_id} was withdrawn without a record; restore the ledger from a backup"
         raise ConflictError(msg)
     give_back_versions(connection, window_id)
+    forget_exclusions(connection, window_id)
     left = (generations.c.window_id == window_id, generations.c.state.in_((*UNFINISHED, "published")))
     connection.execute(generations.update().where(*left).values(state="superseded"))
     row = {"window_id": window_id, "files": asked.files, "who": asked.who, "began_at": ledger.now()}

@@ -55,7 +55,8 @@ class _WithdrawOperator(StepOperator):
 class AbandonWindowOperator(_WithdrawOperator):
     """Gives an unpublished window's files back to its feed, to be read by a later window; groups that run are fenced.
 
-    A published window is refused: `UndoWindowOperator` takes it away. A retry goes on where a try was stopped.
+    Of a published window it gives up the rebuild that was begun; `UndoWindowOperator` takes such a window away. A retry
+    goes on where a try was stopped.
 
     :param window: the window's id or key, a template.
     :param feed: its feed, a template; needed where several feeds have a window of this key.

@@ -86,7 +86,7 @@ def choose(env: Environment, window: Window, shown: Generation, choice: FileChoi
     newer: list[NewerVersion] = []
     gone: list[str] = []
     wanted = _wanted(env, window, shown, choice)
-    excluded = set(excluded_files(env.ledger, window.id))
+    excluded = set(excluded_files(env.ledger, window.id, shown.number))
     plan = as_read_by(window, shown)
     for block in read_manifest(env.stores, plan.manifest_uri, plan.manifest_hash):
         if block.file in excluded or (wanted is not None and block.file not in wanted):

@@ -96,7 +96,7 @@ class _Commitment:
         self._window: Window = as_read_by(get_window(env.ledger, publication.window), self._generation)
         self._options: GenerationOptions = GenerationOptions.from_json(self._generation.options)
         self._groups = list_groups(env.ledger, publication.window, publication.generation)
-        self._excluded = set(excluded_files(env.ledger, publication.window))
+        self._excluded = set(excluded_files(env.ledger, publication.window, publication.generation))
         self._read_seconds = 0.0
         self._parts: list[PartBorders] = []  # as the proof found them
         self._hashes: dict[int, dict[int, str | None]] = {}  # of the results of earlier generations, by group

@@ -10,6 +10,7 @@ from airflow_provider_blockread.blocks.ids import same_version
 from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.ledger.exclusions import exclude_file, excluded_files
+from airflow_provider_blockread.ledger.generations import published_generation
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.parts import windows_behind
 from airflow_provider_blockread.ledger.queries import get_window
@@ -25,12 +26,18 @@ def excluded_by_policy(
     """Exclude the file that an error says is missing or changed, if the policies allow it; tell whether they did.
 
     A read stops at the first of them, and another try costs an application: so all files of the group, or of the
-    window, are looked at now, and those that the policies let go are excluded with it.
+    window, are looked at now, and those that the policies let go are excluded with it. What is published loses no
+    records by a policy: a source that was tidied up since must not empty the output of a window that is read again.
+
+    Raises:
+        SourceError: when the policies let the file go, but the window is published with its records.
     """
     rules = {"missing": policies.on_missing, "changed": policies.on_changed}
     reason = "missing" if isinstance(error, FileMissingError) else "changed"
     if not error.path or rules[reason] != "exclude":
         return False
+    if published_generation(env.ledger, window.id) is not None:
+        raise type(error)(_kept(window, error.path, reason), path=error.path) from error
     known = set(excluded_files(env.ledger, window.id))
     found = {error.path: reason}
     for path, why in _unlike_planned(env, (b for b in _blocks(env, window, group) if b.file not in known)):
@@ -41,11 +48,24 @@ def excluded_by_policy(
             _exclude(env, get_window(env.ledger, behind), {path: why}, who)
             env.log(f"WARNING: {path} is excluded from window {behind} too, which goes on behind this part of it")
     _exclude(env, window, found, who)
+    _tell(env, window, found)
+    return True
+
+
+def _tell(env: Environment, window: Window, found: Mapping[str, str]) -> None:
     for path in list(found)[:_TOLD]:
         env.log(f"WARNING: {path} is {found[path]} and now excluded from window {window.id}")
     if len(found) > _TOLD:
         env.log(f"WARNING: and so are {len(found) - _TOLD:,} more")
-    return True
+
+
+def _kept(window: Window, path: str, reason: str) -> str:
+    newer = "; or read what is there now with `blockread reprocess`" if reason == "changed" else ""
+    return (
+        f"{path} is {reason}, and window {window.id} is published with its records, which no policy takes away: restore"
+        f" it and retry{newer}; or leave it out with `blockread windows exclude {window.id} {path}` and retry; or give"
+        f" this rebuild up with `blockread windows abandon {window.id}`, and what is published stays"
+    )
 
 
 def _exclude(env: Environment, window: Window, found: Mapping[str, str], who: str) -> None:

@@ -127,7 +127,7 @@ class _Attempt:
         return True
 
     def _holds_excluded(self, claim: Claim) -> bool:
-        late = set(excluded_files(self._env.ledger, self.ref.window)) - set(claim.excluded)
+        late = set(excluded_files(self._env.ledger, self.ref.window, self.ref.generation)) - set(claim.excluded)
         window = self._window
         blocks = read_manifest(self._env.stores, window.manifest_uri, window.manifest_hash, group=self.ref.group)
         return bool(late) and any(block.file in late for block in blocks)

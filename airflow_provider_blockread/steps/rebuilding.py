@@ -18,6 +18,7 @@ from airflow_provider_blockread.ledger.generations import (
     UNFINISHED,
     as_read_by,
     latest_generation,
+    list_generations,
     published_generation,
     replace_lost,
 )
@@ -176,7 +177,7 @@ def _intent(env: Environment, window: Window, mine: Generation | None, files: Fi
         return window_intent(window, why, does=False)
     latest = latest_generation(env.ledger, window.id)
     resumed = mine is not None and mine.number == latest.number
-    number = latest.number + (not resumed)
+    number = latest.number if resumed else list_generations(env.ledger, window.id)[-1].number + 1
     chosen = None if files is None else choose(env, window, shown, files)
     if chosen is not None and not chosen.files and not resumed:
         return None

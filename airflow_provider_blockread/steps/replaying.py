@@ -51,14 +51,12 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
     verified = latest.state in FINISHED or (latest.mode == "verify" and (cleared or changed))
     if not (verified or publishing or changed):
         return open_ref(env, window, latest, status="read", message=f"window {window.id} is resumed")
-    number = latest.number + 1
     if verified:
-        why = "was cleared" if request.clear_number else "is reprocessed"
-        message = f"window {window.id} {why}: generation {number} starts to {rule} it"
+        why = f"window {window.id} {'was cleared' if request.clear_number else 'is reprocessed'}"
     elif publishing:
-        message = f"generation {latest.number} lost files before they were published: generation {number} starts"
+        why = f"generation {latest.number} lost files before they were published"
     else:
-        message = f"options have changed since generation {latest.number}: generation {number} starts"
+        why = f"options have changed since generation {latest.number}"
     mode = "write" if rule == "rebuild" or not verified else "verify"
     require_sources(env, window)
     restore_pruned(env, window)
@@ -67,6 +65,7 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
         started = replace_lost(env.ledger, latest, **asked)
     else:
         started = start_generation(env.ledger, window.id, mode=mode, **asked)
+    message = f"{why}: generation {started.number} starts{f' to {rule} it' if verified else ''}"
     return open_ref(env, window, started, status="read", message=message)
 
 

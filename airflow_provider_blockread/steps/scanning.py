@@ -141,7 +141,7 @@ def _spec(env: Environment, ref: WindowRef, states: EntryStates, uri: str) -> Jo
         manifest_hash=window.manifest_hash,
         work_uri=uri.removesuffix(".json"),
         options=states.options,
-        excluded=tuple(excluded_files(env.ledger, window.id)),
+        excluded=tuple(excluded_files(env.ledger, window.id, ref.generation)),
         part_states=states.of_parts,
         entry_states_uri=uri,
         group_states_uri=states.known_uri(uri.rpartition("/")[0]),

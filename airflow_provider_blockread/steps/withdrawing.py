@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_blockread.exchange.layout import published_quarantine
-from airflow_provider_blockread.ledger.generations import list_generations, list_groups
+from airflow_provider_blockread.ledger.generations import (
+    UNFINISHED,
+    give_up_generation,
+    latest_generation,
+    list_generations,
+    list_groups,
+    published_generation,
+)
 from airflow_provider_blockread.ledger.journal import journal_entries
 from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Window, Withdrawal
 from airflow_provider_blockread.ledger.parts import excluded_before
@@ -43,7 +50,7 @@ class Withdrawn:
     key: str
     feed: str
     files: int  # moved by this call
-    files_are: str  # pending | excluded
+    files_are: str  # pending | excluded | done, of a rebuild that was given up
     removed: int  # output and quarantine files that this call took away
 
     def to_json(self) -> dict[str, Any]:
@@ -55,11 +62,17 @@ def propose_abandoning(env: Environment, window: Window) -> Intent:
     """Return what `abandon` would do; nothing is changed.
 
     Raises:
-        ConflictError: when the window is not open, or something of it is published.
+        ConflictError: when the window is not open, or something of it is published and it is not being rebuilt.
     """
     held = find_withdrawal(env.ledger, window.id)
     if held is not None:
         return _continued(env, "abandon", window, held)
+    begun = _begun_rebuild(env, window)
+    if begun is not None:
+        what = (
+            f"generation {begun.number}, now {begun.state}, is given up; what is published stays, and so do its files"
+        )
+        return Intent(action="abandon", windows=(window_intent(window, what),))
     check_abandoning(env.ledger, window.id)
     last = list_generations(env.ledger, window.id)[-1:]
     groups = [group for found in last for group in list_groups(env.ledger, window.id, found.number)]
@@ -99,10 +112,24 @@ def propose_undoing(env: Environment, window: Window, *, files: str | None = Non
 def abandon(env: Environment, window: Window, *, who: str) -> Withdrawn:
     """Give an unpublished window's files back to the feed; a repeated call goes on where one was stopped.
 
+    Of a published window it gives up the rebuild that was begun and not finished, and nothing else.
+
     Raises:
-        ConflictError: when the window is not open, or something of it is published.
+        ConflictError: when the window is not open, or something of it is published and it is not being rebuilt.
     """
+    begun = None if _begun_rebuild(env, window) is None else give_up_generation(env.ledger, window.id)
+    if begun is not None:
+        env.log(f"window {window.id}: generation {begun.number} is given up; what is published stays")
+        return Withdrawn(window=window.id, key=window.key, feed=window.feed, files=0, files_are="done", removed=0)
     return _withdraw(env, window, begin_abandoning(env.ledger, window.id, who=who))
+
+
+def _begun_rebuild(env: Environment, window: Window) -> Generation | None:
+    """Return the unfinished generation that is to replace what is published, if there is one that can be given up."""
+    if window.state != "open" or published_generation(env.ledger, window.id) is None:
+        return None
+    latest = latest_generation(env.ledger, window.id)
+    return latest if latest.state in UNFINISHED and latest.state != "publishing" else None
 
 
 def undo(env: Environment, window: Window, *, files: str | None = None, who: str) -> Withdrawn:

@@ -6,8 +6,13 @@ import pytest
 from sqlalchemy import select
 
 from airflow_provider_blockread.errors import ConflictError, FencedError, SourceError
-from airflow_provider_blockread.ledger.exclusions import exclude_file
-from airflow_provider_blockread.ledger.generations import latest_generation, list_groups, start_generation
+from airflow_provider_blockread.ledger.exclusions import exclude_file, excluded_files
+from airflow_provider_blockread.ledger.generations import (
+    give_up_generation,
+    latest_generation,
+    list_groups,
+    start_generation,
+)
 from airflow_provider_blockread.ledger.groups import complete_group
 from airflow_provider_blockread.ledger.journal import journal
 from airflow_provider_blockread.ledger.publishing import check_publication, mark_proven
@@ -99,6 +104,49 @@ def test_a_published_window_keeps_its_files(ledger: Ledger) -> None:
     with pytest.raises(ConflictError, match="is published, with this file"):
         exclude_file(ledger, other.id, "file:///in/c", reason="rotten", who="me")
     assert feed_counts(ledger, FEED) == {"planned": 2, "done": 1}
+
+
+def test_a_rebuild_leaves_a_file_out_by_itself(ledger: Ledger) -> None:
+    """What is published keeps the file until it is replaced; then the file is in the state that the reason says."""
+    window = open_window(ledger)
+    publish(ledger, window)
+    start_generation(ledger, window.id, options={}, mode="write", clear_number=0)
+    file_id, _ = exclude_file(ledger, window.id, PATH, reason="missing", who="me")
+
+    assert claim(ledger, ref(window, 0, 2)).excluded == (file_id,)
+    assert (excluded_files(ledger, window.id), excluded_files(ledger, window.id, 1)) == ([], [])
+    assert feed_counts(ledger, FEED) == {"done": 2}
+    publish(ledger, window, 2)
+    assert excluded_files(ledger, window.id) == [file_id]
+    assert feed_counts(ledger, FEED) == {"done": 1, "missing": 1}
+
+
+@pytest.mark.parametrize("by", ["the next", "giving up"])
+def test_a_rebuild_that_came_to_nothing_leaves_nothing_out(ledger: Ledger, by: str) -> None:
+    """What it alone left out is in the window still, once another takes its place or it is given up."""
+    window = open_window(ledger)
+    publish(ledger, window)
+    start_generation(ledger, window.id, options={}, mode="write", clear_number=1)
+    exclude_file(ledger, window.id, PATH, reason="rotten", who="me")
+
+    if by == "giving up":
+        given_up = give_up_generation(ledger, window.id)
+        assert given_up is not None
+        assert given_up.number == 2
+        assert give_up_generation(ledger, window.id) is None
+    start_generation(ledger, window.id, options={}, mode="write", clear_number=2)
+    assert claim(ledger, ref(window, 0, 3), clear_number=2).excluded == ()
+    assert feed_counts(ledger, FEED) == {"done": 2}
+
+
+def test_a_verification_leaves_nothing_out(ledger: Ledger) -> None:
+    """It is about what is published, with every file."""
+    window = open_window(ledger)
+    publish(ledger, window)
+    start_generation(ledger, window.id, options={}, mode="verify", clear_number=1)
+
+    with pytest.raises(ConflictError, match="is published, with this file"):
+        exclude_file(ledger, window.id, PATH, reason="rotten", who="me")
 
 
 def test_a_file_of_another_window_is_refused(ledger: Ledger) -> None:

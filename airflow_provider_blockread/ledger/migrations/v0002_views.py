@@ -19,7 +19,7 @@ JOIN feeds d ON d.id = f.feed_id
 LEFT JOIN scans s ON s.id = f.first_scan
 LEFT JOIN windows w ON w.id = f.window_id
 LEFT JOIN generations g ON {_SHOWN}
-LEFT JOIN exclusions x ON x.window_id = f.window_id AND x.file_id = f.id
+LEFT JOIN exclusions x ON x.window_id = f.window_id AND x.file_id = f.id AND x.generation IS NULL
 LEFT JOIN cleanings c ON c.file_id = f.id
 LEFT JOIN (
     SELECT file_id, CAST(sum(records) AS BIGINT) AS records, CAST(sum(bad_records) AS BIGINT) AS bad_records
@@ -30,7 +30,7 @@ LEFT JOIN (
 _WINDOW_AUDIT = """
 SELECT d.name AS feed, w.id AS window_id, w.key AS window_key, w.sequence, w.state AS window_state,
        w.owner AS planned_by, w.created_at AS planned_at, w.pruned_at, w.files, w.blocks, w.bytes,
-       (SELECT count(*) FROM exclusions x WHERE x.window_id = w.id) AS excluded_files,
+       (SELECT count(*) FROM exclusions x WHERE x.window_id = w.id AND x.generation IS NULL) AS excluded_files,
        g.number AS generation, g.state AS generation_state, g.mode, g.clear_number, w.groups,
        (SELECT count(*) FROM groups p WHERE p.window_id = g.window_id AND p.generation = g.number AND p.state = 'done')
            AS groups_done,
