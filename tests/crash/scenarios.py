@@ -8,6 +8,7 @@ from pathlib import Path
 
 from airflow_provider_blockread.errors import ProofError, RecordError
 from airflow_provider_blockread.ledger.exclusions import exclude_file
+from airflow_provider_blockread.ledger.generations import get_generation
 from airflow_provider_blockread.options import Selection
 from airflow_provider_blockread.options.plan import Limits
 from tests.crash.clean import CLEANING
@@ -71,16 +72,19 @@ def _excluding(pipe: Doomed, tasks: Tasks) -> None:
     pipe.commit(ref)
 
 
-def _excluding_by_hand(pipe: Doomed, tasks: Tasks) -> None:
-    ref = tasks.plan(pipe)
-    tasks.read(pipe, ref)
-    if ref.status == "read" and pipe.state() == "reading":
-        path, groups = pipe.uri("b.csv"), range(ref.groups)
-        tasks.once(
-            "exclude", lambda: exclude_file(pipe.env.ledger, ref.window, path, reason="x", who="me", groups=groups)
-        )
-    tasks.read(pipe, ref, again=" again")
-    pipe.commit(ref)
+def _excluding_by_hand(clear_number: int) -> Callable[[Doomed, Tasks], None]:
+    def act(pipe: Doomed, tasks: Tasks) -> None:
+        ref = tasks.plan(pipe, clear_number=clear_number)
+        tasks.read(pipe, ref, clear_number=clear_number)
+        if ref.status == "read" and get_generation(pipe.env.ledger, ref.window, ref.generation).state == "reading":
+            path, groups = pipe.uri("b.csv"), range(ref.groups)
+            tasks.once(
+                "exclude", lambda: exclude_file(pipe.env.ledger, ref.window, path, reason="x", who="me", groups=groups)
+            )
+        tasks.read(pipe, ref, clear_number=clear_number, again=" again")
+        pipe.commit(ref)
+
+    return act
 
 
 def _failing_read(pipe: Doomed, tasks: Tasks) -> None:
@@ -162,7 +166,8 @@ SCENARIOS = [
     Scenario(name="half published", prepare=_half_published, act=_window()),
     Scenario(name="half lost", prepare=_half_lost, act=_window(1)),
     Scenario(name="vanished file", setup=_policies(on_missing="exclude"), act=_excluding, ids=[1, 2], bad=[]),
-    Scenario(name="exclude", act=_excluding_by_hand, ids=[1, 2], bad=[]),
+    Scenario(name="exclude", act=_excluding_by_hand(0), ids=[1, 2], bad=[]),
+    Scenario(name="exclude from a rebuild", prepare=_published, act=_excluding_by_hand(1), ids=[1, 2], bad=[]),
     Scenario(name="failed read", setup=_small_row_groups, act=_failing_read, repeats=True),
     Scenario(name="failed proof", act=_failing_proof, repeats=True),
     Scenario(name="lost manifest", prepare=_manifest_lost, act=_window()),

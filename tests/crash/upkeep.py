@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from airflow_provider_blockread.errors import ConflictError
+from airflow_provider_blockread.ledger.exclusions import exclude_file
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.options import Selection
@@ -71,6 +72,19 @@ def _published_in_the_end(pipe: Doomed) -> None:
 def _abandoning(pipe: Doomed, tasks: Tasks) -> None:
     abandon(pipe.env, _window(pipe), who="me")
     tasks.window(pipe, "another")
+
+
+def _giving_up(pipe: Doomed, tasks: Tasks) -> None:
+    with suppress(ConflictError):  # half published by then, when all is repeated
+        abandon(pipe.env, _window(pipe), who="me")
+    tasks.window(pipe, clear_number=2)
+
+
+def _half_rebuilt(pipe: Doomed) -> None:
+    _published_at_once(pipe)
+    ref = pipe.plan(clear_number=1)
+    exclude_file(pipe.env.ledger, ref.window, pipe.uri("b.csv"), reason="x", who="me", groups=range(ref.groups))
+    pipe.read(ref, clear_number=1, groups=[0])
 
 
 def _undoing(pipe: Doomed, tasks: Tasks) -> None:
@@ -169,6 +183,7 @@ UPKEEP = [
     Scenario(name="prune leftovers", prepare=_published_in_the_end, act=_pruning(keep_manifests=False)),
     Scenario(name="late file", setup=_each_second, prepare=_late, act=lambda pipe, tasks: tasks.window(pipe)),
     Scenario(name="abandon", prepare=_half_read, act=_abandoning),
+    Scenario(name="rebuild given up", prepare=_half_rebuilt, act=_giving_up),
     Scenario(name="undo", prepare=_published, act=_undoing),
     Scenario(name="rebuild windows", setup=later, prepare=long_ago(_published), act=_rebuilding),
     Scenario(name="reprocess", setup=later, prepare=long_ago(_published_at_once), act=_reprocessing),
