@@ -27,12 +27,20 @@ class RemoteStore:
     """An fsspec file system as a store; paths are the file system's own. Errors are the store's."""
 
     def __init__(self, system: AbstractFileSystem) -> None:
-        self.system = system
+        self._system = system
+        self._is_over_ssh = not _OVER_SSH.isdisjoint(_protocols(system))
         # An object store inherits fsspec's copy-and-delete; whoever has folders brings a rename of its own, which the
         # asynchronous one of SSH hides.
         own = type(system).mv is not AbstractFileSystem.mv
-        renames = own or not _OVER_SSH.isdisjoint(_protocols(system))
-        self._has_folders = renames and _package(system) not in _OF_OBJECTS
+        self._has_folders = (own or self._is_over_ssh) and _package(system) not in _OF_OBJECTS
+
+    @property
+    def system(self) -> AbstractFileSystem:
+        """The file system; one over SSH whose connection was lost is connected anew, which it never does itself."""
+        if self._is_over_ssh and self._system.client.is_closed():
+            lost = self._system
+            self._system = type(lost)(*lost.storage_args, **lost.storage_options, skip_instance_cache=True)
+        return self._system
 
     def version(self, uri: str, path: str) -> FileVersion | None:
         """Return the version of a file, None when something else is there."""

@@ -22,10 +22,8 @@ from airflow_provider_blockread.storage.pages import pages_of
 from airflow_provider_blockread.storage.remote import RemoteStore
 from airflow_provider_blockread.storage.rules import NameRules
 from airflow_provider_blockread.storage.uris import file_uri, name_of, printable
-from airflow_provider_blockread.storage.walk import Walk
+from airflow_provider_blockread.storage.walk import Walk, require_text
 
-#: A pattern of the paths that hold bytes which are not UTF-8.
-NOT_UTF8 = r"re:.*[\udc80-\udcff].*"
 _NOWHERE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}  # what a broken link gives
 
 
@@ -49,8 +47,8 @@ def scan_store(store: RemoteStore, root: tuple[str, str], rules: NameRules) -> I
     """Yield the files below a root given as (canonical URI, path in the store).
 
     Object stores list in the order of keys, and pages of a folder are never put together; other stores list a folder's
-    files before its folders, by name. Links, where a store has them, are followed to files only: it does not tell
-    folders apart, so loops would not end.
+    files before its folders, by name, or as the store has them. Links, where a store has them, are followed to files
+    only: it does not tell folders apart, so loops would not end.
     """
     uri, path = root
     return Walk(uri, pages_of(store, path), rules).files()
@@ -167,14 +165,7 @@ def _version(path: str, found: os.stat_result) -> FileVersion | None:
     if not stat.S_ISREG(found.st_mode):
         return None
     if not path.isascii():
-        try:
-            path.encode()
-        except UnicodeEncodeError as error:
-            msg = (
-                f"{printable(file_uri(path))}: this name is not UTF-8, so no plan can hold it; rename the file, or"
-                f" exclude it by a pattern, as exclude={NOT_UTF8!r} does with all such names"
-            )
-            raise SourceError(msg) from error
+        require_text(file_uri(path), path)
     return from_stat(file_uri(path), found)
 
 

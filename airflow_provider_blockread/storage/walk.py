@@ -19,20 +19,23 @@ from typing import TypeAlias, TypeVar
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError, TransientError
 from airflow_provider_blockread.storage.ahead import Ahead
-from airflow_provider_blockread.storage.pages import Entry, Page, Pages
+from airflow_provider_blockread.storage.pages import Entry, FolderLinkError, Page, Pages
 from airflow_provider_blockread.storage.patience import Patience
 from airflow_provider_blockread.storage.rules import NameRules
-from airflow_provider_blockread.storage.uris import canonical, child
+from airflow_provider_blockread.storage.uris import canonical, child, printable
 
 _Answer = TypeVar("_Answer")
 _Part: TypeAlias = Ahead | Iterable[FileVersion]
+
+#: A pattern of the paths that hold bytes which are not UTF-8.
+NOT_UTF8 = r"re:.*[\udc80-\udcff].*"
 
 _AHEAD = 1500  # entries that may wait of the last folder under way; of the one before it twice as many, and so on
 _MANY = 50  # files of a page in each of its folders, from which these are worth a request each
 #: What clients of stores, or URIs, may take for something other than a part of a name.
 _ODD = re.compile(r"[\x00-\x1f\x7f?#\\]|//|^/|(?:^|/)\.\.?(?:/|$)|/$")
 #: The same in the segments of many names, a `/` around each.
-_ODD_SIGN, _ODD_SEGMENTS = re.compile(r"[\x00-\x1f\x7f?#\\]"), ("//", "/./", "/../")
+_ODD_SIGN, _ODD_SEGMENTS = re.compile(r"[\x00-\x1f\x7f?#\\\udc80-\udcff]"), ("//", "/./", "/../")
 
 
 class Walk:
@@ -100,7 +103,7 @@ class Walk:
             if entry.folder:
                 if self._enters(entry.name[:-1]):
                     parts.append(self._open(entry.name, pool))
-            elif self._wants(entry.name, entry.size) and (version := self._version(entry)) is not None:
+            elif (version := self._wanted(entry)) is not None:
                 last = parts[-1] if parts else None
                 if isinstance(last, list):
                     last.append(version)
@@ -127,9 +130,23 @@ class Walk:
             self._folder, self._reached = folder, self._rules.reaches(folder)
         return self._reached and not self._rules.skips(last) and self._rules.wants(name)
 
+    def _wanted(self, entry: Entry) -> FileVersion | None:
+        wanted = self._wants(entry.name, entry.size)
+        enters = entry.size is None and self._enters(entry.name)  # a link perhaps
+        if not (wanted or enters):
+            return None
+        try:
+            version = self._version(entry)
+        except FolderLinkError:
+            if enters:
+                raise
+            return None
+        return version if wanted else None
+
     def _version(self, entry: Entry) -> FileVersion | None:
         name, size, mtime_ns, etag, _ = entry
         uri = child(self._uri, name)
+        require_text(uri, name)
         if not name or _ODD.search(name):
             self._require_address(uri, name)
         if size is None:
@@ -188,6 +205,24 @@ class Walk:
         if self._stopped.wait(seconds):
             msg = f"{self._uri}: this listing was given up"
             raise TransientError(msg)
+
+
+def require_text(uri: str, name: str) -> None:
+    """Make sure that a name is text.
+
+    Raises:
+        SourceError: when it is not UTF-8.
+    """
+    if name.isascii():
+        return
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        msg = (
+            f"{printable(uri)}: this name is not UTF-8, so no plan can hold it; rename the file, or exclude it by a"
+            f" pattern, as exclude={NOT_UTF8!r} does with all such names"
+        )
+        raise SourceError(msg) from error
 
 
 def _few_folders(folder: str, page: Page) -> bool:

@@ -76,7 +76,7 @@ def _abandoning(pipe: Doomed, tasks: Tasks) -> None:
 
 def _giving_up(pipe: Doomed, tasks: Tasks) -> None:
     with suppress(ConflictError):  # half published by then, when all is repeated
-        abandon(pipe.env, _window(pipe), who="me")
+        tasks.once("abandon", lambda: abandon(pipe.env, _window(pipe), who="me").files)
     tasks.window(pipe, clear_number=2)
 
 

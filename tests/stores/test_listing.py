@@ -9,6 +9,7 @@ from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing import list_files
 from airflow_provider_blockread.storage.pages import ObjectPages, Pages, pages_of
+from airflow_provider_blockread.storage.pages.sftp import SftpPages
 from airflow_provider_blockread.storage.rules import NameRules
 from airflow_provider_blockread.storage.walk import Walk
 from tests.stores.putting import putter
@@ -41,7 +42,7 @@ SOMEWHERE = {
 def pages(stores: Stores, root: str, size: int) -> Pages:
     """Return the listings below a root, in pages of a size where the store has pages."""
     found = pages_of(*stores.remote(root))
-    if isinstance(found, ObjectPages):
+    if isinstance(found, (ObjectPages, SftpPages)):
         found.size = size
     return found
 

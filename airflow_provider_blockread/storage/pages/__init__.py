@@ -5,17 +5,19 @@ from __future__ import annotations
 from airflow_provider_blockread.storage.pages.azure import AzurePages
 from airflow_provider_blockread.storage.pages.folders import FolderPages, HdfsPages
 from airflow_provider_blockread.storage.pages.google import GooglePages
-from airflow_provider_blockread.storage.pages.model import Entry, Page, Pages
+from airflow_provider_blockread.storage.pages.model import Entry, FolderLinkError, Page, Pages
 from airflow_provider_blockread.storage.pages.objects import ObjectPages
 from airflow_provider_blockread.storage.pages.s3 import S3Pages
+from airflow_provider_blockread.storage.pages.sftp import SftpPages
 from airflow_provider_blockread.storage.remote import RemoteStore
 
-__all__ = ["Entry", "ObjectPages", "Page", "Pages", "pages_of"]
+__all__ = ["Entry", "FolderLinkError", "ObjectPages", "Page", "Pages", "pages_of"]
 
-_KINDS: dict[str, type[AzurePages | GooglePages | HdfsPages | S3Pages]] = {
+_KINDS: dict[str, type[AzurePages | GooglePages | HdfsPages | S3Pages | SftpPages]] = {
     "AzureBlobFileSystem": AzurePages,
     "GCSFileSystem": GooglePages,
     "S3FileSystem": S3Pages,
+    "SSHFileSystem": SftpPages,
     "WebHDFS": HdfsPages,
 }
 

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, Self
 
 from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import SourceError
+
+
+class FolderLinkError(SourceError):
+    """A link leads to a folder, whose files would be missed."""
 
 
 class Entry(NamedTuple):
@@ -74,7 +79,11 @@ class Pages(Protocol):
         ...
 
     def look(self, uri: str, name: str) -> FileVersion | None:
-        """Return the version of a file whose entry does not tell it, None where it is none."""
+        """Return the version of a file whose entry does not tell it, None where it is none.
+
+        Raises:
+            FolderLinkError: when it is a link to a folder.
+        """
         ...
 
     def addresses(self, name: str) -> bool:
