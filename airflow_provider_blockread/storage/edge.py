@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from airflow_provider_blockread.errors import BlockReadError, FileMissingError, SourceError, TransientError
 from airflow_provider_blockread.storage.faults import Fault, fault_of
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
@@ -87,6 +90,8 @@ def system_error(uri: str, error: OSError) -> BlockReadError:
     if isinstance(error, IsADirectoryError):
         return SourceError(f"{uri} is a folder where a file is needed; correct the path")
     reason = error.strerror or type(error).__name__
+    if error.errno in _FULL:
+        return TransientError(f"{uri}: the store is full ({reason}); free space there, then retry")
     return TransientError(f"{uri}: the store failed ({reason}); try again when it is back")
 
 
