@@ -35,8 +35,7 @@ def parse_address(text: str) -> URL:
         url = url.set(drivername="postgresql+psycopg")
     if url.drivername not in {"sqlite", "sqlite+pysqlite", "postgresql+psycopg"}:
         msg = (
-            f"a ledger cannot live in {url.drivername}; use {_FORMS},"
-            " which is reached by psycopg 3 and no other driver"
+            f"a ledger cannot live in {url.drivername}; use {_FORMS}, which is reached by psycopg 3 and no other driver"
         )
         raise OptionsError(msg)
     if url.get_backend_name() == "sqlite":

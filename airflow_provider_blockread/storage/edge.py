@@ -90,9 +90,11 @@ def system_error(uri: str, error: OSError) -> BlockReadError:
     if isinstance(error, IsADirectoryError):
         return SourceError(f"{uri} is a folder where a file is needed; correct the path")
     reason = error.strerror or type(error).__name__
-    if error.errno in _FULL:
-        return TransientError(f"{uri}: the store is full ({reason}); free space there, then retry")
-    return TransientError(f"{uri}: the store failed ({reason}); try again when it is back")
+    full = error.errno in _FULL
+    what = (
+        f"is full ({reason}); free space there, then retry" if full else f"failed ({reason}); try again when it is back"
+    )
+    return TransientError(f"{uri}: the store {what}")
 
 
 def _missing(uri: str) -> BlockReadError:

@@ -38,7 +38,9 @@ def test_a_command_that_looks_makes_no_ledger(place: Place, command: list[str]) 
     assert not (place.folder / "typo").exists()
 
 
-@pytest.mark.parametrize("command", [["plan", "in"], ["run", "in", "--output", "out"], *_LOOKING], ids=lambda c: c[0])
+@pytest.mark.parametrize(
+    "command", [["plan", "in"], ["run", "in", "--output", "out"], *_LOOKING], ids=lambda command: " ".join(command[:2])
+)
 def test_no_command_but_the_upgrade_migrates(place: Place, command: list[str]) -> None:
     """An older ledger is refused with the command that helps, and stays as it is."""
     ledger = Ledger(place.state[1], now=lambda: datetime(2026, 1, 9, tzinfo=UTC))

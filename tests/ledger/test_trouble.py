@@ -112,7 +112,7 @@ def test_a_file_that_is_damaged_or_of_something_else(tmp_path: Path) -> None:
     other = Ledger(f"sqlite:///{tmp_path / 'other.db'}")
     with other.writing() as connection:
         connection.execute(text("CREATE TABLE windows (a INTEGER)"))
-    with pytest.raises(LedgerSchemaError, match="already exists; .* give the ledger a place of its own"):
+    with pytest.raises(LedgerSchemaError, match=r"already exists; .* give the ledger a place of its own"):
         other.upgrade()
     ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
     ledger.upgrade()
@@ -120,7 +120,7 @@ def test_a_file_that_is_damaged_or_of_something_else(tmp_path: Path) -> None:
     with (tmp_path / "ledger.db").open("r+b") as file:
         file.seek(100)
         file.write(b"\xff" * 8_000)
-    with pytest.raises(LedgerSchemaError, match="malformed.*; its file is damaged: restore it from a backup"):
+    with pytest.raises(LedgerSchemaError, match=r"malformed.*; its file is damaged: restore it from a backup"):
         ledger.check()
 
 

@@ -256,9 +256,9 @@ def test_any_other_store_of_fsspec_reads(tmp_path: Path) -> None:
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
 def test_a_store_that_is_full_says_so(code: int) -> None:
     """A retry helps once there is room, which nobody but people makes."""
-    with pytest.raises(TransientError, match="file:///out/x: the store is full .*; free space there, then retry"):
-        with translated("file:///out/x"):
-            raise OSError(code, os.strerror(code))
+    says = r"file:///out/x: the store is full .*; free space there, then retry"
+    with pytest.raises(TransientError, match=says), translated("file:///out/x"):
+        raise OSError(code, os.strerror(code))
 
 
 def test_a_file_in_a_folder_s_place(tmp_path: Path) -> None:
