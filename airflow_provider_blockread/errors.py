@@ -13,7 +13,7 @@
     │   ├── FunctionError            the user's function raised, or returned what it must not
     │   ├── PrunedError              what is asked for was pruned
     │   ├── CleanedError             files that must be read again were archived or deleted at the source
-    │   └── LedgerSchemaError        the ledger's schema is older or newer than this package
+    │   └── LedgerSchemaError        no ledger is there, or its schema is older or newer than this package
     ├── TransientError               the same call may succeed later
     │   ├── LedgerUnavailableError   the ledger cannot be reached or stays locked
     │   └── SparkJobError            the Spark application failed or left no result
@@ -92,7 +92,7 @@ class CleanedError(PermanentError):
 
 
 class LedgerSchemaError(PermanentError):
-    """The ledger's schema is older or newer than this package."""
+    """No ledger is there, or its schema is older or newer than this package."""
 
 
 class TransientError(BlockReadError):

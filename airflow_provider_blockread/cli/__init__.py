@@ -19,7 +19,7 @@ from airflow_provider_blockread.cli.prune import prune
 from airflow_provider_blockread.cli.rebuild import rebuild_windows, reprocess
 from airflow_provider_blockread.cli.records import records
 from airflow_provider_blockread.cli.run import run
-from airflow_provider_blockread.cli.upkeep import abandon_window, undo_window
+from airflow_provider_blockread.cli.upkeep import abandon_window, exclude_from_window, undo_window
 from airflow_provider_blockread.cli.windows import windows
 from airflow_provider_blockread.errors import BlockReadError
 
@@ -32,7 +32,7 @@ def blockread() -> None:
 
 for command in (plan, run, records, windows, files, reprocess, clean, prune, db):
     blockread.add_command(command)
-for command in (rebuild_windows, abandon_window, undo_window):
+for command in (rebuild_windows, abandon_window, undo_window, exclude_from_window):
     windows.add_command(command)
 files.add_command(new_files)
 

@@ -12,10 +12,12 @@ from airflow_provider_blockread.cli.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.columns import CLEANING_ACTIONS
+from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.queries import get_window
+from airflow_provider_blockread.options import parse_age
 from airflow_provider_blockread.steps import Environment
-from airflow_provider_blockread.steps.cleaned import restore_files
-from airflow_provider_blockread.steps.cleaning import CleanRequest, parse_grace, propose_cleaning
+from airflow_provider_blockread.steps.cleaned import propose_restoring, restore_files
+from airflow_provider_blockread.steps.cleaning import CleanRequest, propose_cleaning
 from airflow_provider_blockread.steps.cleaning import clean as clean_source
 
 
@@ -45,7 +47,7 @@ class Cleaning(Confirmed, Sourcing):
             source=self.file_source(),
             action=self.action,
             archive=self.archive,
-            grace=parse_grace(self.grace),
+            grace=parse_age(self.grace),
             **given,
         )
 
@@ -65,12 +67,17 @@ def clean(**options: Any) -> None:  # noqa: ANN401 - click hands every option by
     asked = Cleaning(**options)
     env = open_environment(asked.state, quiet=asked.as_json)
     if asked.restore is not None:
-        restored = restore_files(env, get_window(env.ledger, asked.restore, asked.feed))
-        if asked.as_json:
-            print_json(restored.to_json())
+        _restore(env, asked, get_window(env.ledger, asked.restore, asked.feed))
         return
     request = asked.request(env)
     if asked.confirm(propose_cleaning(env, request)):
         done = clean_source(env, request, who=owner())
         if asked.as_json:
             print_json(done.to_json())
+
+
+def _restore(env: Environment, asked: Cleaning, window: Window) -> None:
+    if asked.confirm(propose_restoring(env, window)):
+        restored = restore_files(env, window)
+        if asked.as_json:
+            print_json(restored.to_json())

@@ -16,6 +16,7 @@ from airflow_provider_blockread.cli.shared import (
     state_option,
 )
 from airflow_provider_blockread.ledger.columns import FILE_STATES
+from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.model import FileRow
 from airflow_provider_blockread.ledger.queries import feed_counts, list_files
 from airflow_provider_blockread.ledger.store import Ledger
@@ -49,6 +50,7 @@ def files() -> None:
 def list_(feed: str, file_state: str | None, limit: int, state: str | None, *, as_json: bool) -> None:
     """List the file versions that FEED knows."""
     env = open_environment(state)
+    require_feed(env.ledger, feed)
     rows: Iterator[FileRow] = list_files(env.ledger, feed, state=file_state, limit=limit)
     if as_json:
         print_json([_file_json(row) for row in rows])

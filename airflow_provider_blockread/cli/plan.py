@@ -20,7 +20,7 @@ from airflow_provider_blockread.steps.preview import FileSample, Preview, previe
 def plan(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
     """Explain what the next window of SOURCE would read, and why. Reads no file and freezes nothing."""
     pipeline = Pipeline(**options)
-    env = open_environment(pipeline.state)
+    env = open_environment(pipeline.state, makes=True)
     shown = preview(env, pipeline.request(env, Reading(output="unused")))
     if pipeline.as_json:
         print_json(_as_json(shown))

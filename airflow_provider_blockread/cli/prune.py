@@ -9,7 +9,7 @@ import click
 
 from airflow_provider_blockread.cli.shared import open_environment, print_json
 from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options
-from airflow_provider_blockread.options import parse_duration
+from airflow_provider_blockread.options import parse_age
 from airflow_provider_blockread.steps.pruning import PruneRequest, propose_pruning
 from airflow_provider_blockread.steps.pruning import prune as prune_windows
 
@@ -29,7 +29,7 @@ class Pruning(Confirmed):
         Raises:
             OptionsError: when `--older-than` is no duration.
         """
-        seconds = 0.0 if self.older_than == "0" else parse_duration(self.older_than)
+        seconds = parse_age(self.older_than)
         return PruneRequest(older_than=seconds, keep=self.keep, feed=self.feed, keep_manifests=self.keep_manifests)
 
 

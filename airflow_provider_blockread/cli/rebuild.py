@@ -44,12 +44,13 @@ class RebuildOptions(Confirmed):
     def run(self, files: FileChoice | None) -> None:
         """Tell what is to be done, ask, and do it."""
         env, asked = open_environment(self.state), RebuildRequest(range=self._range(), files=files)
-        if self.anew and not self.dry_run:
-            give_up_rebuild(env, asked)
-        intent = propose_rebuild(env, asked)
-        if not self.confirm(intent) and (self.dry_run or not intent.is_empty):
+        intent = propose_rebuild(env, asked, anew=self.anew)
+        if not self.confirm(intent):
             return
-        require_java()
+        if not intent.is_empty:
+            require_java()
+        if self.anew:
+            give_up_rebuild(env, asked)
         with InProcessSpark(self.master) as spark:
             done = rebuild(env, asked, WindowRunner(env=env, owner=owner(), job=JOB, submitter=spark))
         if self.as_json:

@@ -47,7 +47,7 @@ def run(**options: Any) -> None:  # noqa: ANN401 - click hands every option by n
     """Read what is new at SOURCE into a directory of Parquet files, each record exactly once."""
     asked = RunOptions(**options)
     require_java()
-    env = open_environment(asked.state)
+    env = open_environment(asked.state, makes=True)
     request = asked.request(env, asked)
     started = time.monotonic()
     with InProcessSpark(asked.master, parse_pairs("--conf", asked.conf)) as spark:

@@ -92,13 +92,18 @@ def ledger_url(state: str | None) -> str:
     return state or default_url(str(home))
 
 
-def open_environment(state: str | None, *, quiet: bool = False) -> Environment:
-    """Return ledger and stores; the embedded ledger is made on first use, any other must exist."""
+def open_environment(state: str | None, *, quiet: bool = False, makes: bool = False) -> Environment:
+    """Return ledger and stores; a command that `makes` a ledger in SQLite does so where none is, no other does.
+
+    Raises:
+        OptionsError: when the URL is malformed.
+        LedgerSchemaError: when there is no ledger, or its schema is not this package's.
+        LedgerUnavailableError: when the database cannot be reached.
+    """
     ledger = _forgetful() if is_noop(state) else Ledger(ledger_url(state))
-    if state is None or state.startswith("sqlite:"):
-        ledger.upgrade()
-    else:
-        ledger.check()
+    if makes:
+        ledger.make()
+    ledger.check()
 
     def log(message: str) -> None:
         if not quiet:

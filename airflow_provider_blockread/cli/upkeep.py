@@ -1,7 +1,8 @@
-"""`blockread windows abandon|undo`: what was planned or published is given up, told first and then confirmed."""
+"""`blockread windows abandon|undo|exclude`: what was planned or published is given up, told and confirmed first."""
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -11,6 +12,7 @@ import click
 from airflow_provider_blockread.cli.shared import json_option, open_environment, owner, print_json, state_option
 from airflow_provider_blockread.ledger.columns import WITHDRAWN_FILES
 from airflow_provider_blockread.ledger.queries import get_window
+from airflow_provider_blockread.steps.excluding import exclude, propose_excluding
 from airflow_provider_blockread.steps.intent import Intent
 from airflow_provider_blockread.steps.withdrawing import abandon, propose_abandoning, propose_undoing, undo
 
@@ -31,15 +33,18 @@ class Confirmed:
     yes: bool
 
     def confirm(self, intent: Intent) -> bool:
-        """Tell what is to be done; return whether to do it, and end the command where it is refused."""
+        """Tell what is to be done; return whether to go on, and end the command where that is refused.
+
+        Where there is nothing to do, nobody is asked: to go on changes nothing, and tells in JSON that it did not.
+        """
         if self.dry_run and self.as_json:
             print_json(intent.to_json())
         else:
             for line in intent.lines():
                 click.echo(line, err=not self.dry_run)
-        if self.dry_run or intent.is_empty:
+        if self.dry_run:
             return False
-        if not self.yes:
+        if not (self.yes or intent.is_empty):
             click.confirm(f"{intent.action}?", abort=True, err=True)
         return True
 
@@ -51,6 +56,8 @@ class OneWindow(Confirmed):
     window: str
     feed: str | None
     files: str | None = None
+    path: str = ""
+    reason: str = ""
 
 
 def confirmed_options(command: C) -> C:
@@ -99,5 +106,25 @@ def undo_window(**options: Any) -> None:  # noqa: ANN401 - click hands every opt
     window = get_window(env.ledger, asked.window, asked.feed)
     if asked.confirm(propose_undoing(env, window, files=asked.files)):
         done = undo(env, window, files=asked.files, who=owner())
+        if asked.as_json:
+            print_json(done.to_json())
+
+
+@click.command("exclude")
+@click.argument("window")
+@click.argument("path")
+@feed_option
+@click.option("--reason", required=True, help="Why; recorded with your name.")
+@confirmed_options
+def exclude_from_window(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
+    """Leave the file PATH out of unpublished WINDOW (an id or a key), or out of the rebuild of a published one.
+
+    The groups that hold it are read again.
+    """
+    asked = OneWindow(**options)
+    env = open_environment(asked.state)
+    window, path = get_window(env.ledger, asked.window, asked.feed), env.stores.canonical(asked.path)
+    if asked.confirm(propose_excluding(env, window, path, reason=asked.reason)):
+        done = exclude(env, window, path, reason=asked.reason, who=getpass.getuser())
         if asked.as_json:
             print_json(done.to_json())

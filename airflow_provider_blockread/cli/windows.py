@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Mapping
 
 import click
@@ -18,8 +17,6 @@ from airflow_provider_blockread.cli.shared import (
 )
 from airflow_provider_blockread.cli.spark import InProcessSpark, require_java
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.exchange.manifest import read_manifest
-from airflow_provider_blockread.ledger.exclusions import exclude_file
 from airflow_provider_blockread.ledger.generations import (
     FINISHED,
     as_read_by,
@@ -32,7 +29,6 @@ from airflow_provider_blockread.ledger.queries import get_window, list_parts, li
 from airflow_provider_blockread.ledger.withdrawing import find_withdrawal
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.steps.describe import describe_group, format_bytes
-from airflow_provider_blockread.steps.excluding import groups_of
 from airflow_provider_blockread.steps.inferring import inferred_schema
 from airflow_provider_blockread.steps.replaying import open_ref
 from airflow_provider_blockread.steps.restoring import restore_pruned
@@ -142,24 +138,6 @@ def verify(window: str, feed: str | None, master: str, state: str | None, *, as_
         print_json(done.to_json())
     else:
         click.echo(f"window {done.window} is verified: {done.records:,} records, {format_bytes(done.bytes)}")
-
-
-@windows.command()
-@window_argument
-@click.argument("path")
-@feed_option
-@click.option("--reason", required=True, help="Why; recorded with your name.")
-@state_option
-def exclude(window: str, path: str, feed: str | None, reason: str, state: str | None) -> None:
-    """Leave the file PATH out of unpublished WINDOW; the groups that hold it are read again."""
-    env = open_environment(state)
-    found = get_window(env.ledger, window, feed)
-    path = env.stores.canonical(path)
-    groups = groups_of(read_manifest(env.stores, found.manifest_uri, found.manifest_hash), path)
-    who = getpass.getuser()
-    _, again = exclude_file(env.ledger, found.id, path, reason=reason, who=who, groups=groups)
-    more = f"; groups {', '.join(map(str, again))} will be read again" if again else ""
-    click.echo(f"{path} is excluded from window {found.id}{more}")
 
 
 def _summary(summary: WindowSummary) -> Mapping[str, object]:

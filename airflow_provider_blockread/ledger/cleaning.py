@@ -16,9 +16,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, and_, exists, or_, select
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.columns import UNFINISHED_STATES
-from airflow_provider_blockread.ledger.feeds import find_feed
+from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.known_tables import parts
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import files, generations, windows
@@ -63,11 +62,7 @@ def next_page(ledger: Ledger, fit: Fit, *, after: int) -> CleanPage | None:
     Raises:
         OptionsError: when the ledger knows no such feed.
     """
-    with ledger.reading() as connection:
-        feed = find_feed(connection, fit.feed)
-    if feed is None:
-        msg = f"clean: ledger {ledger.name} knows no feed {fit.feed!r}; `blockread windows list` shows those it knows"
-        raise OptionsError(msg)
+    feed = require_feed(ledger, fit.feed)
     old = exists().where(generations.c.window_id == files.c.window_id, _is_old(fit.before))
     query = (
         select(files.c.id)

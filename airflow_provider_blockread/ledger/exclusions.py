@@ -49,14 +49,11 @@ def exclude_file(
     """
     state = reason if reason in _REASON_STATES else "excluded"
     with ledger.writing() as connection:
-        generation, replaces = _unpublished(connection, window_id)
-        file_id = _file(connection, window_id, path)
+        generation, replaces, file_id = _leaving_out(connection, window_id, path)
         known = (exclusions.c.window_id == window_id, exclusions.c.file_id == file_id)
         if connection.scalar(select(exclusions.c.file_id).where(*known)) is not None:
             return file_id, []
         row = {"window_id": window_id, "file_id": file_id, "path": path, "reason": reason, "who": who}
-        if replaces:
-            _refuse_part(connection, window_id, file_id)
         alone = {"generation": generation if replaces else None, "excluded_at": ledger.now()}
         connection.execute(exclusions.insert().values(row | alone))
         if not replaces:
@@ -65,6 +62,17 @@ def exclude_file(
             leave_part_out(connection, window_id, file_id, state=state)
         reopen_generation(connection, window_id, generation)
         return file_id, _reset(connection, window_id, generation, groups)
+
+
+def check_exclusion(ledger: Ledger, window_id: str, path: str) -> tuple[int, bool]:
+    """Return the generation that a file can be left out of now, and whether it replaces a published one.
+
+    Raises:
+        SourceError: as `exclude_file` does.
+        ConflictError: as that does, but where another window goes on behind.
+    """
+    with ledger.reading() as connection:
+        return _leaving_out(connection, window_id, path)[:2]
 
 
 def excluded_files(ledger: Ledger, window_id: str, generation: int | None = None) -> list[int]:
@@ -82,6 +90,14 @@ def settle_exclusions(connection: Connection, held: Publication) -> None:
         gone = {"state": state or "excluded", "records": None, "bad_records": None}
         connection.execute(files.update().where(*mine, files.c.state == "done").values(gone))
     connection.execute(exclusions.update().where(*own).values(generation=None))
+
+
+def _leaving_out(connection: Connection, window_id: str, path: str) -> tuple[int, bool, int]:
+    generation, replaces = _unpublished(connection, window_id)
+    file_id = _file(connection, window_id, path)
+    if replaces:
+        _refuse_part(connection, window_id, file_id)
+    return generation, replaces, file_id
 
 
 def _unpublished(connection: Connection, window_id: str) -> tuple[int, bool]:

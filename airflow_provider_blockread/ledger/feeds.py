@@ -8,12 +8,14 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, select
 
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.dialect import insert_or_ignore
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import feeds
 
 #: Files per transaction: some tens of milliseconds, so that nobody waits long for the ledger, on a busy host either.
 BATCH_FILES = 5_000
+_NAMED = 10  # feeds that a message names
 
 T = TypeVar("T")
 
@@ -22,6 +24,22 @@ def find_feed(connection: Connection, name: str) -> int | None:
     """Return the feed's id; None where no scan or plan has named it yet."""
     found = connection.scalar(select(feeds.c.id).where(feeds.c.name == name))
     return None if found is None else int(found)
+
+
+def require_feed(ledger: Ledger, name: str) -> int:
+    """Return the feed's id.
+
+    Raises:
+        OptionsError: when the ledger knows no such feed; some that it knows are named.
+    """
+    with ledger.reading() as connection:
+        found = find_feed(connection, name)
+        if found is not None:
+            return found
+        known = list(connection.scalars(select(feeds.c.name).order_by(feeds.c.name).limit(_NAMED + 1)))
+    names = ", ".join(known[:_NAMED]) + (" and others" if len(known) > _NAMED else "")
+    msg = f"ledger {ledger.name} knows no feed {name!r}; correct the name: it knows {names or 'none yet'}"
+    raise OptionsError(msg)
 
 
 def open_feed(ledger: Ledger, name: str) -> int:

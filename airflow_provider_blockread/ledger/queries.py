@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Select, and_, exists, func, select
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.columns import FILE_STATES
-from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed, require_feed
 from airflow_provider_blockread.ledger.known_tables import parts, taken_files
 from airflow_provider_blockread.ledger.model import FileRow, Window, WindowSummary
 from airflow_provider_blockread.ledger.rows import WINDOW_COLUMNS, generation_from, window_from
@@ -84,8 +84,13 @@ def unpublished_windows(ledger: Ledger, feed: str) -> list[Window]:
 
 
 def windows_in_order(ledger: Ledger, feed: str) -> list[Window]:
-    """Return all windows of the feed in the order in which they were planned."""
-    query = select(*WINDOW_COLUMNS).join(feeds).where(feeds.c.name == feed).order_by(windows.c.sequence)
+    """Return all windows of the feed in the order in which they were planned.
+
+    Raises:
+        OptionsError: when the ledger knows no such feed.
+    """
+    of_feed = feeds.c.id == require_feed(ledger, feed)
+    query = select(*WINDOW_COLUMNS).join(feeds).where(of_feed).order_by(windows.c.sequence)
     with ledger.reading() as connection:
         return [window_from(row) for row in connection.execute(query)]
 

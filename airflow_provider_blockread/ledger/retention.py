@@ -10,11 +10,11 @@ what is published.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, exists, func, or_, select
 
 from airflow_provider_blockread.blocks import BlockGroup
 from airflow_provider_blockread.ledger.columns import TAKEN_STATES
@@ -41,6 +41,8 @@ _FEW_STRETCHES = 1000
 _FILES_A_STRETCH = 4  # a quarter of what a listing makes of them
 _TAKEN_COLUMNS = ("feed_id", "path_digest", "version_digest", "state")
 _HAS_GROUPS = exists().where(groups.c.window_id == windows.c.id)
+_GONE_BACK = exists().where(withdrawals.c.window_id == windows.c.id, withdrawals.c.files == "pending")
+_KEPT = case((_GONE_BACK, 0), else_=windows.c.files).label("kept")
 _HALF_PRUNED = and_(windows.c.pruned_at.is_not(None), _HAS_GROUPS)
 
 
@@ -59,16 +61,17 @@ class Prunable:
 
     windows: int
     files: int
-    first: tuple[Window, ...]  # the oldest of them
+    first: tuple[Window, ...]  # the oldest of them, with no files where these have gone back to the feed
 
 
 def prunable(ledger: Ledger, bound: Bound, *, limit: int) -> Prunable:
     """Return the windows that are old, or half pruned: how many, and the oldest."""
-    chosen = _old(bound).subquery()
+    old = _old(bound).add_columns(_KEPT)
+    chosen = old.subquery()
     with ledger.reading() as connection:
-        count, total = connection.execute(select(func.count(), func.sum(chosen.c.files)).select_from(chosen)).one()
-        first = _old(bound).order_by(windows.c.created_at, windows.c.id).limit(limit)
-        found = tuple(window_from(row) for row in connection.execute(first))
+        count, total = connection.execute(select(func.count(), func.sum(chosen.c.kept)).select_from(chosen)).one()
+        first = old.order_by(windows.c.created_at, windows.c.id).limit(limit)
+        found = tuple(replace(window_from(row), files=row.kept) for row in connection.execute(first))
     return Prunable(windows=int(count), files=int(total or 0), first=found)
 
 

@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
-from sqlalchemy import Connection, Engine, exc, make_url, select
-from sqlalchemy.engine import URL
+from sqlalchemy import Connection, Engine, exc, select
 
 from airflow_provider_blockread.errors import (
     BlockReadError,
@@ -23,6 +22,7 @@ from airflow_provider_blockread.errors import (
     OptionsError,
 )
 from airflow_provider_blockread.ledger import migrations, tables
+from airflow_provider_blockread.ledger.address import file_of, is_missing, parse_address, shown
 from airflow_provider_blockread.ledger.dialect import (
     give_way,
     lock_upgrade,
@@ -30,7 +30,7 @@ from airflow_provider_blockread.ledger.dialect import (
     prepare_upgrade,
     wait_for_no_disk,
 )
-from airflow_provider_blockread.ledger.trouble import OF_THE_SERVER, remedy, shared_mount
+from airflow_provider_blockread.ledger.trouble import OF_THE_SERVER, is_lasting, remedy, shared_mount
 
 _NO_TABLE = ("no such table", "no such column")  # SQLite's words
 _NO_TABLE_STATES = {"42P01", "42703"}  # PostgreSQL's states: undefined table, undefined column
@@ -76,7 +76,8 @@ class Ledger:
     def __init__(self, url: str, *, now: Callable[[], datetime] = utc_now) -> None:
         """Keep the address."""
         self.now = now
-        self._url = _parse(url)
+        self._url = parse_address(url)
+        self._file = file_of(self._url)
         self._engine: Engine | None = None
         self._pid = 0
         self._uuid: str | None = None
@@ -92,8 +93,7 @@ class Ledger:
     @property
     def name(self) -> str:
         """The address without password or parameters, for messages."""
-        url = self._url
-        return URL.create(url.drivername, url.username, None, url.host, url.port, url.database).render_as_string()
+        return shown(self._url)
 
     @property
     def uuid(self) -> str:
@@ -130,13 +130,31 @@ class Ledger:
                 connection.execute(tables.ledger.insert().values(row))
         return Upgrade(before=revision, after=tables.REVISIONS[-1])
 
+    def make(self) -> None:
+        """Create the schema in an SQLite file that holds none or is not there; any other ledger stays as it is.
+
+        Raises:
+            LedgerUnavailableError: when the file cannot be used.
+        """
+        if self._file is None:
+            return
+        if not is_missing(self._file):
+            with self.reading() as connection:
+                if migrations.current(connection) is not None:
+                    return
+        self.upgrade()
+
     def check(self) -> None:
         """Make sure that this package can work with the ledger; no connection of one that it cannot stays open.
+
+        It writes nothing, and makes no file.
 
         Raises:
             LedgerSchemaError: when the schema is missing, older or newer.
             LedgerUnavailableError: when the database cannot be reached.
         """
+        if self._file is not None and is_missing(self._file):
+            raise LedgerSchemaError(self._needs_upgrade("does not exist: correct its name, or make it"))
         try:
             with self.reading() as connection:
                 revision = migrations.current(connection)
@@ -193,17 +211,11 @@ class Ledger:
             self._engine, self._pid = self._open(), os.getpid()
         return self._engine
 
-    @property
-    def _file(self) -> Path | None:
-        """Where an embedded ledger lies."""
-        is_file = self._url.get_backend_name() == "sqlite" and self._url.database
-        return Path(str(self._url.database)) if is_file else None
-
     def _make_folder(self, folder: Path) -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            msg = self._is_unavailable(f"its folder cannot be made ({error.strerror})")
+            msg = f"ledger {self.name}: its folder cannot be made ({error.strerror}); correct the path, or make it"
             raise LedgerUnavailableError(msg) from error
 
     def _open(self) -> Engine:
@@ -234,15 +246,15 @@ class Ledger:
                 raise LedgerSchemaError(self._needs_upgrade(f"lacks a table ({reason})")) from error
             if isinstance(error, exc.ProgrammingError) and state not in OF_THE_SERVER:
                 raise
-            raise LedgerUnavailableError(self._is_unavailable(reason, state)) from error
+            raise self._trouble(reason, state) from error
         except exc.DatabaseError as error:
             state = getattr(error.orig, "sqlstate", None)
             # Data or internals are a mistake of this package.
             if type(error) is not exc.DatabaseError and state not in OF_THE_SERVER:
                 raise
-            raise LedgerUnavailableError(self._is_unavailable(str(error.orig), state)) from error
+            raise self._trouble(str(error.orig), state) from error
         except (exc.TimeoutError, sqlite3.Error) as error:  # the latter from the driver itself, while a file is opened
-            raise LedgerUnavailableError(self._is_unavailable(str(error))) from error
+            raise self._trouble(str(error)) from error
 
     def _needs_upgrade(self, what: str) -> str:
         return f"ledger {self.name} {what}; run `blockread db upgrade --state URL` with its URL"
@@ -252,29 +264,10 @@ class Ledger:
             f"ledger {self.name} is at revision {revision}, newer than this package; upgrade airflow-provider-blockread"
         )
 
-    def _is_unavailable(self, reason: str, state: str | None = None) -> str:
-        return f"ledger {self.name} cannot be used: {reason}; {remedy(reason, state)}"
-
-
-def _parse(text: str) -> URL:
-    try:
-        url = make_url(text)
-    except (exc.ArgumentError, ValueError):
-        # The text may hold a password: keep it out of the message and of its cause.
-        msg = "the ledger's URL cannot be parsed; write sqlite:////folder/file.db or postgresql://user@host/database"
-        raise OptionsError(msg) from None
-    if url.drivername in {"postgres", "postgresql"}:
-        url = url.set(drivername="postgresql+psycopg")
-    if url.drivername not in {"sqlite", "sqlite+pysqlite", "postgresql+psycopg"}:
-        msg = (
-            f"a ledger cannot live in {url.drivername}; use sqlite:////folder/file.db or postgresql://user@host/database,"
-            " which is reached by psycopg 3 and no other driver"
-        )
-        raise OptionsError(msg)
-    if url.get_backend_name() == "sqlite" and url.database in {None, "", ":memory:"}:
-        msg = "a ledger in memory would be gone with its process; name a file: sqlite:////folder/file.db"
-        raise OptionsError(msg)
-    return url
+    def _trouble(self, reason: str, state: str | None = None) -> BlockReadError:
+        kind = LedgerSchemaError if is_lasting(reason) else LedgerUnavailableError
+        words = reason.partition("\nLINE ")[0]  # without the statement, which PostgreSQL quotes
+        return kind(f"ledger {self.name} cannot be used: {words}; {remedy(reason, state)}")
 
 
 def _rebuild(url: str, now: Callable[[], datetime]) -> Ledger:

@@ -2,43 +2,64 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 #: File systems whose locks do not hold between hosts, so that SQLite would damage its file there.
 _SHARED = frozenset(
     {
-        *("afs", "beegfs", "ceph", "cifs", "fuse.ceph", "fuse.gcsfuse", "fuse.glusterfs", "fuse.s3fs", "fuse.sshfs"),
-        *("glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "orangefs", "smb3", "smbfs"),
+        *("afs", "beegfs", "ceph", "cifs", "drvfs", "fuse.blobfuse", "fuse.blobfuse2", "fuse.ceph"),
+        *("fuse.ceph-fuse", "fuse.gcsfuse", "fuse.glusterfs", "fuse.goofys", "fuse.juicefs", "fuse.mount-s3"),
+        *("fuse.rclone", "fuse.s3fs", "fuse.sshfs", "fuse.vmhgfs-fuse", "gfs2", "glusterfs", "gpfs", "lustre", "ncpfs"),
+        *("nfs", "nfs4", "ocfs2", "orangefs", "pvfs2", "smb3", "smbfs", "vboxsf", "wekafs"),
     }
 )
 _MOUNTS = Path("/proc/self/mounts")
 
 _FREE_SPACE = "free space on its disk, then retry; what was begun is rolled back"
-_NO_RIGHT = "let its user write to all tables of the ledger, then retry"
-#: What to do, by the words of SQLite and the states of PostgreSQL.
+_ROOM = "a place of its own: another file, or in PostgreSQL another database or schema"
+#: What to do, by PostgreSQL's state and the words of either database; the first that fits.
 _REMEDIES = {
-    "readonly database": "let the account that runs this write to the file and its folder, then retry",
-    "disk is full": _FREE_SPACE,
-    "disk I/O error": f"see to its disk ({_FREE_SPACE})",
-    "53100": _FREE_SPACE,
-    "25006": "it takes no writes: name the primary server, or let its user write, then retry",
-    "42501": _NO_RIGHT,
+    r"readonly database": "let the account that runs this write to the file and its folder, then retry",
+    r"disk is full|^53100": _FREE_SPACE,
+    r"disk I/O error": f"see to its disk ({_FREE_SPACE})",
+    r"unable to open": "name a file in a folder that is there, and let the account that runs this open it, then retry",
+    r"is locked": "another process has held it for too long; see that one end, then retry",
+    r"is not a database": f"this file is something else: give the ledger {_ROOM}",
+    r"is malformed|malformed database": "its file is damaged: restore it from a backup",
+    r"already exists": f"something else has its tables' names there: give the ledger {_ROOM}",
+    r"^25006": "it takes no writes: name the primary server, or let its user write, then retry",
+    r"^42501.*for schema": "let its user in (`GRANT USAGE, CREATE ON SCHEMA ... TO ...`), then retry",
+    r"^42501": "let its user write to all tables of the ledger, then retry",
+    r"^3F000": "create the schema that its user's search_path names (`CREATE SCHEMA ...`), then retry",
+    r'database ".*" does not exist': "create it (`CREATE DATABASE ...`), then run `blockread db upgrade --state URL`",
+    r'role ".*" does not exist': "create its user (`CREATE ROLE ... LOGIN`), or name another, then retry",
+    r"authentication failed|no password supplied": "correct the user or the password in its URL, then retry",
+    r"^53300|too many (clients|connections)|connection slots": "let less run at once, or raise its max_connections",
+    r"^(55P03|57014|40P01)": "others held what it needs for too long; see them end (pg_stat_activity), then retry",
 }
+#: What stays as it is until somebody acts.
+_LASTING = re.compile("is not a database|is malformed|malformed database|already exists")
 #: States of PostgreSQL that tell of the server and not of a mistake in this package, whatever class the driver gives.
-OF_THE_SERVER = frozenset({"25006", "42501"})
+OF_THE_SERVER = frozenset({"25006", "3F000", "42501", "42710", "42P07"})
 
 
 def remedy(reason: str, state: str | None) -> str:
     """Return what to do about a database's complaint: its words, and PostgreSQL's state where there is one."""
-    found = (text for sign, text in _REMEDIES.items() if sign == state or (not state and sign in reason))
+    found = (text for sign, text in _REMEDIES.items() if re.search(sign, f"{state or ''} {reason}".lstrip()))
     return next(found, "check that it is up and reachable, then retry")
+
+
+def is_lasting(reason: str) -> bool:
+    """Tell whether trying again cannot help."""
+    return _LASTING.search(reason) is not None
 
 
 def shared_mount(path: Path) -> str:
     """Return type and place of the network file system that holds a path, such as `nfs4 at /home`; else nothing."""
     if not _MOUNTS.exists():  # only Linux tells
         return ""
-    place = path.absolute()
+    place = path.resolve()
     held = ("/", "")
     for line in _MOUNTS.read_text("utf-8", "replace").splitlines():
         _, mounted, kind, *_ = line.split(" ")

@@ -53,17 +53,23 @@ def check_abandoning(ledger: Ledger, window_id: str) -> None:
         refuse_followed(connection, window_id, to="pending")
 
 
-def check_undoing(ledger: Ledger, window_id: str, *, files: str | None = None) -> None:
-    """Make sure that `begin_undoing` may be called now.
+def check_undoing(ledger: Ledger, window_id: str, *, files: str | None = None) -> Withdrawal | None:
+    """Make sure that `begin_undoing` may be called now, but for cleaned files; return what it would go on with.
 
     Raises:
-        ConflictError: when nothing of the window is published.
+        ConflictError: when nothing of the window is published, or its files have gone back and are to be excluded.
         OwnedError: when a live owner is publishing it.
+        PrunedError: when its files are to go back, but were pruned.
     """
     with ledger.reading() as connection:
         _lock_window(connection, window_id)
-        _refuse_unseen_or_live(connection, window_id, ledger.now(), STALE_PUBLISHER_S)
-        refuse_followed(connection, window_id, to=files or "excluded")
+        held = _found(connection, window_id)
+        if held is None:
+            _refuse_unseen_or_live(connection, window_id, ledger.now(), STALE_PUBLISHER_S)
+            _refuse_fate(connection, window_id, files or "excluded")
+        else:
+            _is_changed(connection, held, files)
+    return held
 
 
 def begin_abandoning(ledger: Ledger, window_id: str, *, who: str) -> Withdrawal:
@@ -111,9 +117,8 @@ def begin_undoing(
         if held is not None:
             return _changed(connection, held, files)
         _refuse_unseen_or_live(connection, window_id, ledger.now(), stale_after_s)
-        refuse_followed(connection, window_id, to=files or "excluded")
+        _refuse_fate(connection, window_id, files or "excluded")
         if files == "pending":
-            _refuse_pruned(connection, window_id)
             refuse_cleaned(connection, window_id)
         asked = Withdrawal(window=window_id, files=files or "excluded", who=who)
         return _begin(ledger, connection, window_id, asked)
@@ -176,6 +181,13 @@ def _lock_window(connection: Connection, window_id: str) -> None:
         found = state or "unknown to this ledger"
         msg = f"window {window_id} is {found} and holds no plan to give up; list windows with `blockread windows list`"
         raise ConflictError(msg)
+
+
+def _refuse_fate(connection: Connection, window_id: str, files: str) -> None:
+    """Refuse what cannot become of the window's files."""
+    refuse_followed(connection, window_id, to=files)
+    if files == "pending":
+        _refuse_pruned(connection, window_id)
 
 
 def _refuse_pruned(connection: Connection, window_id: str) -> None:
@@ -245,16 +257,22 @@ def _begin(ledger: Ledger, connection: Connection, window_id: str, asked: Withdr
     return asked
 
 
-def _changed(connection: Connection, held: Withdrawal, wanted: str | None) -> Withdrawal:
-    """Return the withdrawal with what is asked of its files now: excluded ones may still go back."""
+def _is_changed(connection: Connection, held: Withdrawal, wanted: str | None) -> bool:
+    """Tell whether something else is asked of the files now: excluded ones may still go back, never the other way."""
     if wanted in {None, held.files}:
-        return held
+        return False
     if wanted == "excluded":
         msg = f"window {held.window}: its files have gone back to pending already; take away the window that reads them"
         raise ConflictError(msg)
-    _refuse_pruned(connection, held.window)
+    _refuse_fate(connection, held.window, "pending")
+    return True
+
+
+def _changed(connection: Connection, held: Withdrawal, wanted: str | None) -> Withdrawal:
+    """Return the withdrawal with what is asked of its files now."""
+    if not _is_changed(connection, held, wanted):
+        return held
     refuse_cleaned(connection, held.window)
-    refuse_followed(connection, held.window, to="pending")
     change = {"files": "pending", "finished_at": None}
     connection.execute(withdrawals.update().where(*_same(held)).values(change))
     return Withdrawal(window=held.window, files="pending", who=held.who)

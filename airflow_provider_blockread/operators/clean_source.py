@@ -69,7 +69,8 @@ class CleanSourceOperator(StepOperator):
             OptionsError: when something is missing or does not fit.
         """
         from airflow_provider_blockread.errors import OptionsError  # noqa: PLC0415 - not at every DAG parse
-        from airflow_provider_blockread.steps.cleaning import CleanRequest, parse_grace  # noqa: PLC0415
+        from airflow_provider_blockread.options import parse_age  # noqa: PLC0415
+        from airflow_provider_blockread.steps.cleaning import CleanRequest  # noqa: PLC0415
 
         if self.source is None:
             msg = f"feed {self.feed}: name the source, since nothing outside of it is cleaned"
@@ -80,6 +81,6 @@ class CleanSourceOperator(StepOperator):
             source=self.source,
             action=self.action,
             archive=self.archive,
-            grace=parse_grace(self.grace),
+            grace=parse_age(self.grace),
             **given,
         )

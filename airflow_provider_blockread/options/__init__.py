@@ -22,7 +22,14 @@ from airflow_provider_blockread.options.plan import Limits, Selection, Splitting
 from airflow_provider_blockread.options.read import GenerationOptions, ParquetSink, Policies, SparkJob, Transform
 from airflow_provider_blockread.options.sizes import parse_size
 from airflow_provider_blockread.options.source import FileSource
-from airflow_provider_blockread.options.times import TimePattern, nanoseconds, parse_duration, parse_time, utc_text
+from airflow_provider_blockread.options.times import (
+    TimePattern,
+    nanoseconds,
+    parse_age,
+    parse_duration,
+    parse_time,
+    utc_text,
+)
 from airflow_provider_blockread.options.upstream import EventFiles, FileList
 from airflow_provider_blockread.options.values import Value, build, from_json, parse
 from airflow_provider_blockread.options.watching import StorageEvents
@@ -57,6 +64,7 @@ __all__ = [
     "from_json",
     "nanoseconds",
     "parse",
+    "parse_age",
     "parse_duration",
     "parse_size",
     "parse_time",

@@ -60,6 +60,15 @@ def parse_duration(text: str | float) -> float:
     return seconds
 
 
+def parse_age(text: str | float) -> float:
+    """Return seconds as `parse_duration` does; 0 is none.
+
+    Raises:
+        OptionsError: when the text is not a duration.
+    """
+    return 0.0 if str(text).strip() in {"0", "0.0"} else parse_duration(text)
+
+
 @dataclass(frozen=True, slots=True)
 class TimePattern:
     """Where the time of a file stands in its path, as `dt=%Y-%m-%d/hr=%H` says it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from airflow_provider_blockread.ledger.cleaned import SHOWN, AwayFile, count_awa
 from airflow_provider_blockread.ledger.columns import SHORT
 from airflow_provider_blockread.ledger.generations import as_read_by, published_generation
 from airflow_provider_blockread.ledger.model import Window
+from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.storage.contents import same_content
 
@@ -68,6 +70,17 @@ def require_sources(
     if missing:
         raise CleanedError(describe_away(window.id, missing, total if needed is None else len(missing)))
     return others
+
+
+def propose_restoring(env: Environment, window: Window) -> Intent:
+    """Return what `restore_files` would do; nothing is changed, and no file is looked at."""
+    kept = Counter(file.target is not None for page in _pages(env, window.id) for file in page)
+    what = f"{kept[True]:,} archived files come back to their places, where nothing else is there now"
+    if kept[False]:
+        what += f"; {kept[False]:,} that were deleted come back only by hand, and are looked for"
+    if not kept:
+        what = "none of its files was archived or deleted"
+    return Intent(action="restore", windows=(window_intent(window, what, does=bool(kept)),))
 
 
 def restore_files(env: Environment, window: Window) -> Restored:

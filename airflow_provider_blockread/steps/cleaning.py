@@ -23,7 +23,7 @@ from airflow_provider_blockread.ledger.cleaning import (
 )
 from airflow_provider_blockread.ledger.columns import CLEANING_ACTIONS, SHORT
 from airflow_provider_blockread.ledger.queries import get_window
-from airflow_provider_blockread.options import FileSource, parse_duration
+from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.steps.cleaned import found_at
 from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.intent import Intent, window_intent
@@ -68,15 +68,6 @@ class CleanRequest:
         if self.grace < 0 or not self.tags:
             msg = f"clean: grace ({self.grace:g} s) must be 0 or more, and tags must name one at least"
             raise OptionsError(msg)
-
-
-def parse_grace(grace: float | str) -> float:
-    """Return seconds from a number or from text such as `7d`; 0 is none.
-
-    Raises:
-        OptionsError: when it is no duration.
-    """
-    return 0.0 if str(grace).strip() in {"0", "0.0"} else parse_duration(grace)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,23 +1,101 @@
-"""Excluding files that are gone or changed, where the policy says so: a vanished file must not wedge its feed."""
+"""Excluding files, by hand or where the policy says so: one that is gone or changed must not wedge its feed."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.blocks.ids import same_version
-from airflow_provider_blockread.errors import FileMissingError, SourceError
+from airflow_provider_blockread.errors import ConflictError, FileMissingError, SourceError
 from airflow_provider_blockread.exchange.manifest import read_manifest
-from airflow_provider_blockread.ledger.exclusions import exclude_file, excluded_files
-from airflow_provider_blockread.ledger.generations import published_generation
+from airflow_provider_blockread.ledger.exclusions import check_exclusion, exclude_file, excluded_files
+from airflow_provider_blockread.ledger.generations import list_groups, published_generation
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.parts import windows_behind
 from airflow_provider_blockread.ledger.queries import get_window
+from airflow_provider_blockread.ledger.selection import window_files
 from airflow_provider_blockread.options import Policies
+from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import Environment
 
 _TOLD = 10  # files that the log names
+
+
+@dataclass(frozen=True, kw_only=True)
+class Excluded:
+    """A file that a window leaves out, and the groups that are read again for it: none where it was out already."""
+
+    window: str
+    path: str
+    reason: str
+    groups: tuple[int, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this summary as JSON."""
+        return dataclasses.asdict(self)
+
+
+def propose_excluding(env: Environment, window: Window, path: str, *, reason: str) -> Intent:
+    """Return what `exclude` would do; nothing is changed.
+
+    Raises:
+        SourceError: when the window does not hold the file.
+        ConflictError: as `exclude` does.
+    """
+    file, groups = _find(env, window, path)
+    number, replaces = check_exclusion(env.ledger, window.id, path)
+    behind = windows_behind(env.ledger, window.id, path)
+    if behind:
+        msg = (
+            f"window {window.id} reads a part of {path}, and window {behind[0]} goes on behind it; begin with that one"
+        )
+        raise ConflictError(msg)
+    if file in excluded_files(env.ledger, window.id, number):
+        return Intent(action="exclude", windows=(window_intent(window, f"{path} is left out already", does=False),))
+    done = {g.ref.group for g in list_groups(env.ledger, window.id, number) if g.state == "done"}
+    fate = "waits for a later window" if reason in {"missing", "changed"} else "no later window reads it"
+    of = f"generation {number}, so that its records go when that is published" if replaces else "it"
+    what = f"{path} is left out of {of}, and {fate}{_read_again([group for group in groups if group in done])}"
+    return Intent(action="exclude", windows=(window_intent(window, what),))
+
+
+def exclude(env: Environment, window: Window, path: str, *, reason: str, who: str) -> Excluded:
+    """Leave a file out of an unpublished window, or out of its rebuild; groups that hold it are read again.
+
+    It may be repeated.
+
+    Raises:
+        SourceError: when the window does not hold the file.
+        ConflictError: when the window is not open, or published and not being rebuilt; or when it reads a part of the
+            file, and is published or another window goes on behind it.
+    """
+    _, groups = _find(env, window, path)
+    _, again = exclude_file(env.ledger, window.id, path, reason=reason, who=who, groups=groups)
+    env.log(f"{path} is excluded from window {window.id}{_read_again(again)}")
+    return Excluded(window=window.id, path=path, reason=reason, groups=tuple(again))
+
+
+def _read_again(groups: list[int]) -> str:
+    return f"; groups {', '.join(map(str, groups))} are read again" if groups else ""
+
+
+def _find(env: Environment, window: Window, path: str) -> tuple[int, list[int]]:
+    """Return the id of a window's file, and the groups that hold blocks of it; an empty file has no block."""
+    if window.state != "open":
+        msg = f"window {window.id} is {window.state} and holds no files; list windows with `blockread windows list`"
+        raise ConflictError(msg)
+    blocks = [block for block in _blocks(env, window) if block.version.path == path]
+    if blocks:
+        return blocks[0].file, sorted({block.group for block in blocks})
+    for found in window_files(env.ledger, window.id, order="oldest"):
+        if found.version.path == path:
+            return found.file, []
+    msg = f"window {window.id} holds no file {path}; see what it holds with `blockread files list {window.feed}`"
+    raise SourceError(msg, path)
 
 
 def excluded_by_policy(
@@ -63,19 +141,14 @@ def _kept(window: Window, path: str, reason: str) -> str:
     newer = "; or read what is there now with `blockread reprocess`" if reason == "changed" else ""
     return (
         f"{path} is {reason}, and window {window.id} is published with its records, which no policy takes away: restore"
-        f" it and retry{newer}; or leave it out with `blockread windows exclude {window.id} {path}` and retry; or give"
-        f" this rebuild up with `blockread windows abandon {window.id}`, and what is published stays"
+        f" it and retry{newer}; or leave it out with `blockread windows exclude {window.id} {path} --reason {reason}` and retry;"
+        f" or give this rebuild up with `blockread windows abandon {window.id}`, and what is published stays"
     )
 
 
 def _exclude(env: Environment, window: Window, found: Mapping[str, str], who: str) -> None:
     for path, groups in _groups_of(_blocks(env, window), found).items():
         exclude_file(env.ledger, window.id, path, reason=found[path], who=who, groups=groups)
-
-
-def groups_of(blocks: Iterable[Block], path: str) -> list[int]:
-    """Return the numbers of the groups that hold blocks of a path, in order."""
-    return _groups_of(blocks, [path])[path]
 
 
 def _groups_of(blocks: Iterable[Block], paths: Iterable[str]) -> dict[str, list[int]]:

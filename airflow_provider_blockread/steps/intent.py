@@ -26,7 +26,7 @@ class WindowIntent:
 class Intent:
     """What a command is about to do, window by window; `notes` are about all of them."""
 
-    action: str  # abandon | undo | rebuild | reprocess
+    action: str  # abandon | undo | exclude | rebuild | reprocess | prune | clean | restore
     windows: tuple[WindowIntent, ...]
     notes: tuple[str, ...] = ()
 

@@ -67,7 +67,7 @@ class WindowRange:
         """Return the windows that are meant, in the order of their planning.
 
         Raises:
-            OptionsError: when no feed is named for a range, or a named window does not exist.
+            OptionsError: when no feed is named for a range, or a named feed or window does not exist.
         """
         if self.window is not None:
             return [get_window(env.ledger, self.window, self.feed)]
@@ -107,17 +107,18 @@ class RebuildRequest:
         return self.range.to_json() | files | ({} if self.task is None else {"task": self.task})
 
 
-def propose_rebuild(env: Environment, asked: RebuildRequest) -> Intent:
-    """Return what `rebuild` would do; nothing is changed.
+def propose_rebuild(env: Environment, asked: RebuildRequest, *, anew: bool = False) -> Intent:
+    """Return what `rebuild` would do, after `give_up_rebuild` if `anew`; nothing is changed.
 
     Raises:
-        OptionsError: when the range is not one.
+        OptionsError: when the range is not one, or the ledger knows no such feed.
     """
     begun = find_request(env.ledger, asked.action, asked.to_json())
-    told = tuple(intent for _, intent in _look(env, asked, begun))
+    told = tuple(intent for _, intent in _look(env, asked, None if anew else begun))
     notes = []
     if begun is not None:
-        notes = [f"This goes on with the {asked.action} that {begun.who} began at {begun.began_at:%Y-%m-%d %H:%M:%SZ}."]
+        does = "gives up" if anew else "goes on with"
+        notes = [f"This {does} the {asked.action} that {begun.who} began at {begun.began_at:%Y-%m-%d %H:%M:%SZ}."]
     return Intent(action=asked.action, windows=told, notes=tuple(notes))
 
 

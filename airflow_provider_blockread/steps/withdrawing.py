@@ -88,16 +88,16 @@ def propose_undoing(env: Environment, window: Window, *, files: str | None = Non
     """Return what `undo` would do; nothing is changed.
 
     Raises:
-        ConflictError: when nothing of the window is published.
+        ConflictError: when nothing of the window is published, or its files have gone back and are to be excluded.
         OwnedError: when a live owner is publishing it.
-        CleanedError: when files that are to go back were cleaned from the source.
+        PrunedError: when files that are to go back were pruned.
+        CleanedError: when they were cleaned from the source.
     """
     if files == "pending":
         require_sources(env, window, only_look=True)
-    held = find_withdrawal(env.ledger, window.id)
+    held = check_undoing(env.ledger, window.id, files=files)
     if held is not None:
         return _continued(env, "undo", window, held, files)
-    check_undoing(env.ledger, window.id, files=files)
     generations = list_generations(env.ledger, window.id)
     added = {entry.target: entry for found in generations if found.state in SHOWN for entry in _added(env, found)}
     size, rows = (sum(getattr(entry, name) for entry in added.values()) for name in ("size", "rows"))
@@ -207,7 +207,8 @@ def _continued(env: Environment, action: str, window: Window, held: Withdrawal, 
     """Return what is left to do of a withdrawal that was begun before."""
     notes: tuple[str, ...] = ()
     if held.finished_at is None:
-        what = f"abandoned by {held.who}, but not to its end: the rest is done now, and its files {_FATES[held.files]}"
+        fate = _FATES[files or held.files]
+        what = f"abandoned by {held.who}, but not to its end: the rest is done now, and its files {fate}"
     elif files == "pending" and held.files == "excluded":
         what = f"its files, now excluded, {_FATES['pending']}"
         notes = _stays_excluded(env, window, files)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from airflow_provider_blockread.errors import BlockReadError, FileMissingError, SourceError, TransientError
 from airflow_provider_blockread.storage.faults import Fault, fault_of
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
@@ -87,7 +90,11 @@ def system_error(uri: str, error: OSError) -> BlockReadError:
     if isinstance(error, IsADirectoryError):
         return SourceError(f"{uri} is a folder where a file is needed; correct the path")
     reason = error.strerror or type(error).__name__
-    return TransientError(f"{uri}: the store failed ({reason}); try again when it is back")
+    full = error.errno in _FULL
+    what = (
+        f"is full ({reason}); free space there, then retry" if full else f"failed ({reason}); try again when it is back"
+    )
+    return TransientError(f"{uri}: the store {what}")
 
 
 def _missing(uri: str) -> BlockReadError:

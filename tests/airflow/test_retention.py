@@ -67,9 +67,9 @@ def test_pruning_in_a_dag(
     first = runs.start(reading())
     assert runs.states(first) == SUCCESS
 
-    told = runs.start(pruning(older_than=0.001, keep=0, dry_run=True))
+    told = runs.start(pruning(older_than=0, keep=0, dry_run=True))
     assert (runs.xcom(told, "prune")["pruned"], runs.xcom(told, "prune")["files"]) == (1, 1)
-    done = runs.start(pruning(older_than="{{ 0.001 }}", keep=0))
+    done = runs.start(pruning(older_than="{{ 0 }}", keep=0))
     assert runs.xcom(done, "prune")["windows"] == 1
     assert feed_counts(LedgerHook().get_conn(), f"{dag_id}.logs") == {"pruned": 1}
 

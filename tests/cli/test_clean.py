@@ -43,8 +43,12 @@ def test_cleaning_is_told_before_it_is_done(published: Place) -> None:
     assert (_left(published.source), _left(published.folder / "kept")) == (0, 2)
     assert "clean: nothing to do" in published.call(*_clean(published), "--yes").output
 
-    restored = published.json("clean", "--restore", "old", "--feed", "feed")
+    back = ["clean", "--restore", "old", "--feed", "feed"]
+    assert "2 archived files come back to their places" in published.call(*back, "--dry-run").stdout
+    assert (published.call(*back).exit_code, _left(published.source)) == (1, 0)
+    restored = published.json(*back, "--yes")
     assert (restored["files"], restored["away"], _left(published.source)) == (2, 0, 2)
+    assert published.json(*back) == {"window": restored["window"], "files": 0, "away": 0}
 
 
 def test_an_archive_within_the_source_must_be_excluded(published: Place) -> None:

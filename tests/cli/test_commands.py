@@ -17,6 +17,7 @@ from airflow_provider_blockread.options import FileSource, GenerationOptions, Li
 from airflow_provider_blockread.steps import Environment, PlanRequest, WindowRef, plan
 from airflow_provider_blockread.storage.stores import Stores
 from tests.cli.place import Place
+from tests.pipeline.make import Pipe, ReadHere
 
 
 def _records(place: Place, data: bytes, *options: str) -> list[dict[str, object]]:
@@ -160,16 +161,33 @@ def test_windows_list_fits_a_terminal(place: Place, planned: WindowRef) -> None:
 
 
 def test_windows_exclude(place: Place, planned: WindowRef) -> None:
-    """A file is excluded with a reason, by path; a second time nothing changes, and an unknown one is an error."""
+    """A file is excluded by path, told first and then confirmed; a second time nothing changes."""
     path = str(place.source / "b.log")
-    for _ in range(2):
-        done = place.call("windows", "exclude", planned.window, path, "--reason", "broken")
-        assert done.stdout == f"file://{path} is excluded from window {planned.window}\n"
-    [row] = place.json("windows", "list")
-    assert row["excluded"] == 1
+    exclude = ["windows", "exclude", planned.window, path, "--reason", "broken"]
+    told, unanswered = place.call(*exclude, "--dry-run"), place.call(*exclude)
+    assert f"file://{path} is left out of it, and no later window reads it" in told.stdout
+    assert (unanswered.exit_code, place.json("windows", "list")[0]["excluded"]) == (1, 0)
 
-    result = place.call("windows", "exclude", planned.window, "/nowhere", "--reason", "x")
+    for _ in range(2):
+        done = place.json(*exclude, "--yes")
+        assert done == {"window": planned.window, "path": f"file://{path}", "reason": "broken", "groups": []}
+    assert place.json("windows", "list")[0]["excluded"] == 1
+    assert "is left out already" in place.call(*exclude, "--yes").stderr
+
+
+def test_what_cannot_be_excluded_is_told(place: Place, planned: WindowRef) -> None:
+    """A file that the window does not hold, any of a window that holds none; an empty one is held without a block."""
+    result = place.call("windows", "exclude", planned.window, "/nowhere", "--reason", "x", "--dry-run")
     assert "holds no file file:///nowhere" in str(result.exception)
+    pipe = Pipe(folder=place.folder, submitter=ReadHere())
+    pipe.put({"empty.log": b""})
+    some, nothing = pipe.plan("some").window, pipe.plan("nothing").window
+    pipe.close()
+
+    of_empty = place.call("windows", "exclude", nothing, "/nowhere", "--reason", "x", "--dry-run")
+    assert f"window {nothing} is empty and holds no files" in str(of_empty.exception)
+    done = place.json("windows", "exclude", some, str(place.source / "empty.log"), "--reason", "missing", "--yes")
+    assert done["groups"] == []
 
 
 def test_files_list(place: Place, planned: WindowRef) -> None:
@@ -221,6 +239,7 @@ def test_db_upgrade(place: Place) -> None:
 )
 def test_errors_are_one_line(place: Place, arguments: list[str], message: str) -> None:
     """What goes wrong is one line that says what to do, and exit code 1; no traceback."""
+    place.call("db", "upgrade")
     done = place.shell(*arguments)
 
     [line] = [line for line in done.stderr.splitlines() if not line.startswith("feed ")]

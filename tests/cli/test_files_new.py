@@ -9,6 +9,7 @@ def test_new_files_are_shown_until_a_plan_knows_better(place: Place) -> None:
     """Sums and the first paths, as JSON and for people; a look changes nothing, so that the next shows the same."""
     place.put({f"f{number:02}.log": b"1\n" for number in range(25)} | {"notes.txt": b"1\n"})
     arguments = ["files", "new", str(place.source), "--pattern", "*.log"]
+    place.call("db", "upgrade")
 
     shown = place.json(*arguments)
     assert (shown["files"], shown["bytes"], shown["why"]) == (25, 50, "enough")
@@ -18,11 +19,12 @@ def test_new_files_are_shown_until_a_plan_knows_better(place: Place) -> None:
     assert "... and 5 more" in done.stdout
     assert place.json(*arguments, "--exclude", "f0*")["files"] == 15
     assert place.json(*arguments, "--min-size", "1kB")["files"] == 0
-    assert place.json("files", "list", shown["feed"]) == []
+    assert "it knows none yet" in str(place.call("files", "list", shown["feed"]).exception)
 
 
 def test_a_source_that_is_not_there_yet_holds_nothing(place: Place) -> None:
     """What waits for the first file goes on waiting, and says what it misses."""
+    place.call("db", "upgrade")
     done = place.call("files", "new", str(place.source / "later"))
 
     assert done.exit_code == 0

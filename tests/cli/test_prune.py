@@ -62,6 +62,18 @@ def test_a_verification_that_failed_hides_no_publication(windows: Place) -> None
     assert (row["records"], row["generation"]) == (2, 1)
 
 
+def test_files_that_have_gone_back_are_not_counted(windows: Place) -> None:
+    """Of a window that was given up nothing but the window itself is left to prune."""
+    windows.json("windows", "abandon", "new", "--yes")
+    everything = ["prune", "--older-than", "0", "--keep", "0"]
+    told, done = windows.json(*everything, "--dry-run"), windows.json(*everything, "--yes")
+
+    assert (told["pruned"], told["files"]) == (done["windows"], done["files"]) == (2, 2)
+    assert [window["what"] for window in told["windows"] if window["key"] == "new"] == [
+        "its detail goes, of 0 files identities stay"
+    ]
+
+
 def test_bounds_must_be_durations(windows: Place) -> None:
     """What cannot be understood is refused."""
     result = windows.call("prune", "--older-than", "soon")

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
+import pytest
 from click.testing import CliRunner, Result
 
 from airflow_provider_blockread.cli import blockread
+from airflow_provider_blockread.errors import BlockReadError, OptionsError
+from airflow_provider_blockread.ledger.queries import get_window
+from airflow_provider_blockread.ledger.requests import find_request
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import FileSource, GenerationOptions, ParquetSink
 from airflow_provider_blockread.steps import Environment, PlanRequest, plan
+from airflow_provider_blockread.steps.rebuilding import RebuildRequest, WindowRange, rebuild
+from airflow_provider_blockread.steps.running import WindowRunner
+from airflow_provider_blockread.steps.withdrawing import undo
 from airflow_provider_blockread.storage.stores import Stores
 from tests.cli.place import Place
+from tests.pipeline.make import Pipe, ReadHere
 
 
 def _plan(place: Place, key: str) -> None:
@@ -121,3 +130,66 @@ def test_reprocess_reads_what_a_file_is_now(place: Place) -> None:
     assert "a.txt" in done.stderr
     states = {(row["path"].rpartition("/")[2], row["state"]) for row in place.json("files", "list", "logs")}
     assert states == {("a.txt", "done"), ("a.txt", "replaced"), ("b.txt", "done")}
+
+
+@pytest.fixture
+def pipe(place: Place) -> Iterator[Pipe]:
+    """A pipeline in the same folder, whose Spark is this process."""
+    made = Pipe(folder=place.folder, submitter=ReadHere())
+    yield made
+    made.close()
+
+
+def test_anew_is_told_and_asked_like_the_rest(place: Place, pipe: Pipe) -> None:
+    """A dry run tells what anew does, and a refusal leaves the request as it was begun; a yes gives it up."""
+    for key in ("d1", "d2"):
+        pipe.put({f"{key}.txt": b"x\n"})
+        pipe.run(key)
+    (pipe.source / "d2.txt").unlink()
+    asked = RebuildRequest(range=WindowRange(feed="feed"))
+    with pytest.raises(BlockReadError):
+        rebuild(pipe.env, asked, WindowRunner(env=pipe.env, owner="me", job=pipe.job, submitter=pipe.submitter))
+    command = ["windows", "rebuild", "--feed", "feed"]
+    goes_on, anew = (place.json(*command, *more, "--dry-run") for more in ([], ["--anew"]))
+    refused = _answer(place, "n\n", *command, "--anew")
+    begun = find_request(pipe.env.ledger, asked.action, asked.to_json())
+
+    assert [window["does"] for window in goes_on["windows"]] == [False, True]
+    assert [window["does"] for window in anew["windows"]] == [True, True]
+    assert "generation 2, now reading, is dropped" in anew["windows"][1]["what"]
+    assert [told["notes"][0].partition(" the ")[0] for told in (goes_on, anew)] == [
+        "This goes on with",
+        "This gives up",
+    ]
+    assert refused.exit_code == 1
+    assert begun is not None
+
+
+def test_nothing_to_do_is_a_document_too(place: Place, pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Zeros, or an empty list, without a question and without Java."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "")
+    pipe.put({"a.txt": b"x\n"})
+    pipe.run("w")
+    undo(pipe.env, get_window(pipe.env.ledger, "w"), who="me")
+    source, feed = str(place.source), ["--feed", "feed"]
+
+    undone = place.json("windows", "undo", "w")
+    assert (undone["files"], undone["removed"], undone["files_are"]) == (0, 0, "excluded")
+    assert place.json("clean", source, *feed, "--action", "delete")["files"] == 0
+    assert place.json("prune", *feed)["windows"] == 0
+    assert place.json("windows", "rebuild", *feed) == []
+    assert place.json("reprocess", *feed, "--path", "*.csv") == []
+
+
+@pytest.mark.parametrize(
+    "command", [["windows", "rebuild", "--feed"], ["reprocess", "--feed"], ["files", "list"]], ids=lambda c: c[0]
+)
+def test_a_feed_that_is_not_known_is_named(place: Place, pipe: Pipe, command: list[str]) -> None:
+    """It is a slip of the pen, and those that there are stand beside it; one without a window is none."""
+    pipe.run("nothing to read")
+    done = place.call(*command, "fed")
+
+    assert isinstance(done.exception, OptionsError)
+    assert "knows no feed 'fed'; correct the name: it knows feed" in str(done.exception)
+    assert place.call(*command, "feed").exit_code == 0

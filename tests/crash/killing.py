@@ -41,6 +41,7 @@ UNREACHED = {
     "statement:ledger.retention.drop_stretches/3": _LEARNT,
     "statement:ledger.dialect._configure_sqlite/1": "settings of a connection; nothing is stored",
     "statement:ledger.exclusions._file/2": _WORDS,
+    "statement:ledger.feeds.require_feed/1": _WORDS,
     "statement:ledger.generations._latest/2": _WORDS,
     "statement:ledger.groups._overtaken/1": _WORDS,
     "statement:ledger.looking.newest_pending/1": _WATCHED,

@@ -68,6 +68,8 @@ def test_a_ledger_that_is_refused_keeps_no_connection(url: str) -> None:
     """Who opened it got an error instead, and has nothing to close."""
     ledger = Ledger(url)
     engine = ledger._live_engine()
+    engine.connect().close()  # so that there is a file
+    engine.dispose()
     opened, closed = [], []
     event.listen(engine, "connect", lambda *_: opened.append(1))
     event.listen(engine, "close", lambda *_: closed.append(1))
@@ -216,10 +218,12 @@ def test_an_unreachable_server_is_transient_and_keeps_the_password() -> None:
 def test_a_folder_that_is_missing_is_made(tmp_path: Path) -> None:
     """The embedded default is created with its folder; before that, nothing is."""
     ledger = Ledger(default_url(str(tmp_path / "new" / "home")))
-    with pytest.raises(LedgerUnavailableError, match="unable to open"):
+    with pytest.raises(LedgerSchemaError, match="does not exist: correct its name, or make it; run `blockread db upgr"):
         ledger.check()
+    assert not (tmp_path / "new").exists()
 
-    ledger.upgrade()
+    ledger.make()
+    ledger.check()
 
     assert (tmp_path / "new" / "home" / "blockread.db").exists()
     ledger.close()
@@ -232,15 +236,26 @@ def test_a_folder_that_is_missing_is_made(tmp_path: Path) -> None:
         f"mysql://me:{SECRET}@host/db",
         f"postgresql+psycopg2://me:{SECRET}@host/db",
         "sqlite://",
+        "sqlite://tmp/ledger.db",
         "sqlite:///:memory:",
     ],
 )
 def test_addresses_that_cannot_hold_a_ledger_are_refused(url: str) -> None:
-    """A malformed URL, another database, another driver and a file in memory are refused, without the password."""
+    """Malformed URLs, other databases and drivers, hosts and files in memory are refused, without the password."""
     with pytest.raises(OptionsError, match=r"sqlite:////folder/file\.db") as caught:
         Ledger(url)
 
     assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("rest", ["host/db", "host", "?host/db", "host/db?sslmode=require"])
+def test_a_second_at_is_refused(rest: str) -> None:
+    """What follows the first one would be taken for the host, and shown; an escaped one is a part of the password."""
+    with pytest.raises(OptionsError, match="write one that belongs to the user or the password as %40") as caught:
+        Ledger(f"postgresql://me:first@{SECRET}@{rest}")
+
+    assert SECRET not in str(caught.value)
+    assert Ledger("postgresql://me@firm:first%40second@host/db").name == "postgresql+psycopg://me%40firm@host/db"
 
 
 @pytest.mark.parametrize("opened", [Ledger.upgrade, Ledger.check])
@@ -248,7 +263,8 @@ def test_a_file_that_is_no_ledger(tmp_path: Path, opened: Callable[[Ledger], obj
     """A folder, or a file of something else, is refused in this package's words."""
     (tmp_path / "text.db").write_bytes(b"not a database at all, but long enough for a header" * 10)
     for name in ("", "text.db"):
-        with pytest.raises(LedgerUnavailableError, match=r"cannot be used: (unable to open|file is not a database)"):
+        kind = LedgerSchemaError if name else LedgerUnavailableError  # which may be mended, so that a retry helps
+        with pytest.raises(kind, match=r"cannot be used: (unable to open|file is not a database)"):
             opened(Ledger(f"sqlite:///{tmp_path / name}"))
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select, text
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.errors import LedgerUnavailableError, OptionsError
+from airflow_provider_blockread.errors import BlockReadError, LedgerSchemaError, LedgerUnavailableError, OptionsError
 from airflow_provider_blockread.ledger import trouble
 from airflow_provider_blockread.ledger.discovery import record_files
 from airflow_provider_blockread.ledger.feeds import open_feed
@@ -81,7 +82,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
         ledger.upgrade()
 
 
-@pytest.mark.parametrize("kind", ["nfs4", "cifs", "fuse.sshfs"])
+@pytest.mark.parametrize("kind", ["nfs4", "cifs", "fuse.sshfs", "fuse.rclone", "gfs2"])
 def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """SQLite is refused where its locks do not hold, and only there."""
     shared, local = tmp_path / "my share", tmp_path / "my share" / "local"
@@ -94,11 +95,53 @@ def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
 
     with pytest.raises(OptionsError, match=rf"network file system \({kind} at .*my share\).*put it on a local disk"):
         Ledger(f"sqlite:///{shared / 'ledger.db'}").upgrade()
+    link = tmp_path / "link"
+    link.symlink_to(shared)
+    for url in (f"sqlite:///{link}/ledger.db", f"sqlite:///file:{shared}/ledger.db?uri=true"):
+        with pytest.raises(OptionsError, match="network file system"):
+            Ledger(url).upgrade()
     assert not (shared / "ledger.db").exists()
     for folder in (local, tmp_path / "elsewhere"):
         ledger = Ledger(f"sqlite:///{folder / 'ledger.db'}")
         ledger.upgrade()
         ledger.close()
+
+
+def test_a_file_that_is_damaged_or_of_something_else(tmp_path: Path) -> None:
+    """A retry cannot help, so the error is none that asks for one; it says what does."""
+    other = Ledger(f"sqlite:///{tmp_path / 'other.db'}")
+    with other.writing() as connection:
+        connection.execute(text("CREATE TABLE windows (a INTEGER)"))
+    with pytest.raises(LedgerSchemaError, match=r"already exists; .* give the ledger a place of its own"):
+        other.upgrade()
+    ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
+    ledger.upgrade()
+    ledger.close()
+    with (tmp_path / "ledger.db").open("r+b") as file:
+        file.seek(100)
+        file.write(b"\xff" * 8_000)
+    with pytest.raises(LedgerSchemaError, match=r"malformed.*; its file is damaged: restore it from a backup"):
+        ledger.check()
+
+
+@pytest.mark.parametrize(
+    ("said", "state", "advice"),
+    [
+        ('FATAL:  database "x" does not exist', None, "create it (`CREATE DATABASE"),
+        ('FATAL:  role "x" does not exist', None, "create its user (`CREATE ROLE"),
+        ('FATAL:  password authentication failed for user "x"', None, "correct the user or the password"),
+        ("FATAL:  sorry, too many clients already", None, "raise its max_connections"),
+        ("canceling statement due to lock timeout", "55P03", "pg_stat_activity"),
+        ("permission denied for schema public", "42501", "GRANT USAGE, CREATE ON SCHEMA"),
+        ("permission denied for table feeds", "42501", "write to all tables"),
+        ("no schema has been selected to create in", "3F000", "CREATE SCHEMA"),
+        ("database is locked", None, "held it for too long"),
+        ("connection refused", None, "check that it is up and reachable"),
+    ],
+)
+def test_advice(said: str, state: str | None, advice: str) -> None:
+    """Each complaint of a database has its own."""
+    assert advice in trouble.remedy(said, state)
 
 
 on_a_server = pytest.mark.parametrize("url", [pytest.param("postgresql", marks=pytest.mark.postgres)], indirect=True)
@@ -130,6 +173,27 @@ def test_a_user_without_rights(ledger: Ledger, url: str) -> None:
     with pytest.raises(LedgerUnavailableError, match=r"permission denied.*let its user write to all tables"):
         open_feed(reader, FEED)
     reader.close()
+
+
+@on_a_server
+def test_a_server_where_no_ledger_can_be_made(url: str) -> None:
+    """What is missing is named with the statement that helps: a right, a schema, a database, or free names."""
+    server, _, schema = url.rpartition("%3D")
+    database, _, query = url.partition("?")
+    other = Ledger(url)
+    with other.writing() as connection:
+        connection.execute(text("CREATE TABLE feeds (a int)"))
+        connection.execute(text(f"CREATE ROLE {schema}_poor"))
+        connection.execute(text(f"GRANT USAGE ON SCHEMA {schema} TO {schema}_poor"))
+    for address, says in (
+        (f"{url}%20-crole%3D{schema}_poor", r"permission denied for schema \w+; .*`GRANT USAGE, CREATE ON SCHEMA"),
+        (f"{server}%3Dnone", "no schema has been selected to create in; create the schema"),
+        (f"{database}_none?{query}", r"does not exist; create it \(`CREATE DATABASE"),
+        (url, "already exists; .* give the ledger a place of its own"),
+    ):
+        with closing(Ledger(address)) as refused, pytest.raises(BlockReadError, match=says):
+            refused.upgrade()
+    other.close()
 
 
 @on_a_server

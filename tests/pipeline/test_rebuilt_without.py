@@ -51,7 +51,7 @@ def test_no_policy_takes_away_what_is_published(published: Pipe, how: str) -> No
         here.run(clear_number=1)
 
     window = get_window(here.env.ledger, "w").id
-    for way in (f"windows exclude {window} {here.uri('a.txt')}", f"windows abandon {window}"):
+    for way in (f"windows exclude {window} {here.uri('a.txt')} --reason {how}", f"windows abandon {window}"):
         assert f"`blockread {way}`" in str(failed.value)
     assert ("blockread reprocess" in str(failed.value)) == (how == "changed")
     assert here.values() == _ALL

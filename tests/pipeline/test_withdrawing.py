@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_blockread.errors import ConflictError, FencedError, OwnedError
+from airflow_provider_blockread.errors import ConflictError, FencedError, OwnedError, PrunedError
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.queries import feed_counts, get_window
 from airflow_provider_blockread.ledger.withdrawing import find_withdrawal
 from airflow_provider_blockread.options import Lines
 from airflow_provider_blockread.steps import withdrawing
+from airflow_provider_blockread.steps.pruning import PruneRequest, prune
 from airflow_provider_blockread.steps.withdrawing import abandon, propose_abandoning, propose_undoing, undo
 from tests.pipeline.make import Pipe
 
@@ -27,6 +28,24 @@ def _put(here: Pipe) -> None:
 
 def _window(here: Pipe, key: str = "w") -> Window:
     return get_window(here.env.ledger, key, here.feed)
+
+
+def test_a_dry_run_of_undo_refuses_what_undo_refuses(here: Pipe) -> None:
+    """Files of a pruned window cannot go back, before it is undone and after; files that went back are not excluded."""
+    _put(here)
+    here.run("pruned")
+    here.put({"c.txt": b"c\n"})
+    here.run("back")
+    undo(here.env, _window(here, "back"), files="pending", who="me")
+    with pytest.raises(ConflictError, match="have gone back to pending already"):
+        propose_undoing(here.env, _window(here, "back"), files="excluded")
+
+    here.pass_seconds(86_400)
+    prune(here.env, PruneRequest(older_than=0, keep=0))
+    for _ in range(2):
+        with pytest.raises(PrunedError, match="cannot go back"):
+            propose_undoing(here.env, _window(here, "pruned"), files="pending")
+        undo(here.env, _window(here, "pruned"), who="me")
 
 
 def test_abandoned_files_are_read_by_the_next_window(here: Pipe) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import pickle
 import subprocess
 import sys
@@ -11,8 +13,9 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError
+from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError, TransientError
 from airflow_provider_blockread.storage import Stores
+from airflow_provider_blockread.storage.edge import translated
 
 
 @pytest.fixture(params=["disk", "memory"])
@@ -248,6 +251,14 @@ def test_any_other_store_of_fsspec_reads(tmp_path: Path) -> None:
     with stores.open_read(uri) as file:
         file.seek(4)
         assert file.read(3) == b"456"
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
+def test_a_store_that_is_full_says_so(code: int) -> None:
+    """A retry helps once there is room, which nobody but people makes."""
+    says = r"file:///out/x: the store is full .*; free space there, then retry"
+    with pytest.raises(TransientError, match=says), translated("file:///out/x"):
+        raise OSError(code, os.strerror(code))
 
 
 def test_a_file_in_a_folder_s_place(tmp_path: Path) -> None:

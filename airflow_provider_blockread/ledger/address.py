@@ -1,0 +1,76 @@
+"""Where a ledger lies, as people write it: a URL, which is never shown with its password."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from sqlalchemy import exc, make_url
+from sqlalchemy.engine import URL
+
+from airflow_provider_blockread.errors import OptionsError
+
+_FORMS = "sqlite:////folder/file.db or postgresql://user@host/database"
+# A password ends at the first @, so that a second one would make the rest of it a part of the host.
+_SECOND_AT = re.compile(r"[^:/]*://[^:/]*:[^@]*@.*@", re.DOTALL)
+
+
+def parse_address(text: str) -> URL:
+    """Return the URL of a ledger.
+
+    Raises:
+        OptionsError: when it is malformed or of another database; the message shows no part of a password.
+    """
+    if _SECOND_AT.match(text):
+        msg = "the ledger's URL has a second @: write one that belongs to the user or the password as %40"
+        raise OptionsError(msg)
+    try:
+        url = make_url(text)
+    except (exc.ArgumentError, ValueError):
+        # The text may hold a password: keep it out of the message and of its cause.
+        msg = f"the ledger's URL cannot be parsed; write {_FORMS}"
+        raise OptionsError(msg) from None
+    if url.drivername in {"postgres", "postgresql"}:
+        url = url.set(drivername="postgresql+psycopg")
+    if url.drivername not in {"sqlite", "sqlite+pysqlite", "postgresql+psycopg"}:
+        msg = (
+            f"a ledger cannot live in {url.drivername}; use {_FORMS}, which is reached by psycopg 3 and no other driver"
+        )
+        raise OptionsError(msg)
+    if url.get_backend_name() == "sqlite":
+        _check_file(url)
+    return url
+
+
+def _check_file(url: URL) -> None:
+    if url.host or url.username or url.port:
+        msg = "a ledger in SQLite is a file and has no host; write four slashes: sqlite:////folder/file.db"
+        raise OptionsError(msg)
+    if url.database in {None, "", ":memory:"}:
+        msg = "a ledger in memory would be gone with its process; name a file: sqlite:////folder/file.db"
+        raise OptionsError(msg)
+
+
+def file_of(url: URL) -> Path | None:
+    """Return where an embedded ledger lies, None for one on a server."""
+    if url.get_backend_name() != "sqlite":
+        return None
+    name = str(url.database)
+    return Path(unquote(urlsplit(name).path) if name.startswith("file:") else name)
+
+
+def is_missing(file: Path) -> bool:
+    """Tell whether there is no such file; of one that cannot be looked at, SQLite says what is the matter."""
+    try:
+        file.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def shown(url: URL) -> str:
+    """Return the address without password or parameters, for messages."""
+    return URL.create(url.drivername, url.username, None, url.host, url.port, url.database).render_as_string()

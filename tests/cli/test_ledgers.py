@@ -1,0 +1,73 @@
+"""Which commands make or migrate a ledger: those that plan, and the one that is there for it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from airflow_provider_blockread.errors import LedgerSchemaError, OptionsError
+from airflow_provider_blockread.ledger.migrations import current
+from airflow_provider_blockread.ledger.store import Ledger
+from tests.cli.place import Place
+from tests.ledger.test_upgrades import RELEASED, fill
+
+_LOOKING = [
+    ["files", "list", "feed"],
+    ["files", "new", "in"],
+    ["windows", "list"],
+    ["windows", "show", "k"],
+    ["windows", "abandon", "k", "--yes"],
+    ["windows", "undo", "k", "--yes"],
+    ["windows", "exclude", "k", "in/a", "--reason", "x", "--yes"],
+    ["windows", "rebuild", "k", "--yes"],
+    ["reprocess", "--window", "k", "--yes"],
+    ["prune", "--yes"],
+    ["clean", "--restore", "k", "--yes"],
+]
+
+
+@pytest.mark.parametrize("command", _LOOKING, ids=lambda command: " ".join(command[:2]))
+def test_a_command_that_looks_makes_no_ledger(place: Place, command: list[str]) -> None:
+    """A ledger that is not there is told with the command that makes it, and nothing of it is left on the disk."""
+    typo = Place(folder=place.folder, ledger=f"sqlite:///{place.folder}/typo/ledger.db")
+    done = typo.call(*command)
+
+    assert isinstance(done.exception, LedgerSchemaError)
+    assert "does not exist: correct its name, or make it; run `blockread db upgrade" in str(done.exception)
+    assert not (place.folder / "typo").exists()
+
+
+@pytest.mark.parametrize(
+    "command", [["plan", "in"], ["run", "in", "--output", "out"], *_LOOKING], ids=lambda command: " ".join(command[:2])
+)
+def test_no_command_but_the_upgrade_migrates(place: Place, command: list[str]) -> None:
+    """An older ledger is refused with the command that helps, and stays as it is."""
+    ledger = Ledger(place.state[1], now=lambda: datetime(2026, 1, 9, tzinfo=UTC))
+    with ledger.writing() as connection:
+        fill(connection, RELEASED[0])
+    done = place.call(*command)
+    with ledger.reading() as connection:
+        revision = current(connection)
+    ledger.close()
+
+    assert isinstance(done.exception, LedgerSchemaError)
+    assert "older than this package; run `blockread db upgrade" in str(done.exception)
+    assert revision == RELEASED[0].stem
+    assert "upgraded from revision 0001" in place.call("db", "upgrade").stdout
+
+
+def test_a_plan_makes_its_ledger(place: Place) -> None:
+    """Where there is none, or a file that nothing was written to yet."""
+    (place.folder / "ledger.db").touch()
+    for ledger in ("ledger.db", "new/ledger.db"):
+        here = Place(folder=place.folder, ledger=f"sqlite:///{place.folder}/{ledger}")
+        assert here.json("plan", str(place.source))["files"] == 0
+        assert here.json("windows", "list") == []
+
+
+def test_an_address_that_cannot_be_meant_is_told(place: Place) -> None:
+    """Two slashes name a host, which SQLite has none of."""
+    done = Place(folder=place.folder, ledger="sqlite://tmp/x.db").call("windows", "list")
+
+    assert isinstance(done.exception, OptionsError)
