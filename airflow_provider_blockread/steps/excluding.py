@@ -141,8 +141,8 @@ def _kept(window: Window, path: str, reason: str) -> str:
     newer = "; or read what is there now with `blockread reprocess`" if reason == "changed" else ""
     return (
         f"{path} is {reason}, and window {window.id} is published with its records, which no policy takes away: restore"
-        f" it and retry{newer}; or leave it out with `blockread windows exclude {window.id} {path} --reason {reason}` and retry;"
-        f" or give this rebuild up with `blockread windows abandon {window.id}`, and what is published stays"
+        f" it and retry{newer}; or leave it out with `blockread windows exclude {window.id} {path} --reason {reason}`"
+        f" and retry; or give this rebuild up with `blockread windows abandon {window.id}`, and what is published stays"
     )
 
 

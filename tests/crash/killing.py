@@ -36,6 +36,7 @@ _TAGS = "tags of S3; setting the same ones twice changes nothing"
 
 #: Fault points that no scenario comes by, and why nothing can be lost there.
 UNREACHED = {
+    "commit:ledger.publishing.let_go/1": "only spares the next one the wait until the heartbeat is stale",
     "commit:ledger.retention.drop_stretches/1": _LEARNT,
     "statement:ledger.retention.drop_stretches/2": _LEARNT,
     "statement:ledger.retention.drop_stretches/3": _LEARNT,

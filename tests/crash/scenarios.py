@@ -132,7 +132,8 @@ def _to_bucket(pipe: Doomed) -> None:
 
 
 def _to_another_disk(pipe: Doomed) -> None:
-    pipe.elsewhere = Path(tempfile.gettempdir()) / f"{pipe.folder.name}.blockread"
+    place = f"{pipe.folder.parent.name}-{pipe.folder.name}.blockread"  # of this run alone, whoever else runs one
+    pipe.elsewhere = Path(tempfile.gettempdir()) / place
 
 
 def _small_row_groups(pipe: Doomed) -> None:
