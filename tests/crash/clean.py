@@ -109,7 +109,8 @@ def _expect(pipe: Doomed, *, kept: dict[str, bytes], source: dict[str, bytes], s
 
 def _to_another_disk(pipe: Doomed) -> None:
     later(pipe)
-    pipe.elsewhere = Path("/var/tmp") / f"{pipe.folder.name}.blockread"  # noqa: S108 - a disk, where others are memory
+    place = f"{pipe.folder.parent.name}-{pipe.folder.name}.blockread"
+    pipe.elsewhere = Path("/var/tmp") / place  # noqa: S108 - a disk, where others are memory
 
 
 def _scenario(name: str, act: Callable[[Doomed, Tasks], None], prepare: Callable[[Doomed], None]) -> Scenario:
