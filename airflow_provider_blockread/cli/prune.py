@@ -35,7 +35,7 @@ class Pruning(Confirmed):
 
 @click.command()
 @click.option("--older-than", default="90d", show_default=True, help="Windows published, or given up, so long ago.")
-@click.option("--keep", default=100, show_default=True, help="Leave the newest N windows of each feed as they are.")
+@click.option("--keep", default=100, show_default=True, help="Leave the newest N published windows of each feed.")
 @click.option("--feed", "--name", "feed", metavar="FEED", help="Only windows of this feed.")
 @click.option("--keep-manifests", is_flag=True, help="Leave the plans of pruned windows, so that they can be rebuilt.")
 @confirmed_options

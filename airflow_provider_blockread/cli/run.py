@@ -12,11 +12,13 @@ import click
 from airflow_provider_blockread.cli.pipeline import Pipeline, Reading, pipeline_options
 from airflow_provider_blockread.cli.shared import open_environment, owner, parse_pairs, print_facts, print_json
 from airflow_provider_blockread.cli.spark import InProcessSpark, require_java
+from airflow_provider_blockread.ledger.noop import forgets
 from airflow_provider_blockread.ledger.queries import unpublished_windows
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.options.read import COMPRESSIONS
 from airflow_provider_blockread.steps import Environment, PlanRequest, Published, WindowRef, plan
 from airflow_provider_blockread.steps.describe import format_bytes
+from airflow_provider_blockread.steps.pruning import PruneRequest, prune
 from airflow_provider_blockread.steps.running import WindowRunner
 
 #: Another process of this kind is taken for dead after this many seconds without a heartbeat.
@@ -53,6 +55,8 @@ def run(**options: Any) -> None:  # noqa: ANN401 - click hands every option by n
     with InProcessSpark(asked.master, parse_pairs("--conf", asked.conf)) as spark:
         runner = Runner(env, spark, replace(JOB, max_readers=asked.max_readers))
         done = list(runner.windows(request, resumes=asked.window is None, until_empty=asked.until_empty))
+    if forgets(env.ledger):  # nobody will know what it has left in the work area
+        prune(replace(env, log=lambda _: None), PruneRequest(older_than=0, keep=0))
     summary = _summary(done, time.monotonic() - started)
     if asked.as_json:
         print_json(summary)

@@ -84,6 +84,15 @@ class Planner:
                 raise PlanConflictError(msg)
         self.taken += len(batch)
 
+    def announce(self, manifest_uri: str) -> None:
+        """Tell where the manifest is about to be written: what lies there is cleared away if nothing comes of the plan.
+
+        Raises:
+            PlanConflictError: somebody else has the key.
+        """
+        with self.ledger.writing(lasting=False) as connection:
+            self.update(connection, {"manifest_uri": manifest_uri})
+
     def release(self) -> None:
         """Give all files back that the window's row holds."""
         planned = (files.c.window_id == self.window, files.c.state == "planned")

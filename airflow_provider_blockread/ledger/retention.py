@@ -9,7 +9,8 @@ what is published.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -19,10 +20,11 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, case, exists, fu
 from airflow_provider_blockread.blocks import BlockGroup
 from airflow_provider_blockread.ledger.columns import TAKEN_STATES
 from airflow_provider_blockread.ledger.dialect import insert_or_ignore
-from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, lock_feed
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.generations import insert_groups
 from airflow_provider_blockread.ledger.known_tables import stretches, taken_files
 from airflow_provider_blockread.ledger.model import Window
+from airflow_provider_blockread.ledger.replacing import lock_feed_of
 from airflow_provider_blockread.ledger.rows import WINDOW_COLUMNS, window_from
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import (
@@ -48,7 +50,7 @@ _HALF_PRUNED = and_(windows.c.pruned_at.is_not(None), _HAS_GROUPS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """Which windows are old: published or given up before a time, and not among the newest of their feed."""
+    """Which windows are old: given up before a time, or published before it and not among the newest of their feed."""
 
     before: datetime
     keep: int
@@ -91,6 +93,26 @@ def settled_windows(ledger: Ledger, feed: str | None, *, after: str, limit: int)
         query = query.where(feeds.c.name == feed)
     with ledger.reading() as connection:
         return [window_from(row) for row in connection.execute(query.order_by(windows.c.id).limit(limit))]
+
+
+def unopened_windows(ledger: Ledger, feed: str | None, *, after: str, limit: int) -> list[Window]:
+    """Return empty windows whose planner died, or gave up, with a manifest; in the order of their ids, from one on."""
+    left = (windows.c.state == "empty", windows.c.manifest_uri != "", windows.c.id > after)
+    query = select(*WINDOW_COLUMNS).join(feeds).where(*left)
+    if feed is not None:
+        query = query.where(feeds.c.name == feed)
+    with ledger.reading() as connection:
+        return [window_from(row) for row in connection.execute(query.order_by(windows.c.id).limit(limit))]
+
+
+@contextmanager
+def clearing_unopened(ledger: Ledger, window: Window) -> Iterator[bool]:
+    """Tell whether the window is still empty; if so nobody plans it in the body, after which nothing is left of it."""
+    left = (windows.c.state == "empty", windows.c.manifest_uri == window.manifest_uri)
+    with ledger.writing() as connection:
+        lock_feed_of(connection, window.id)
+        change = windows.update().where(windows.c.id == window.id, *left).values(manifest_uri="")
+        yield connection.execute(change).rowcount == 1
 
 
 def begin_pruning(ledger: Ledger, window_id: str, bound: Bound) -> bool:
@@ -188,10 +210,11 @@ def drop_stretches(ledger: Ledger) -> int:
 def _old(bound: Bound) -> Select[Any]:
     """Return the windows that `begin_pruning` would take."""
     place = func.row_number().over(partition_by=windows.c.feed_id, order_by=windows.c.sequence.desc())
-    ranked = select(windows.c.id, place.label("place")).subquery()
-    query = select(*WINDOW_COLUMNS).join(feeds).join(ranked, ranked.c.id == windows.c.id)
-    fit = and_(ranked.c.place > bound.keep, windows.c.pruned_at.is_(None), or_(_is_settled(bound), _is_given_up(bound)))
-    query = query.where(or_(fit, _HALF_PRUNED))
+    shown = exists().where(generations.c.window_id == windows.c.id, generations.c.state == "published")
+    ranked = select(windows.c.id, place.label("place")).where(shown).subquery()
+    query = select(*WINDOW_COLUMNS).join(feeds).outerjoin(ranked, ranked.c.id == windows.c.id)
+    fit = or_(and_(ranked.c.place > bound.keep, _is_settled(bound)), _is_given_up(bound))
+    query = query.where(or_(and_(fit, windows.c.pruned_at.is_(None)), _HALF_PRUNED))
     return query if bound.feed is None else query.where(feeds.c.name == bound.feed)
 
 
@@ -232,9 +255,8 @@ def _drop_some(ledger: Ledger, window_id: str, key: Any, which: ColumnElement[bo
 def _move_files(ledger: Ledger, window_id: str, *, keep_cleanings: bool) -> int:
     """Turn some of the window's files into identities, and return how many."""
     taken = (files.c.window_id == window_id, files.c.state.in_(TAKEN_STATES))
-    feed = select(windows.c.feed_id).where(windows.c.id == window_id)
     with ledger.writing() as connection:
-        lock_feed(connection, int(connection.execute(feed).scalar_one()))  # a listing sees a file here or there
+        lock_feed_of(connection, window_id)  # a listing sees a file here or there
         if not _is_being_pruned(connection, window_id):
             return 0
         batch = list(connection.scalars(select(files.c.id).where(*taken).limit(BATCH_FILES).with_for_update()))

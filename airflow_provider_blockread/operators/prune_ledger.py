@@ -14,10 +14,11 @@ class PruneLedgerOperator(StepOperator):
     """Drops the detail of old windows and clears the work area; returns how much that was.
 
     What is published stays, no file is taken twice, and unpublished windows are left alone. Repeated after any crash
-    it goes on. Its log says first what it will do.
+    it goes on. A work area that cannot be reached fails the task when all else is done. Its log says first what it will
+    do.
 
     :param older_than: windows published, or given up, so long ago: seconds, or text such as `90d`; a template.
-    :param keep: the newest so many windows of each feed stay as they are.
+    :param keep: the newest so many published windows of each feed stay as they are.
     :param feed: only windows of this feed, a template; default: of all feeds that `source` and `sink` give access to.
     :param keep_manifests: leave the plans of pruned windows, so that a clear can rebuild them.
     :param dry_run: only say what would be done, and return that.

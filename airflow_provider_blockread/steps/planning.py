@@ -159,6 +159,7 @@ def _choose_and_freeze(
         chosen.check(summary)
         folder = window_folder(options.sink.work_area, request.feed, key)
         uri = f"{folder}/manifest-{digest(*chosen.identity, str(limits))[:12]}.parquet"
+        planner.announce(uri)
         env.stores.write_bytes_atomic(uri, manifest)
         planner.open(
             NewWindow(

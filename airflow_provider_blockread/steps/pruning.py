@@ -1,25 +1,28 @@
 """Prune: old windows lose their detail, finished ones their leftovers; what is published stays untouched.
 
 For each old window, in this order, so that a repetition after any crash goes on: it is marked, its manifest goes, its
-detail in the ledger, its folder in the work area, and last its groups.
+detail in the ledger, its folder in the work area, and last its groups. A work area that cannot be reached costs its own
+windows only, which are tried again by the next call.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.errors import BlockReadError, LedgerUnavailableError, OptionsError
 from airflow_provider_blockread.exchange.layout import data_folder, quarantine_folder, window_folder
 from airflow_provider_blockread.ledger.generations import FINISHED, as_read_by, list_generations, list_groups
 from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.retention import (
     Bound,
     begin_pruning,
+    clearing_unopened,
     drop_detail,
     drop_scans,
     drop_stretches,
@@ -28,6 +31,7 @@ from airflow_provider_blockread.ledger.retention import (
     old_windows,
     prunable,
     settled_windows,
+    unopened_windows,
 )
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.steps.intent import Intent, window_intent
@@ -96,55 +100,108 @@ def propose_pruning(env: Environment, request: PruneRequest) -> PruneIntent:
     found = prunable(env.ledger, request.bound(env), limit=_TOLD)
     told = [window_intent(w, f"its detail goes, of {w.files:,} files identities stay") for w in found.first]
     old = {window.id for window in found.first} if found.windows <= _TOLD else None
-    leftovers = 0
-    for window in _settled(env, request.feed):
-        folders = 0 if old is not None and window.id in old else sum(1 for _ in _leftovers(env, window))
+    unreached, leftovers = _Unreached(), 0
+    for window in _pages(env, request.feed, settled_windows):
+        folders = 0
+        if old is None or window.id not in old:
+            with unreached.skipping(window):
+                folders = sum(1 for _ in _leftovers(env, window))
         leftovers += folders
         if folders and len(told) < _TOLD:
             told.append(window_intent(window, f"{folders:,} leftover folders of its attempts go"))
+    for window in _pages(env, request.feed, unopened_windows):
+        leftovers += 1
+        if len(told) < _TOLD:
+            told.append(window_intent(window, "the folder of a plan that came to nothing goes"))
     manifests = "manifests stay, so that they can be rebuilt" if request.keep_manifests else "they cannot be rebuilt"
     note = (
         f"{found.windows:,} windows with {found.files:,} files lose their detail, {leftovers:,} leftover folders go."
         f" What is published stays; no file is taken twice; of the pruned windows {manifests}."
     )
+    notes = (note, *(f"WARNING: {line}" for line in unreached.lines()))
     return PruneIntent(
-        action="prune", windows=tuple(told), notes=(note,), pruned=found.windows, files=found.files, leftovers=leftovers
+        action="prune", windows=tuple(told), notes=notes, pruned=found.windows, files=found.files, leftovers=leftovers
     )
 
 
 def prune(env: Environment, request: PruneRequest) -> Pruned:
-    """Prune what is old and clear what is left over, and return how much it was; may be repeated after any crash."""
-    bound = request.bound(env)
+    """Prune what is old and clear what is left over, and return how much it was; may be repeated after any crash.
+
+    Raises:
+        BlockReadError: when the work areas of some windows could not be cleared, naming these; all else is done, and
+            the next call tries them again.
+    """
+    bound, unreached = request.bound(env), _Unreached()
     pruned = files = leftovers = 0
-    for window in _old(env, bound):
-        if begin_pruning(env.ledger, window.id, bound):
-            files += _prune(env, window, keep_manifest=request.keep_manifests)
-            pruned += 1
-    for window in _settled(env, request.feed):
-        for folder in _leftovers(env, window):
-            env.stores.remove_folder(folder)
-            leftovers += 1
+    for window in _pages(env, bound, old_windows):
+        with unreached.skipping(window):
+            if begin_pruning(env.ledger, window.id, bound):
+                files += _prune(env, window, keep_manifest=request.keep_manifests)
+                pruned += 1
+    for window in _pages(env, request.feed, settled_windows):
+        with unreached.skipping(window):
+            for folder in _leftovers(env, window):
+                env.stores.remove_folder(folder)
+                leftovers += 1
+    for window in _pages(env, request.feed, unopened_windows):
+        with unreached.skipping(window):
+            leftovers += _clear_unopened(env, window)
     done = Pruned(windows=pruned, files=files, leftovers=leftovers, scans=drop_scans(env.ledger, bound))
     drop_stretches(env.ledger)
     env.log(
         f"pruned {done.windows:,} windows with {done.files:,} files, {done.leftovers:,} leftover folders and"
         f" {done.scans:,} scans"
     )
+    unreached.fail()
     return done
 
 
-def _old(env: Environment, bound: Bound) -> Iterator[Window]:
+@dataclass
+class _Unreached:
+    """Windows whose work area could not be looked at, or cleared, and the errors; the others are gone on with."""
+
+    errors: list[tuple[Window, BlockReadError]] = field(default_factory=list)
+
+    @contextmanager
+    def skipping(self, window: Window) -> Iterator[None]:
+        """Note what a store says in the body, and go on; a ledger that cannot be reached ends everything."""
+        try:
+            yield
+        except LedgerUnavailableError:
+            raise
+        except BlockReadError as error:
+            self.errors.append((window, error))
+
+    def lines(self) -> list[str]:
+        """Return a line for each of the first windows, and how many more there are."""
+        found = [f"window {w.id} {w.key!r} of feed {w.feed} cannot be cleared: {e}" for w, e in self.errors[:_TOLD]]
+        more = len(self.errors) - len(found)
+        return [*found, f"and {more:,} more windows"] if more else found
+
+    def fail(self) -> None:
+        """Raise the first of the errors, with what is left, if there is any."""
+        if self.errors:
+            error = self.errors[0][1]
+            rest = "All else is pruned; mend the cause and repeat the command: these windows are tried again"
+            raise type(error)("\n".join(["prune: some work areas are left:", *self.lines(), rest])) from error
+
+
+def _pages(env: Environment, which: object, windows: Callable[..., list[Window]]) -> Iterator[Window]:
+    """Yield the windows that a question to the ledger finds, a page at a time."""
     last = ""
-    while page := old_windows(env.ledger, bound, after=last, limit=_PAGE):
+    while page := windows(env.ledger, which, after=last, limit=_PAGE):
         yield from page
         last = page[-1].id
 
 
-def _settled(env: Environment, feed: str | None) -> Iterator[Window]:
-    last = ""
-    while page := settled_windows(env.ledger, feed, after=last, limit=_PAGE):
-        yield from page
-        last = page[-1].id
+def _clear_unopened(env: Environment, window: Window) -> int:
+    """Remove the folder of a plan that came to nothing, and return how many that were."""
+    folder = uris.parent(window.manifest_uri)
+    env.stores.list_folders(folder)  # lest the ledger waits below for a store that cannot be reached
+    with clearing_unopened(env.ledger, window) as unopened:
+        if unopened:
+            env.stores.remove_folder(folder)
+    return int(unopened)
 
 
 def _prune(env: Environment, window: Window, *, keep_manifest: bool) -> int:

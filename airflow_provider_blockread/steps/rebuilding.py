@@ -23,7 +23,7 @@ from airflow_provider_blockread.ledger.generations import (
     replace_lost,
 )
 from airflow_provider_blockread.ledger.model import Generation, Request, Window
-from airflow_provider_blockread.ledger.queries import get_window, windows_in_order
+from airflow_provider_blockread.ledger.queries import files_with_bad_records, get_window, windows_in_order
 from airflow_provider_blockread.ledger.requests import (
     find_request,
     finish_request,
@@ -180,8 +180,8 @@ def _intent(env: Environment, window: Window, mine: Generation | None, files: Fi
     resumed = mine is not None and mine.number == latest.number
     number = latest.number if resumed else list_generations(env.ledger, window.id)[-1].number + 1
     chosen = None if files is None else choose(env, window, shown, files)
-    if chosen is not None and not chosen.files and not resumed:
-        return None
+    if files is not None and chosen is not None and not chosen.files and not resumed:
+        return _forgotten(env, window, shown, files)
     what = (
         f"{_groups(env, window, chosen)} as generation {number}, which replaces generation {shown.number}"
         f" ({shown.sums.rows:,} rows) when proven"
@@ -205,6 +205,17 @@ def _left_alone(env: Environment, window: Window, mine: Generation | None, shown
     if window.pruned_at is not None and not env.stores.exists(as_read_by(window, shown).manifest_uri):
         return f"left alone, since it was pruned on {window.pruned_at:%Y-%m-%d} and its plan is gone"
     return ""
+
+
+def _forgotten(env: Environment, window: Window, shown: Generation, files: FileChoice) -> WindowIntent | None:
+    """Return why a window is left alone whose bad records are in files that the ledger no longer knows."""
+    if files.status == "done" or not shown.sums.bad_records or files_with_bad_records(env.ledger, window.id):
+        return None
+    what = (
+        f"left alone: {shown.sums.bad_records:,} of its records are bad, but in which files was pruned; choose files by"
+        " their path alone, or rebuild the window"
+    )
+    return window_intent(window, what, does=False)
 
 
 def _groups(env: Environment, window: Window, chosen: Chosen | None) -> str:

@@ -6,13 +6,17 @@ import io
 import os
 import shutil
 import stat
+import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.storage.identity import from_stat
+
+#: What `rmtree` calls whoever it tells of errors; before Python 3.12 it tells them as triples.
+_ON_ERROR = "onexc" if sys.version_info >= (3, 12) else "onerror"
 
 
 class LocalDisk:
@@ -95,12 +99,16 @@ class LocalDisk:
             yield from sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
 
     def remove_folder(self, path: str) -> None:
-        """Remove a folder with all that is in it, if it is there."""
-        try:
-            shutil.rmtree(path)
-        except FileNotFoundError:
-            if Path(path).exists():  # somebody else is removing what is in it
-                raise
+        """Remove a folder with all that is in it, if it is there; what somebody else removes meanwhile is gone."""
+        telling: dict[str, Any] = {_ON_ERROR: _unless_gone}
+        shutil.rmtree(path, **telling)
+
+
+def _unless_gone(_: object, __: str, error: BaseException | tuple[Any, BaseException, Any]) -> None:
+    """Raise what went wrong with an entry of a folder, unless it is no longer there."""
+    found = error[1] if isinstance(error, tuple) else error
+    if not isinstance(found, FileNotFoundError):
+        raise found
 
 
 class _WrittenEarly(io.BufferedWriter):

@@ -20,6 +20,7 @@ from airflow_provider_blockread.storage.uris import name_of
 _OVER_SSH = {"ssh", "sftp"}
 _OF_OBJECTS = {"s3fs", "adlfs", "gcsfs"}  # packages; Google's has a `mv` of its own, and objects all the same
 _OF_AZURE = "adlfs"
+_TURNS = 5  # at removing a folder beside somebody else
 _READ_AHEAD = 8 * 2**20  # bytes that a file fetches at once
 
 
@@ -134,13 +135,17 @@ class RemoteStore:
 
     def remove_folder(self, path: str) -> None:
         """Remove a folder with all that is in it, if it is there."""
-        self.system.invalidate_cache()
-        try:
-            self.system.rm(path, recursive=True)
-        except FileNotFoundError:
-            return
-        finally:
+        for _ in range(_TURNS):
             self.system.invalidate_cache()
+            try:
+                self.system.rm(path, recursive=True)
+            except FileNotFoundError:
+                if self.system.exists(path):  # somebody else removes what is in it, and may leave the rest
+                    continue
+            finally:
+                self.system.invalidate_cache()
+            return
+        raise FileNotFoundError(path)
 
     def entries(self, path: str) -> list[dict[str, object]]:
         """Return what the store says about each entry of a folder, in order of their names."""

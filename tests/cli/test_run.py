@@ -112,3 +112,13 @@ def test_function_of_the_working_folder(place: Place) -> None:
     table = ds.dataset(str(place.folder / "out"), format="parquet").to_table()
     assert sorted(table["id"].to_pylist()) == [2, 3]
     assert not Path(place.folder / "out.blockread").is_relative_to(place.folder / "out")
+
+
+def test_a_run_without_a_ledger_leaves_nothing_in_the_work_area(place: Place) -> None:
+    """Nobody could clear it later; what is published stays, beside that of the run before."""
+    place.put({"a.log": b"one\n"})
+    forgetful = Place(folder=place.folder, ledger="noop://")
+    first, second = place.many(forgetful.run("--json"), forgetful.run("--json"))
+
+    assert (first.json["records"], second.json["records"], _values(place)) == (1, 1, ["one", "one"])
+    assert [path.name for path in (place.folder / "out.blockread").rglob("*") if path.is_file()] == ["ledger"]

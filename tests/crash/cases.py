@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from airflow_provider_blockread.errors import ConflictError
-from tests.crash.doomed import Doomed, Tasks, in_a_child, open_files, strays
+from airflow_provider_blockread.steps.pruning import PruneRequest, prune
+from tests.crash.doomed import Doomed, Tasks, in_a_child, leftovers, open_files, strays
 from tests.crash.faults import Fault, Faults
 from tests.crash.making import Scenario
 from tests.crash.scenarios import SCENARIOS
@@ -163,3 +164,15 @@ def _check(scenario: Scenario, pipe: Doomed, outcome: Outcome) -> None:
         if not outcome.wrong and moment == "after the retry":
             status = pipe.run("next").status
             outcome.wrong += [] if status == "empty" else [f"the next window is {status}"]
+    _check_pruned(scenario, pipe, outcome)
+
+
+def _check_pruned(scenario: Scenario, pipe: Doomed, outcome: Outcome) -> None:
+    """Prune everything: nothing is left in the work area then, and readers see what they saw."""
+    if outcome.wrong:
+        return
+    pipe.pass_seconds(_LATER_S)
+    prune(pipe.env, PruneRequest(older_than=0, keep=0, feed=pipe.feed))
+    outcome.wrong += [f"pruned: left {path}" for path in leftovers(pipe)]
+    if (pipe.ids(), pipe.quarantined()) != (scenario.ids, scenario.bad):
+        outcome.wrong.append(f"pruned: there are {pipe.ids()} and bad {pipe.quarantined()}")

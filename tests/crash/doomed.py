@@ -201,6 +201,13 @@ def strays(pipe: Doomed) -> list[str]:
     return sorted(str(path) for path in placed if path.name not in listed)
 
 
+def leftovers(pipe: Doomed) -> list[str]:
+    """Return what lies in the work area but quarantined records, archived files and the name of the feed's ledger."""
+    kept = {pipe.work / "quarantine", pipe.work / "_kept"}
+    files = [path for path in pipe.work.rglob("*") if path.is_file() and kept.isdisjoint(path.parents)]
+    return sorted(str(path) for path in files if path.name != "ledger")
+
+
 def open_files(pipe: Doomed) -> list[str]:
     """Return the files that the ledger does not know as settled."""
     rows = list_files(pipe.env.ledger, pipe.feed)

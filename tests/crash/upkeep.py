@@ -69,6 +69,13 @@ def _published_in_the_end(pipe: Doomed) -> None:
     pipe.run()
 
 
+def _planned_for_nothing(pipe: Doomed) -> None:
+    """Leave the manifest of a planner that died; another window takes its files."""
+    pipe.put_old(FILES)
+    die_at(pipe, "store:steps.planning._choose_and_freeze/1:after", lambda: pipe.plan("dead"))
+    pipe.run()
+
+
 def _abandoning(pipe: Doomed, tasks: Tasks) -> None:
     abandon(pipe.env, _window(pipe), who="me")
     tasks.window(pipe, "another")
@@ -132,8 +139,8 @@ def _pruning(*, keep_manifests: bool) -> Callable[[Doomed, Tasks], None]:
     def act(pipe: Doomed, tasks: Tasks) -> None:
         request = PruneRequest(older_than=_DAY_S, keep=0, feed=pipe.feed, keep_manifests=keep_manifests)
         prune(pipe.env, request)
-        if keep_manifests:
-            tasks.window(pipe, "a.csv", clear_number=1)
+        for key in FILES if keep_manifests else ():
+            tasks.window(pipe, key, clear_number=1)
 
     return act
 
@@ -181,6 +188,7 @@ UPKEEP = [
     Scenario(name="upgrade with rows", prepare=_of_first_schema, act=_upgrading, makes_ledger=True),
     Scenario(name="undo, then give back", prepare=_published_at_once, act=_undoing_twice),
     Scenario(name="prune leftovers", prepare=_published_in_the_end, act=_pruning(keep_manifests=False)),
+    Scenario(name="prune a dead plan", prepare=_planned_for_nothing, act=_pruning(keep_manifests=False)),
     Scenario(name="late file", setup=_each_second, prepare=_late, act=lambda pipe, tasks: tasks.window(pipe)),
     Scenario(name="abandon", prepare=_half_read, act=_abandoning),
     Scenario(name="rebuild given up", prepare=_half_rebuilt, act=_giving_up),

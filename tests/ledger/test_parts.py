@@ -19,7 +19,7 @@ from airflow_provider_blockread.ledger.queries import feed_counts, files_with_ba
 from airflow_provider_blockread.ledger.retention import Bound, begin_pruning, drop_detail, finish_pruning
 from airflow_provider_blockread.ledger.selection import pending_files, window_files
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.withdrawing import begin_abandoning, release_files
+from airflow_provider_blockread.ledger.withdrawing import begin_abandoning, begin_undoing, release_files
 from airflow_provider_blockread.options import Limits, Selection
 from tests.ledger.conftest import Clock
 from tests.ledger.make import FEED, SUMS, committer, freeze_window, plan, read_all, steps, version
@@ -157,3 +157,27 @@ def test_pruned_windows_keep_the_ends_of_their_parts(ledger: Ledger, clock: Cloc
 
     _land(ledger)
     assert (_next(ledger), feed_counts(ledger, FEED)) == ([], {"pruned": 1})
+
+
+def test_views_count_the_parts_that_are_published(ledger: Ledger) -> None:
+    """What was read of parts that were taken away counts no more; the bytes of parts that will be read are open."""
+    _land(ledger)
+    windows = []
+    for key, borders in (("1", (0, 5)), ("2", (5, 9)), ("3", (9, 10))):
+        (found,) = _next(ledger)
+        assert found.part is not None
+        windows.append(_freeze(ledger, key))
+        assert _backlog(ledger) == (1, 1, found.part.end - found.part.start, 10 - found.part.end)
+        _publish(ledger, windows[-1], found.part, borders)
+
+    for window, left in zip(reversed(windows), ((10, 1), (5, 0), (None, None)), strict=True):
+        release_files(ledger, begin_undoing(ledger, window.id, files=None, who="me"))
+        with ledger.reading() as connection:
+            row = connection.execute(text("SELECT state, records, bad_records FROM file_lifecycle")).one()
+        assert tuple(row) == ("excluded", *left)
+
+
+def _backlog(ledger: Ledger) -> tuple[int, ...]:
+    columns = "open_windows, open_files, open_bytes, pending_bytes"
+    with ledger.reading() as connection:
+        return tuple(connection.execute(text(f"SELECT {columns} FROM backlog")).one())  # noqa: S608 - our names

@@ -18,11 +18,13 @@ from airflow_provider_blockread.ledger.generations import list_groups, start_gen
 from airflow_provider_blockread.ledger.journal import journal_entries
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.noop import is_noop, key_of_run, noop_ledger
+from airflow_provider_blockread.ledger.planning import claim_window
 from airflow_provider_blockread.ledger.publishing import mark_failed
 from airflow_provider_blockread.ledger.queries import feed_counts, get_window
 from airflow_provider_blockread.ledger.retention import (
     Bound,
     begin_pruning,
+    clearing_unopened,
     drop_detail,
     drop_scans,
     drop_stretches,
@@ -30,6 +32,7 @@ from airflow_provider_blockread.ledger.retention import (
     old_windows,
     prunable,
     restore_plan,
+    unopened_windows,
 )
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.withdrawing import (
@@ -39,7 +42,7 @@ from airflow_provider_blockread.ledger.withdrawing import (
     release_files,
 )
 from tests.ledger.conftest import Clock
-from tests.ledger.make import FEED, committer, open_window, publish, read_all, version
+from tests.ledger.make import FEED, close_empty_window, committer, open_window, publish, read_all, version
 
 
 def bound(clock: Clock, keep: int = 0) -> Bound:
@@ -99,10 +102,34 @@ def test_what_is_at_work_is_not_old(ledger: Ledger, clock: Clock, old: Window) -
 
 
 def test_newest_windows_are_kept(ledger: Ledger, clock: Clock, old: Window) -> None:
-    """However old they are."""
-    assert old_windows(ledger, bound(clock, keep=1), after="", limit=5) == []
-    open_window(ledger, "new", ["d"])
-    assert [window.id for window in old_windows(ledger, bound(clock, keep=1), after="", limit=5)] == [old.id]
+    """However old they are; of those that are published, since empty runs and windows given up would push them out."""
+    for number in range(3):
+        close_empty_window(ledger, FEED, f"nothing new {number}", owner="planner")
+    given_up = open_window(ledger, "given up", ["d"])
+    finish_withdrawal(ledger, begin_abandoning(ledger, given_up.id, who="me"))
+    clock.pass_seconds(2 * 86_400)
+    assert [w.id for w in old_windows(ledger, bound(clock, keep=1), after="", limit=5)] == [given_up.id]
+
+    publish(ledger, open_window(ledger, "new", ["e"]))
+    found = old_windows(ledger, bound(clock, keep=1), after="", limit=5)
+    assert {w.id for w in found} == {given_up.id, old.id}
+
+
+def test_a_plan_that_came_to_nothing_is_cleared_once(ledger: Ledger) -> None:
+    """An empty window tells where its planner was about to write; not while somebody plans it, nor when it is gone."""
+    with claim_window(ledger, FEED, "k", owner="planner") as planner:
+        planner.announce("file:///area/k/manifest.parquet")
+        assert unopened_windows(ledger, None, after="", limit=5) == []
+    (left,) = unopened_windows(ledger, FEED, after="", limit=5)
+    assert (left.id, unopened_windows(ledger, "other", after="", limit=5)) == (planner.window, [])
+    with claim_window(ledger, FEED, "k", owner="planner"), clearing_unopened(ledger, left) as unopened:
+        assert not unopened
+    with pytest.raises(PrunedError), clearing_unopened(ledger, left):
+        raise PrunedError
+    with clearing_unopened(ledger, left) as unopened:
+        assert unopened
+
+    assert unopened_windows(ledger, FEED, after="", limit=5) == []
 
 
 def test_a_generation_needs_its_plan(ledger: Ledger, clock: Clock, old: Window) -> None:

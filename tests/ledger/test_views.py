@@ -17,10 +17,24 @@ from airflow_provider_blockread.ledger.exclusions import exclude_file
 from airflow_provider_blockread.ledger.generations import start_generation
 from airflow_provider_blockread.ledger.journal import confirm_entries, journal, record_file_sums
 from airflow_provider_blockread.ledger.model import FileSums, Window
+from airflow_provider_blockread.ledger.planning import claim_window, release_stale_plans
 from airflow_provider_blockread.ledger.publishing import finish_publication, mark_proven
+from airflow_provider_blockread.ledger.retention import Bound, begin_pruning, drop_detail, finish_pruning
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.withdrawing import begin_abandoning, finish_withdrawal, release_files
 from tests.ledger.conftest import Clock
-from tests.ledger.make import FEED, SUMS, VIEWS, committer, open_window, read_all, steps, version
+from tests.ledger.make import (
+    FEED,
+    SUMS,
+    VIEWS,
+    committer,
+    open_window,
+    pending,
+    publish,
+    read_all,
+    steps,
+    version,
+)
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "ledger.md").read_text()
 
@@ -97,6 +111,48 @@ def test_backlog(ledger: Ledger, window: Window) -> None:
     assert window.id
     assert rows(ledger, "backlog", columns, "feed") == [(FEED, 1, 10, 7, 1, 1, 1)]
     assert rows(ledger, "backlog", "last_scan_at, oldest_open_at", "feed") == [("2026-01-01 00:01", "2026-01-01 00:01")]
+
+
+def test_backlog_counts_what_will_be_read(ledger: Ledger, clock: Clock) -> None:
+    """Not what was left out; also what a planner holds that died, and what is not given back yet by whoever died."""
+    columns = "pending_files, open_windows, open_files, open_bytes, missing_files"
+    window = open_window(ledger, "k1", ["a", "b", "c"])
+    exclude_file(ledger, window.id, "file:///in/a", reason="rotten", who="me")
+    exclude_file(ledger, window.id, "file:///in/b", reason="missing", who="me")
+    assert rows(ledger, "backlog", columns, "feed") == [(0, 1, 1, 10, 1)]
+
+    withdrawal = begin_abandoning(ledger, window.id, who="me")
+    assert rows(ledger, "backlog", columns, "feed") == [(0, 1, 1, 10, 1)]
+    release_files(ledger, withdrawal)
+    finish_withdrawal(ledger, withdrawal)
+    assert rows(ledger, "backlog", columns, "feed") == [(1, 0, 0, 0, 1)]
+
+    claim_window(ledger, FEED, "k2", owner="planner that dies").take(pending(ledger))
+    assert rows(ledger, "backlog", columns, "feed") == [(0, 1, 1, 10, 1)]
+    clock.pass_seconds(1000)
+    release_stale_plans(ledger, FEED)
+    assert rows(ledger, "backlog", columns, "feed") == [(1, 0, 0, 0, 1)]
+
+
+def test_window_audit_of_what_was_pruned(ledger: Ledger, clock: Clock) -> None:
+    """What is published is told as before; of a generation that was replaced, nothing is told that is not known."""
+    window = open_window(ledger)
+    publish(ledger, window)
+    start_generation(ledger, window.id, options={}, mode="write", clear_number=1)
+    read_all(ledger, window, 2, clear_number=1)
+    publish(ledger, window, 2)
+    columns = "generation_state, groups_done, output_rows, output_files"
+    assert rows(ledger, "window_audit", columns, "generation") == [("superseded", 2, 9, 3), ("published", 2, 9, 3)]
+
+    clock.pass_seconds(1)
+    assert begin_pruning(ledger, window.id, Bound(before=clock(), keep=0))
+    drop_detail(ledger, window.id)
+    finish_pruning(ledger, window.id)
+
+    assert rows(ledger, "window_audit", columns, "generation") == [
+        ("superseded", None, 9, None),
+        ("published", 2, 9, 3),
+    ]
 
 
 def _documented(name: str) -> list[str]:

@@ -11,6 +11,7 @@ from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.steps import committing
 from airflow_provider_blockread.steps.choosing import FileChoice
 from airflow_provider_blockread.steps.model import Published
+from airflow_provider_blockread.steps.pruning import PruneRequest, prune
 from airflow_provider_blockread.steps.rebuilding import RebuildRequest, WindowRange, propose_rebuild, rebuild
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.withdrawing import undo
@@ -204,3 +205,21 @@ def test_csv_that_spans_groups(here: Pipe) -> None:
     assert done.records == 42
     again = len(list(here.work.glob("**/g2/*/job.json")))
     assert 0 < again < window.groups
+
+
+@pytest.mark.parametrize("status", ["bad", "quarantined"])
+def test_bad_records_of_a_pruned_window_are_told(here: Pipe, status: str) -> None:
+    """Which files had them was pruned, so the window is named and left alone; also when it was read again since."""
+    here.with_policies(on_bad_record="quarantine")
+    here.put({"a.txt": b"a1\n\xff\n", "b.txt": b"b1\n"})
+    here.run()
+    here.pass_seconds(86_400)
+    prune(here.env, PruneRequest(older_than=0, keep=0, keep_manifests=True))
+
+    for clear_number in (1, 2):
+        (told,) = propose_rebuild(here.env, _asked(status=status)).windows
+        assert (told.key, told.does) == ("w", False)
+        assert "1 of its records are bad, but in which files was pruned" in told.what
+        assert _reprocess(here, _asked(status=status)) == []
+        here.run(clear_number=clear_number)
+    assert propose_rebuild(here.env, _asked("a.txt")).windows[0].does

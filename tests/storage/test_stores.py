@@ -9,9 +9,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError, TransientError
 from airflow_provider_blockread.storage import Stores
@@ -85,6 +87,27 @@ def test_folders_are_listed_and_removed_whole(folder: str) -> None:
     assert stores.list_folders(f"{folder}/w") == [f"{folder}/w/g1"]
     assert not stores.exists(f"{folder}/w/g2/deep/x")
     assert stores.list_folders(f"{folder}/absent") == []
+
+
+def test_two_remove_one_folder(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What somebody else removes between the look at a folder and the removal of a file is gone: nothing is left."""
+    stores = Stores()
+    for name in "abcd":
+        stores.write_bytes_atomic(f"{folder}/w/{name}", b"1")
+    target, name = (os, "unlink") if folder.startswith("file:") else (MemoryFileSystem, "rm_file")
+    remove, calls = getattr(target, name), []
+
+    def removed_before(*given: Any, **options: Any) -> None:
+        calls.append(given)
+        remove(*given, **options)
+        if len(calls) == 2:
+            raise FileNotFoundError(given[-1])
+
+    monkeypatch.setattr(target, name, removed_before)
+    stores.remove_folder(f"{folder}/w")
+
+    assert len(calls) >= 2
+    assert not stores.exists(f"{folder}/w")
 
 
 def test_a_folder_is_no_file(folder: str) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from alembic import op
 
 _SHOWN = "g.window_id = w.id AND g.state = 'published'"
+# What is begun and neither published nor given up to its end: planned, being planned, or being taken away.
+_OPEN = f"""w.state <> 'empty' AND NOT EXISTS (SELECT 1 FROM generations g WHERE {_SHOWN})
+      AND NOT EXISTS (SELECT 1 FROM withdrawals t WHERE t.window_id = w.id AND t.finished_at IS NOT NULL)"""  # noqa: S608
 
 _FILE_LIFECYCLE = f"""
 SELECT d.name AS feed, f.path, f.size, f.mtime_ns, f.time_ns, f.etag, f.state, s.started_at AS discovered_at,
@@ -22,8 +25,8 @@ LEFT JOIN generations g ON {_SHOWN}
 LEFT JOIN exclusions x ON x.window_id = f.window_id AND x.file_id = f.id AND x.generation IS NULL
 LEFT JOIN cleanings c ON c.file_id = f.id
 LEFT JOIN (
-    SELECT file_id, CAST(sum(records) AS BIGINT) AS records, CAST(sum(bad_records) AS BIGINT) AS bad_records
-    FROM parts GROUP BY file_id
+    SELECT p.file_id, CAST(sum(p.records) AS BIGINT) AS records, CAST(sum(p.bad_records) AS BIGINT) AS bad_records
+    FROM parts p JOIN generations g ON g.window_id = p.window_id AND g.state = 'published' GROUP BY p.file_id
 ) p ON p.file_id = f.id
 """  # noqa: S608 - a constant
 
@@ -32,21 +35,22 @@ SELECT d.name AS feed, w.id AS window_id, w.key AS window_key, w.sequence, w.sta
        w.owner AS planned_by, w.created_at AS planned_at, w.pruned_at, w.files, w.blocks, w.bytes,
        (SELECT count(*) FROM exclusions x WHERE x.window_id = w.id AND x.generation IS NULL) AS excluded_files,
        g.number AS generation, g.state AS generation_state, g.mode, g.clear_number, w.groups,
-       (SELECT count(*) FROM groups p WHERE p.window_id = g.window_id AND p.generation = g.number AND p.state = 'done')
-           AS groups_done,
+       CASE WHEN g.state IN ('proven', 'publishing', 'published', 'verified') THEN w.groups
+            ELSE (SELECT CAST(sum(CASE WHEN p.state = 'done' THEN 1 ELSE 0 END) AS BIGINT) FROM groups p
+                  WHERE p.window_id = g.window_id AND p.generation = g.number) END AS groups_done,
        g.records, g.bad_records, g.skipped_records, g.rows AS output_rows, g.digest,
-       (SELECT count(*) FROM publications p WHERE p.window_id = g.window_id AND p.generation = g.number
-           AND p.action = 'add') AS output_files,
+       (SELECT CASE WHEN g.state = 'superseded' THEN nullif(count(*), 0) ELSE count(*) END FROM publications p
+        WHERE p.window_id = g.window_id AND p.generation = g.number AND p.action = 'add') AS output_files,
        g.created_at AS started_at, g.proven_at, g.published_at, g.error
 FROM windows w
 JOIN feeds d ON d.id = w.feed_id
 LEFT JOIN generations g ON g.window_id = w.id
 """
 
-_BACKLOG = """
+_BACKLOG = f"""
 SELECT d.name AS feed,
        coalesce(p.files, 0) AS pending_files, coalesce(p.bytes, 0) AS pending_bytes, p.oldest_ns AS oldest_pending_ns,
-       coalesce(w.windows, 0) AS open_windows, coalesce(w.files, 0) AS open_files, coalesce(w.bytes, 0) AS open_bytes,
+       coalesce(w.windows, 0) AS open_windows, coalesce(h.files, 0) AS open_files, coalesce(h.bytes, 0) AS open_bytes,
        w.oldest_at AS oldest_open_at,
        coalesce(l.missing, 0) AS missing_files, coalesce(l.changed, 0) AS changed_files,
        coalesce(l.ignored, 0) AS ignored_files,
@@ -58,20 +62,29 @@ LEFT JOIN (
     FROM files WHERE state = 'pending' GROUP BY feed_id
 ) p ON p.feed_id = d.id
 LEFT JOIN (
-    SELECT w.feed_id, count(*) AS windows, CAST(sum(w.files) AS BIGINT) AS files, CAST(sum(w.bytes) AS BIGINT) AS bytes,
-           min(w.created_at) AS oldest_at
-    FROM windows w
-    WHERE w.state = 'open'
-      AND NOT EXISTS (SELECT 1 FROM generations g WHERE g.window_id = w.id AND g.state = 'published')
-    GROUP BY w.feed_id
+    SELECT w.feed_id, count(*) AS windows, min(w.created_at) AS oldest_at
+    FROM windows w WHERE {_OPEN} GROUP BY w.feed_id
 ) w ON w.feed_id = d.id
+LEFT JOIN (
+    SELECT feed_id, count(*) AS files, CAST(sum(bytes) AS BIGINT) AS bytes
+    FROM (
+        SELECT w.feed_id, f.size AS bytes
+        FROM windows w CROSS JOIN files f
+        WHERE f.window_id = w.id AND f.state IN ('planned', 'done') AND {_OPEN}
+          AND NOT EXISTS (SELECT 1 FROM parts p WHERE p.window_id = w.id AND p.file_id = f.id)
+        UNION ALL
+        SELECT w.feed_id, p.part_end - p.part_start
+        FROM windows w CROSS JOIN parts p WHERE p.window_id = w.id AND {_OPEN}
+    ) i
+    GROUP BY feed_id
+) h ON h.feed_id = d.id
 LEFT JOIN (
     SELECT feed_id, sum(CASE WHEN state = 'missing' THEN 1 ELSE 0 END) AS missing,
            sum(CASE WHEN state = 'changed' THEN 1 ELSE 0 END) AS changed,
            sum(CASE WHEN state = 'ignored' THEN 1 ELSE 0 END) AS ignored
     FROM files WHERE state IN ('missing', 'changed', 'ignored') GROUP BY feed_id
 ) l ON l.feed_id = d.id
-"""
+"""  # noqa: S608 - a constant
 
 
 def upgrade() -> None:
