@@ -16,6 +16,7 @@ from airflow_provider_blockread.storage.identity import from_info
 from airflow_provider_blockread.storage.pinned import pinned
 from airflow_provider_blockread.storage.ranges import Fetch, exactly
 from airflow_provider_blockread.storage.uris import name_of
+from airflow_provider_blockread.storage.web import is_web, web_info
 
 _OVER_SSH = {"ssh", "sftp"}
 _OF_OBJECTS = {"s3fs", "adlfs", "gcsfs"}  # packages; Google's has a `mv` of its own, and objects all the same
@@ -49,7 +50,7 @@ class RemoteStore:
     def info(self, path: str) -> dict[str, object]:
         """Return what the store says about a file or folder now."""
         self.system.invalidate_cache()
-        return cast("dict[str, object]", self.system.info(path))
+        return web_info(self.system, path) if is_web(self.system) else cast("dict[str, object]", self.system.info(path))
 
     def open_read(self, path: str) -> BinaryIO:
         """Return a file that fetches several MiB at once."""
