@@ -82,6 +82,11 @@ def test_no_text_is_too_strange(body: str) -> None:
     assert read_event(body) == []
 
 
+def test_lists_within_lists_without_end_are_no_event() -> None:
+    """They fail nothing either."""
+    assert read_event("[" * 200_000) == []
+
+
 def test_envelopes_end() -> None:
     """A message wrapped in ever more messages is not followed for ever."""
     event: Any = s3()

@@ -63,6 +63,29 @@ def test_text_that_names_no_place_is_refused(written: str) -> None:
         canonical(written)
 
 
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        ("simplecache::s3://b/in", "chain of URLs"),
+        ("dir::file:///data", "chain of URLs"),
+        ("zip://x::file:///a.zip", "unpack an archive"),
+        ("s3:/b/in", "write s3:// with two slashes"),
+    ],
+)
+def test_what_is_nearly_a_uri_is_no_local_path(written: str, says: str) -> None:
+    """Nobody waits for a local folder of such a name."""
+    with pytest.raises(OptionsError, match=says):
+        canonical(written)
+
+
+def test_colons_are_no_chain_and_not_always_a_password() -> None:
+    """Local names and keys hold them, and GitHub's URLs name a repository behind one."""
+    assert canonical("./s3:/b") == f"file://{Path.cwd()}/s3:/b"
+    assert canonical("/a::b/c") == "file:///a::b/c"
+    assert canonical("s3://b/a::b/c://d") == "s3://b/a::b/c://d"
+    assert canonical("github://org:repo@v1/in/") == "github://org:repo@v1/in"
+
+
 def test_a_password_is_refused_and_not_repeated() -> None:
     """A password in a URI is an error that does not quote it."""
     with pytest.raises(OptionsError) as caught:
