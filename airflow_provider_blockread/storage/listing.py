@@ -110,9 +110,17 @@ def _not_in(before: _OwnScans, rules: NameRules, root: _Root, found: Iterator[Fi
 
 def takes(source: FileSource, uri: str) -> bool:
     """Tell from names alone whether a listing of the source would yield a file of this URI; links are followed."""
+    return listed_as(source, uri) is not None
+
+
+def listed_as(source: FileSource, uri: str) -> str | None:
+    """Return the URI by which a listing of the source would yield a file, from names alone; None where it would not."""
     rules, real = NameRules(source), real_uri(uris.canonical(uri))
-    inside = (uris.relative_to(real, real_uri(root)) for root in map(uris.canonical, source.roots))
-    return any(relative is not None and (not relative or rules.takes(relative)) for relative in inside)
+    for root in map(uris.canonical, source.roots):
+        relative = uris.relative_to(real, real_uri(root))
+        if relative is not None and (not relative or rules.takes(relative)):
+            return uris.child(root, relative) if relative else root
+    return None
 
 
 def why_held(stores: Stores, source: FileSource, version: FileVersion, *, now_s: float) -> str | None:

@@ -10,6 +10,7 @@ from airflow_provider_blockread.errors import OptionsError
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "az": "abfs", "abfss": "abfs"}
+_PORTS = {"sftp": "22", "http": "80", "https": "443"}
 _LOCAL = "file://"
 _OF_COLONS = {"github"}  # whose authority is organisation:repository@version
 _CHAINED = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:://.*)?::[A-Za-z][A-Za-z0-9+.-]*://.*", re.DOTALL)
@@ -20,7 +21,7 @@ def canonical(uri: str) -> str:
     """Return the absolute URI of a place: with a scheme, `.` and `..` resolved as text, no trailing slash.
 
     Text without a scheme is a local path. Nothing is percent-encoded or decoded: a name is its bytes. Schemes that
-    mean the same store become one (`s3a` is `s3`).
+    mean the same store become one (`s3a` is `s3`), but for those of `place_of`, which ledgers tell apart.
 
     Raises:
         OptionsError: when the text is blank, holds a password, is a `file://` URI that is not absolute, or a chain of
@@ -68,6 +69,22 @@ def _remote(scheme: str, rest: str) -> str:
         raise OptionsError(msg)
     path = _resolved(path).rstrip("/")
     return f"{scheme}://{authority}/{path}" if path else f"{scheme}://{authority}"
+
+
+def place_of(uri: str) -> str:
+    """Return one text for the place of a canonical URI, where several are of one place: they stay as they are written.
+
+    SSH is SFTP; a host is named in any case, and with its usual port or without; Azure's accounts have two hosts.
+    """
+    scheme, _, rest = uri.partition("://")
+    authority, slash, path = rest.partition("/")
+    scheme = "sftp" if scheme == "ssh" else scheme
+    if scheme in _PORTS:
+        user, at, host = authority.rpartition("@")
+        authority = user + at + host.lower().removesuffix(f":{_PORTS[scheme]}")
+    elif scheme == "abfs":
+        authority = authority.replace(".blob.", ".dfs.", 1)
+    return f"{scheme}://{authority}{slash}{path}"
 
 
 def _resolved(path: str) -> str:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.storage.uris import canonical, child, local_path, name_of, parent, relative_to
+from airflow_provider_blockread.storage.uris import canonical, child, local_path, name_of, parent, place_of, relative_to
 
 SEGMENTS = st.lists(st.text("ab.%# é~", min_size=1, max_size=4), max_size=5).map("/".join)
 
@@ -37,6 +37,25 @@ SEGMENTS = st.lists(st.text("ab.%# é~", min_size=1, max_size=4), max_size=5).ma
 def test_one_place_has_one_uri(written: str, expected: str) -> None:
     """However a place is written, its canonical URI is the same text."""
     assert canonical(written) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "place"),
+    [
+        ("ssh://me@Host:22/in/X", "sftp://me@host/in/X"),
+        ("sftp://host:2222/in", "sftp://host:2222/in"),
+        ("sftp://[::1]:22", "sftp://[::1]"),
+        ("http://HOST:80/In", "http://host/In"),
+        ("https://host:80/in", "https://host:80/in"),
+        ("abfs://box@a.blob.core.windows.net/in", "abfs://box@a.dfs.core.windows.net/in"),
+        ("s3://Bucket/in", "s3://Bucket/in"),
+        ("memory:///in", "memory:///in"),
+    ],
+)
+def test_the_uris_of_one_place_are_known(written: str, place: str) -> None:
+    """They stay as they are written, since ledgers have them so."""
+    assert canonical(written) == written
+    assert place_of(written) == place_of(place) == place
 
 
 def test_a_relative_path_starts_where_the_program_runs() -> None:

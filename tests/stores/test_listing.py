@@ -167,6 +167,18 @@ def listed(store: Store, root: str, *names: str) -> list[str]:
     return [version.path.removeprefix(f"{root}/") for version in found]
 
 
+def test_a_place_under_two_names_is_listed_once(sftp: Store) -> None:
+    """By the root that names it first, as it is written there."""
+    root = sftp.new_root()
+    other = root.replace("sftp://", "ssh://")
+    stores = Stores({root: dict(sftp.options), other: dict(sftp.options)})
+    for name in ("in/a.csv", "in/sub/b.csv"):
+        putter(sftp, root)(name, b"x")
+    found = list_files(stores, FileSource([f"{other}/in/sub", f"{root}/in", f"{other}/in"]), now_s=NOW_S)
+
+    assert [version.path for version in found] == [f"{other}/in/sub/b.csv", f"{root}/in/a.csv"]
+
+
 @pytest.mark.parametrize("sign", ["hdi_isfolder", "Hdi_isfolder"])
 def test_a_blob_that_stands_for_a_folder_is_no_file_whatever_its_sign_s_case(azurite: Store, sign: str) -> None:
     """Alone, or with files below it."""

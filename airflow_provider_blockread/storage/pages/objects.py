@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Mapping
 from copy import copy
 from typing import Any, TypeVar
@@ -24,7 +25,7 @@ def stands_for_folder(metadata: object) -> bool:
     return "true" in {str(known.get(key)).lower() for key in ("hdi_isfolder", "is_directory")}
 
 
-class ObjectPages:
+class ObjectPages(ABC):
     """The listings below a path of a bucket or container, in order of keys.
 
     Attributes:
@@ -77,9 +78,9 @@ class ObjectPages:
         page = few.page("", None, flat=True)
         return bool(page.names) or page.cursor is not None
 
+    @abstractmethod
     def page(self, folder: str, cursor: str | None, *, flat: bool) -> Page:
         """Return a page, as the store gives it."""
-        raise NotImplementedError
 
     def _asked(self, ask: Callable[..., Coroutine[Any, Any, _Answer]], *about: object) -> _Answer:
         """Return what a coroutine of the store's client answers."""
