@@ -145,10 +145,11 @@ def test_folders_that_go_on_and_on_are_an_error() -> None:
 def test_a_failure_of_a_server_is_no_absence(status: int, kind: type[Exception]) -> None:
     """What cannot be looked at may be there: only a server that says so has no such file."""
     for address in answering(status=status):
-        with pytest.raises(kind) as caught:
-            Stores().stat(f"{address}/a.csv")
+        for call in (Stores().stat, Stores().open_read):
+            with pytest.raises(kind) as caught:
+                call(f"{address}/a.csv")
 
-        assert isinstance(caught.value, FileMissingError) == (status == 404)
+            assert isinstance(caught.value, FileMissingError) == (status == 404)
 
 
 def test_a_server_that_is_down_may_be_back_later() -> None:
