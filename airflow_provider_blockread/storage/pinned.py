@@ -13,7 +13,7 @@ from typing import cast
 from fsspec.asyn import sync
 from fsspec.spec import AbstractFileSystem
 
-from airflow_provider_blockread.errors import FileChangedError
+from airflow_provider_blockread.errors import FileChangedError, SourceError
 from airflow_provider_blockread.storage.identity import unquoted
 from airflow_provider_blockread.storage.ranges import Fetch
 
@@ -49,6 +49,9 @@ async def _google(system: AbstractFileSystem, path: str, generation: str, start:
 
 
 def _check_told(path: str, told: str, planned: str) -> None:
+    if not told:
+        msg = f"{path}: the server does not tell of which version its answer is; copy the file to a store that does"
+        raise SourceError(msg, path)
     if told != planned:
         msg = f"{path} is another version now: planned {planned}, the store gave {told}; plan again"
         raise FileChangedError(msg, path)
