@@ -23,7 +23,7 @@ from airflow_provider_blockread.steps.choosing import FileChoice
 from airflow_provider_blockread.steps.looking_for_files import FilesFound, Lookout, summed
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.storage.events import read_event, without_account
-from airflow_provider_blockread.storage.listing import list_files, takes, why_held
+from airflow_provider_blockread.storage.listing import list_files, listed_as, why_held
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,10 +126,10 @@ def _record(env: Environment, lookout: Lookout, versions: Iterator[FileVersion])
 def _verified(env: Environment, lookout: Lookout, uri: str) -> FileVersion | str:
     """Return the file as the store shows it, or why the hint leads to nothing."""
     try:
-        inside = [one for one in (uri, without_account(uri)) if takes(lookout.source, one)]
-        if not inside:
+        found = listed_as(lookout.source, uri) or listed_as(lookout.source, without_account(uri))
+        if found is None:
             return "outside of the source"
-        version = env.stores.stat(inside[0])
+        version = env.stores.stat(found)
         return why_held(env.stores, lookout.source, version, now_s=env.ledger.now().timestamp()) or version
     except FileMissingError:
         return "of files that are gone"

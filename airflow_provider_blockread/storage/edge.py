@@ -7,8 +7,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from airflow_provider_blockread.errors import BlockReadError, FileMissingError, SourceError, TransientError
-from airflow_provider_blockread.storage.faults import Fault, fault_of
+from airflow_provider_blockread.storage.faults import Fault, Kind, fault_of
 
+_NO_PATH = {errno.ENAMETOOLONG, errno.ELOOP}
+#: What is said of a fault besides those of absence and of denied access, the store's word in it.
+_SAYS: dict[Kind, tuple[type[BlockReadError], str]] = {
+    "expired": (
+        SourceError,
+        "the credentials have expired or are not accepted ({}); renew them in the connection, then retry",
+    ),
+    "archived": (
+        SourceError,
+        "the object is archived ({}); restore it in its store, or exclude it (`blockread windows exclude`), then retry",
+    ),
+    "refused": (SourceError, "the store refuses this request ({}); correct the path or the connection, then retry"),
+    "throttled": (TransientError, "the store asks to slow down ({}); try again later, with less at once"),
+    "failed": (TransientError, "the store failed ({}); try again when it is back"),
+}
+_OF_THE_SYSTEM: dict[type[OSError], str] = {
+    FileExistsError: " is a file where a folder is needed; correct the path, or move the file away",
+    NotADirectoryError: ": a part of this path is a file where a folder is needed; correct the path",
+    IsADirectoryError: " is a folder where a file is needed; correct the path",
+}
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -63,18 +83,8 @@ def _of_client(uri: str, fault: Fault) -> BlockReadError:
         return _missing(uri)
     if fault.kind == "denied":
         return _denied(uri, f" ({fault.word})")
-    if fault.kind == "expired":
-        return SourceError(
-            f"{uri}: the credentials have expired or are not accepted ({fault.word}); renew them in the connection,"
-            " then retry"
-        )
-    if fault.kind == "refused":
-        return SourceError(
-            f"{uri}: the store refuses this request ({fault.word}); correct the path or the connection, then retry"
-        )
-    if fault.kind == "throttled":
-        return TransientError(f"{uri}: the store asks to slow down ({fault.word}); try again later, with less at once")
-    return TransientError(f"{uri}: the store failed ({fault.word}); try again when it is back")
+    kind, says = _SAYS[fault.kind]
+    return kind(f"{uri}: {says.format(fault.word)}")
 
 
 def system_error(uri: str, error: OSError) -> BlockReadError:
@@ -83,18 +93,15 @@ def system_error(uri: str, error: OSError) -> BlockReadError:
         return _missing(uri)
     if isinstance(error, PermissionError) or str(error).startswith("Forbidden"):  # as gcsfs says it
         return _denied(uri, "")
-    if isinstance(error, FileExistsError):
-        return SourceError(f"{uri} is a file where a folder is needed; correct the path, or move the file away")
-    if isinstance(error, NotADirectoryError):
-        return SourceError(f"{uri}: a part of this path is a file where a folder is needed; correct the path")
-    if isinstance(error, IsADirectoryError):
-        return SourceError(f"{uri} is a folder where a file is needed; correct the path")
+    for kind, says in _OF_THE_SYSTEM.items():
+        if isinstance(error, kind):
+            return SourceError(f"{uri}{says}")
     reason = error.strerror or type(error).__name__
-    full = error.errno in _FULL
-    what = (
-        f"is full ({reason}); free space there, then retry" if full else f"failed ({reason}); try again when it is back"
-    )
-    return TransientError(f"{uri}: the store {what}")
+    if error.errno in _NO_PATH:
+        return SourceError(f"{uri}: no file can have this path ({reason}); correct it")
+    if error.errno in _FULL:
+        return TransientError(f"{uri}: the store is full ({reason}); free space there, then retry")
+    return TransientError(f"{uri}: the store failed ({reason}); try again when it is back")
 
 
 def _missing(uri: str) -> BlockReadError:

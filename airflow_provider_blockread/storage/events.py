@@ -36,7 +36,7 @@ def _parsed(body: str) -> object:
     for text in (body, _from_base64(body)):
         try:
             return json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):  # of lists within lists without end
             continue
     return None
 

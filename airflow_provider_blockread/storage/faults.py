@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["missing", "denied", "expired", "throttled", "refused", "failed"]
+Kind = Literal["missing", "denied", "expired", "archived", "throttled", "refused", "failed"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -26,8 +26,12 @@ _CODES: dict[Kind, frozenset[str]] = {
     "missing": _words("NoSuchBucket NoSuchKey BlobNotFound ContainerNotFound ResourceNotFound"),
     "denied": _words("AccessDenied InvalidAccessKeyId SignatureDoesNotMatch AuthenticationFailed"),
     "expired": _words("ExpiredToken ExpiredTokenException TokenRefreshRequired InvalidToken"),
-    "throttled": _words("SlowDown ServerBusy Throttling ThrottlingException RequestLimitExceeded"),
-    "failed": _words("RequestTimeout InternalError OperationTimedOut OperationAborted"),
+    "archived": _words("InvalidObjectState BlobArchived BlobBeingRehydrated"),
+    "throttled": _words(
+        "SlowDown ServerBusy Throttling ThrottlingException ThrottledException RequestLimitExceeded RequestThrottled"
+        " RequestThrottledException TooManyRequestsException BandwidthLimitExceeded"
+    ),
+    "failed": _words("RequestTimeout RequestExpired InternalError OperationTimedOut OperationAborted"),
 }
 _TYPES: dict[Kind, frozenset[str]] = {
     "missing": _words("SFTPNoSuchFile SFTPNoSuchPath ResourceNotFoundError"),

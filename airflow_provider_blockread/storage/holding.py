@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.storage import uris
 
 #: Why a file is held back: it may still be written, its marker is not there, or its size lies outside of the bounds.
 REASONS = ("young", "unmarked", "too_small", "too_large")
@@ -55,8 +57,18 @@ class VersionRules:
         return reason is None
 
     def _reason(self, version: FileVersion) -> str | None:
-        if self._latest_ns is not None and version.mtime_ns > self._latest_ns:
+        if self._latest_ns is not None and self._is_young(version, self._latest_ns):
             return "young"
         if self._least is not None and version.size < self._least:
             return "too_small"
         return "too_large" if self._most is not None and version.size > self._most else None
+
+    @staticmethod
+    def _is_young(version: FileVersion, latest_ns: int) -> bool:
+        if version.mtime_ns == 0 and uris.local_path(version.path) is None:
+            msg = (
+                f"{version.path}: its store tells no time of a file, so min_age cannot be kept; leave it out, and let a"
+                " done_marker say when files are whole"
+            )
+            raise SourceError(msg, version.path)
+        return version.mtime_ns > latest_ns

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import SourceError
 
 #: A generation comes first: Google's etag also changes with the metadata.
-_ETAGS = ("generation", "ETag", "etag", "version_id")
-_TIMES = ("mtime", "LastModified", "last_modified", "modified", "updated", "created")
+_ETAGS = ("generation", "ETag", "etag", "version_id", "sha", "hex", "blob_id")  # the last ones of git and its hosts
+_HTTP, _FTP = "Last-Modified", "modify"
+_TIMES = ("mtime", "LastModified", "last_modified", "modified", "updated", "created", _HTTP, _FTP)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -31,19 +33,27 @@ def from_info(uri: str, info: Mapping[str, object]) -> FileVersion:
         msg = f"{uri}: the store does not tell the file's size, so it cannot be split; copy it to a store that does"
         raise SourceError(msg)
     etags = (str(info[key]) for key in _ETAGS if info.get(key))
-    times = (_whole(key, info[key]) for key in _TIMES if info.get(key) is not None)
+    times = (_time(key, info[key]) for key in _TIMES if info.get(key) is not None)
     millis = info.get("modificationTime")  # WebHDFS
     mtime_ns = millis * 10**6 if isinstance(millis, int) else _nanoseconds(next(times, None))
     etag = next(etags, None)
-    return FileVersion(path=uri, size=size, mtime_ns=mtime_ns, etag=None if etag is None else _unquoted(etag))
+    return FileVersion(path=uri, size=size, mtime_ns=mtime_ns, etag=None if etag is None else unquoted(etag))
 
 
-def _whole(key: str, time: object) -> object:
+def _time(key: str, time: object) -> object:
     """Return a time as far as each way of asking tells it: S3 lists fractions of seconds, but does not head them."""
-    return time.replace(microsecond=0) if key == "LastModified" and isinstance(time, datetime) else time
+    if key == "LastModified" and isinstance(time, datetime):
+        return time.replace(microsecond=0)
+    try:
+        if key == _HTTP:
+            return parsedate_to_datetime(str(time))
+        return datetime.strptime(str(time)[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC) if key == _FTP else time
+    except ValueError:  # as FTP's older way of listing, which tells no year
+        return None
 
 
-def _unquoted(etag: str) -> str:
+def unquoted(etag: str) -> str:
+    """Return an etag as versions hold it, without the quotes of HTTP and the sign of a weak one."""
     return etag.removeprefix("W/").strip('"')
 
 

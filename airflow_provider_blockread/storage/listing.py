@@ -10,14 +10,14 @@ from functools import partial
 from pathlib import Path
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.errors import FileMissingError, SourceError
+from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.edge import system_error
 from airflow_provider_blockread.storage.holding import HeldBack, VersionRules
 from airflow_provider_blockread.storage.identity import from_stat
 from airflow_provider_blockread.storage.markers import Marked
-from airflow_provider_blockread.storage.pages import ObjectPages, pages_of
+from airflow_provider_blockread.storage.pages import ObjectPages, WebPages, pages_of
 from airflow_provider_blockread.storage.patience import Patience
 from airflow_provider_blockread.storage.roots import real_uri
 from airflow_provider_blockread.storage.rules import NameRules
@@ -87,7 +87,7 @@ def list_files(
     """
     held = HeldBack() if held is None else held
     rules, versions = NameRules(source), VersionRules(source, now_s, held)
-    roots = [_root(stores, uri) for uri in dict.fromkeys(map(uris.canonical, source.roots))]
+    roots = [root for uri, tail in _written(source).items() for root in _roots(stores, uri, tail)]
     local = LocalScan(rules, _OwnScans(roots, rules))
     for index, root in enumerate(roots):
         found = _scan(stores, root, rules, local)
@@ -110,9 +110,17 @@ def _not_in(before: _OwnScans, rules: NameRules, root: _Root, found: Iterator[Fi
 
 def takes(source: FileSource, uri: str) -> bool:
     """Tell from names alone whether a listing of the source would yield a file of this URI; links are followed."""
+    return listed_as(source, uri) is not None
+
+
+def listed_as(source: FileSource, uri: str) -> str | None:
+    """Return the URI by which a listing of the source would yield a file, from names alone; None where it would not."""
     rules, real = NameRules(source), real_uri(uris.canonical(uri))
-    inside = (uris.relative_to(real, real_uri(root)) for root in map(uris.canonical, source.roots))
-    return any(relative is not None and (not relative or rules.takes(relative)) for relative in inside)
+    for root in map(uris.canonical, source.roots):
+        relative = uris.relative_to(real, real_uri(root))
+        if relative is not None and (not relative or rules.takes(relative)):
+            return uris.child(root, relative) if relative else root
+    return None
 
 
 def why_held(stores: Stores, source: FileSource, version: FileVersion, *, now_s: float) -> str | None:
@@ -138,11 +146,20 @@ def _overlap(left: str, right: str) -> bool:
     return uris.relative_to(left, right) is not None or uris.relative_to(right, left) is not None
 
 
-def _root(stores: Stores, uri: str) -> _Root:
-    """Look at a root."""
+def _written(source: FileSource) -> dict[str, str]:
+    """Return the roots, and with what slashes behind it each is written: with one it is a folder, whatever is there."""
+    roots: dict[str, str] = {}
+    for root in source.roots:
+        uri, tail = uris.canonical(root), root[len(root.rstrip("/")) :]
+        roots[uri] = min(tail, roots.get(uri, tail))
+    return roots
+
+
+def _roots(stores: Stores, uri: str, tail: str) -> list[_Root]:
+    """Look at a root: a folder, a file, or on object stores both, which are two roots then."""
     path = uris.local_path(uri)
     if path is None:
-        return _remote_root(stores, uri)
+        return _remote_roots(stores, uri, tail)
     try:
         found = Path(path).stat()
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -153,20 +170,28 @@ def _root(stores: Stores, uri: str) -> _Root:
         msg = f"the source {uri} is neither a folder nor a file; correct its path"
         raise SourceError(msg)
     file = from_stat(uri, found) if stat.S_ISREG(found.st_mode) else None
-    return _Root(uri=uri, real=real_uri(uri), file=file)
+    return [_Root(uri=uri, real=real_uri(uri), file=file)]
 
 
-def _remote_root(stores: Stores, uri: str) -> _Root:
+def _remote_roots(stores: Stores, uri: str, tail: str) -> list[_Root]:
     store, place = stores.remote(uri)
-    pages = pages_of(store, place)
+    pages, slash = pages_of(store, place), bool(tail)
+    if len(tail) > 1 and isinstance(pages, ObjectPages):
+        msg = f"{uri}{tail} ends in a folder without a name, which cannot be a root; name the one above it, {uri}/"
+        raise OptionsError(msg)
+
+    def look() -> tuple[FileVersion | None, bool]:
+        if isinstance(pages, ObjectPages | WebPages):
+            return pages.root(uri, slash=slash)
+        version = store.version(uri, place)
+        return version, version is None
+
     try:
-        if isinstance(pages, ObjectPages) and pages.whole:  # to look at a bucket may take other rights than to list it
-            pages.size = 1
-            Patience().ask(uri, lambda: pages.page("", None, flat=True), time.sleep)
-            return _Root(uri=uri, real=uri, file=None)
-        return _Root(uri=uri, real=uri, file=Patience().ask(uri, lambda: store.version(uri, place), time.sleep))
+        file, folder = Patience().ask(uri, look, time.sleep)
     except FileMissingError as error:
-        raise _absent(uri) from error
+        raise _absent(f"{uri}/" if slash else uri) from error
+    found = [_Root(uri=uri, real=real_uri(uri), file=file)] if file is not None else []
+    return [*found, _Root(uri=uri, real=real_uri(uri), file=None)] if folder else found
 
 
 def _absent(uri: str) -> FileMissingError:

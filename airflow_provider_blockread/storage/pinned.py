@@ -1,7 +1,8 @@
 """Object stores' files, read by ranges that the store itself refuses once the object is another version.
 
-S3 and Azure Blob compare an etag with each request, Google is asked for a generation and tells which one it gave: so
-what is read of a version is that version's, however often the object is overwritten and put back between two reads.
+S3 and Azure Blob compare an etag with each request, Google is asked for a generation; each answer tells what it is of,
+which is looked at, too, since some servers ignore the condition. So what is read of a version is that version's,
+however often the object is overwritten and put back between two reads.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import cast
 from fsspec.asyn import sync
 from fsspec.spec import AbstractFileSystem
 
-from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.errors import FileChangedError, SourceError
+from airflow_provider_blockread.storage.identity import unquoted
 from airflow_provider_blockread.storage.ranges import Fetch
 
 
@@ -21,6 +23,7 @@ async def _s3(system: AbstractFileSystem, path: str, etag: str, start: int, end:
     asked = {"Bucket": bucket, "Key": key, "Range": f"bytes={start}-{end - 1}", "IfMatch": f'"{etag}"'}
     answer = await system._call_s3("get_object", **asked, **system.req_kw)  # noqa: SLF001 - no public call has IfMatch
     async with answer["Body"] as body:
+        _check_told(path, unquoted(answer.get("ETag", "")), etag)
         return cast("bytes", await body.read())
 
 
@@ -31,6 +34,7 @@ async def _azure(system: AbstractFileSystem, path: str, etag: str, start: int, e
     async with system.service_client.get_blob_client(container, blob) as client:
         same = {"etag": f'"{etag}"', "match_condition": MatchConditions.IfNotModified}
         answer = await client.download_blob(offset=start, length=end - start, **same)
+        _check_told(path, unquoted(answer.properties.etag or ""), etag)
         return cast("bytes", await answer.readall())
 
 
@@ -40,10 +44,17 @@ async def _google(system: AbstractFileSystem, path: str, generation: str, start:
     told = headers.get("X-Goog-Generation")
     if told is None:  # an emulator, which may not have looked at the generation either
         told = (await system._get_object(path))["generation"]  # noqa: SLF001 - info() may answer from a cache
-    if str(told) != generation:
-        msg = f"{path} is another generation now; plan again"
-        raise SourceError(msg)
+    _check_told(path, str(told), generation)
     return cast("bytes", data)
+
+
+def _check_told(path: str, told: str, planned: str) -> None:
+    if not told:
+        msg = f"{path}: the server does not tell of which version its answer is; copy the file to a store that does"
+        raise SourceError(msg, path)
+    if told != planned:
+        msg = f"{path} is another version now: planned {planned}, the store gave {told}; plan again"
+        raise FileChangedError(msg, path)
 
 
 _Range = Callable[[AbstractFileSystem, str, str, int, int], Awaitable[bytes]]

@@ -16,6 +16,7 @@ from airflow_provider_blockread.storage.identity import from_info
 from airflow_provider_blockread.storage.pinned import pinned
 from airflow_provider_blockread.storage.ranges import Fetch, exactly
 from airflow_provider_blockread.storage.uris import name_of
+from airflow_provider_blockread.storage.web import is_web, web_info
 
 _OVER_SSH = {"ssh", "sftp"}
 _OF_OBJECTS = {"s3fs", "adlfs", "gcsfs"}  # packages; Google's has a `mv` of its own, and objects all the same
@@ -58,13 +59,16 @@ class RemoteStore:
     def info(self, path: str) -> dict[str, object]:
         """Return what the store says about a file or folder now."""
         self.system.invalidate_cache()
-        return cast("dict[str, object]", self.system.info(path))
+        return web_info(self.system, path) if is_web(self.system) else cast("dict[str, object]", self.system.info(path))
 
     def open_read(self, path: str) -> BinaryIO:
         """Return a file that fetches several MiB at once."""
         if isinstance(self.system, MemoryFileSystem):  # its handles of one file share one position
             return io.BytesIO(self.system.cat_file(path))
-        file = self.system.open(path, "rb", block_size=_READ_AHEAD)
+        known = (
+            {"size": self.info(path)["size"]} if is_web(self.system) else {}
+        )  # else it looks, as `web_info` must not
+        file = self.system.open(path, "rb", block_size=_READ_AHEAD, **known)
         cache = getattr(file, "cache", None)
         if cache is not None and hasattr(cache, "fetcher") and isinstance(file.size, int):
             cache.fetcher = _exact(cache.fetcher, file.size, path)

@@ -10,9 +10,9 @@ from airflow_provider_blockread.storage.rules import NameRules
 
 
 def real_uri(uri: str) -> str:
-    """Return a canonical URI with the links of the local disk resolved."""
+    """Return the one URI of a place: links of the local disk are resolved, hosts elsewhere named in one way."""
     path = uris.local_path(uri)
-    return uri if path is None else uris.file_uri(os.path.realpath(path))
+    return uris.place_of(uri) if path is None else uris.file_uri(os.path.realpath(path))
 
 
 class SourceRoots:

@@ -23,7 +23,7 @@ def kind_of(uri: str) -> type[AbstractFileSystem]:
     scheme = uris.scheme_of(uri)
     try:
         kind: type[AbstractFileSystem] = fsspec.get_filesystem_class(scheme)
-    except ImportError as error:
+    except (ImportError, AttributeError) as error:  # the latter of adlfs, which has given up Data Lake Gen1
         raise _not_installed(uri, error) from error
     except ValueError:
         known = ", ".join(f"{name}://" for name in ("file", *_EXTRAS))
@@ -48,6 +48,14 @@ def connect(kind: type[AbstractFileSystem], uri: str, options: Mapping[str, obje
         raise OptionsError(msg) from None
     except ImportError as error:
         raise _not_installed(uri, error) from error
+    except OSError as error:
+        if "Unable to load lib" not in str(error):  # as pyarrow says of Java's and Hadoop's
+            raise
+        msg = (
+            f"{uri}: {scheme}:// needs Java and Hadoop's libhdfs here (JAVA_HOME, HADOOP_HOME, CLASSPATH); install"
+            " them, or write webhdfs://, which needs neither"
+        )
+        raise OptionsError(msg) from None
     named, opened = (_primary(name) for name in (asked.get("account_name"), _account_of(system)))
     if named and opened and named != opened:  # which would be read under the other one's name
         msg = f"{uri}: its connection opens the account {opened}, not {named}; name by conn_id a connection to {named}"
@@ -65,8 +73,10 @@ def _primary(account: str | None) -> str:
     return (account or "").partition(".")[0].removesuffix("-secondary")
 
 
-def _not_installed(uri: str, error: ImportError) -> OptionsError:
+def _not_installed(uri: str, error: Exception) -> OptionsError:
     scheme = uris.scheme_of(uri)
+    if scheme == "adl":
+        return OptionsError(f"{uri}: Azure has ended Data Lake Gen1; move to Gen2, which is abfs://")
     extra = _EXTRAS.get(scheme)
     how = f"pip install 'airflow-provider-blockread[{extra}]'" if extra else str(error)
     return OptionsError(f"{uri}: {scheme}:// needs a package that is not installed here; install it: {how}")

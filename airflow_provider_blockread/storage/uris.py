@@ -10,26 +10,45 @@ from airflow_provider_blockread.errors import OptionsError
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "az": "abfs", "abfss": "abfs"}
+_PORTS = {"sftp": "22", "http": "80", "https": "443"}
 _LOCAL = "file://"
+_OF_COLONS = {"github"}  # whose authority is organisation:repository@version
+_CHAINED = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:://.*)?::[A-Za-z][A-Za-z0-9+.-]*://.*", re.DOTALL)
+_ONE_SLASH = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/[^/].*", re.DOTALL)
 
 
 def canonical(uri: str) -> str:
     """Return the absolute URI of a place: with a scheme, `.` and `..` resolved as text, no trailing slash.
 
     Text without a scheme is a local path. Nothing is percent-encoded or decoded: a name is its bytes. Schemes that
-    mean the same store become one (`s3a` is `s3`).
+    mean the same store become one (`s3a` is `s3`), but for those of `place_of`, which ledgers tell apart.
 
     Raises:
-        OptionsError: when the text is blank, holds a password, or is a `file://` URI that is not absolute.
+        OptionsError: when the text is blank, holds a password, is a `file://` URI that is not absolute, or a chain of
+            URLs, as fsspec knows them.
     """
     if not uri.strip() or "\0" in uri:
         msg = f"{uri!r} names no place; give a path or a URI such as s3://bucket/folder"
         raise OptionsError(msg)
     match = _URI.fullmatch(uri)
+    if match is None or "::" in uri:
+        _check_form(uri)
     scheme = match[1].lower() if match else "file"
     if match is None or scheme in {"file", "local"}:
         return _local(uri, match[2] if match else None)
     return _remote(_ALIASES.get(scheme, scheme), match[2])
+
+
+def _check_form(uri: str) -> None:
+    if _CHAINED.fullmatch(uri):
+        msg = (
+            f"{uri} is a chain of URLs, which cannot be read in blocks; name the inner place itself, and unpack an"
+            " archive first"
+        )
+        raise OptionsError(msg)
+    if (near := _ONE_SLASH.fullmatch(uri)) is not None:
+        msg = f"{uri} is no URI; write {near[1]}:// with two slashes, or ./{uri} for a local path"
+        raise OptionsError(msg)
 
 
 def _local(uri: str, path: str | None) -> str:
@@ -45,11 +64,27 @@ def _remote(scheme: str, rest: str) -> str:
     if scheme == "memory":  # its folders begin at the root, with two slashes or three
         return f"memory:///{_resolved(rest).strip('/')}"
     authority, _, path = rest.partition("/")
-    if ":" in authority.rpartition("@")[0]:
+    if ":" in authority.rpartition("@")[0] and scheme not in _OF_COLONS:
         msg = f"a {scheme}:// URI holds a password, which would end up in manifests; keep it in a connection instead"
         raise OptionsError(msg)
     path = _resolved(path).rstrip("/")
     return f"{scheme}://{authority}/{path}" if path else f"{scheme}://{authority}"
+
+
+def place_of(uri: str) -> str:
+    """Return one text for the place of a canonical URI, where several are of one place: they stay as they are written.
+
+    SSH is SFTP; a host is named in any case, and with its usual port or without; Azure's accounts have two hosts.
+    """
+    scheme, _, rest = uri.partition("://")
+    authority, slash, path = rest.partition("/")
+    scheme = "sftp" if scheme == "ssh" else scheme
+    if scheme in _PORTS:
+        user, at, host = authority.rpartition("@")
+        authority = user + at + host.lower().removesuffix(f":{_PORTS[scheme]}")
+    elif scheme == "abfs":
+        authority = authority.replace(".blob.", ".dfs.", 1)
+    return f"{scheme}://{authority}{slash}{path}"
 
 
 def _resolved(path: str) -> str:

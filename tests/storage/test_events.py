@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage.events import read_event
+from airflow_provider_blockread.storage.listing import listed_as
 
 
 def s3(key: str = "in/a+b%3D1.csv", name: str = "ObjectCreated:Put") -> dict[str, Any]:
@@ -65,6 +67,17 @@ def test_each_shape_is_understood(event: Any, uris: list[str]) -> None:
     assert read_event(base64.b64encode(body.encode()).decode()) == uris
 
 
+@pytest.mark.parametrize("zone", ["blob.core.windows.net", "dfs.core.windows.net"])
+def test_an_event_is_heard_under_the_source_s_own_name(zone: str) -> None:
+    """Azure's accounts have two hosts, and what is recorded is what a listing yields."""
+    (told,) = read_event(json.dumps(azure(BLOB)))
+    root = f"abfs://landing@account.{zone}/in"
+
+    assert listed_as(FileSource(root), told) == f"{root}/a b.csv"
+    assert listed_as(FileSource(root, pattern="*.txt"), told) is None
+    assert listed_as(FileSource(f"abfs://landing@other.{zone}/in"), told) is None
+
+
 names = ["Records", "Message", "Sns", "s3", "bucket", "object", "data", "url", "eventName", "detail"]
 keys = st.sampled_from(names) | st.text()
 values = st.none() | st.text() | st.integers()
@@ -80,6 +93,11 @@ def test_no_message_is_too_strange(event: Any) -> None:
 def test_no_text_is_too_strange(body: str) -> None:
     """Nor is what is no JSON."""
     assert read_event(body) == []
+
+
+def test_lists_within_lists_without_end_are_no_event() -> None:
+    """They fail nothing either."""
+    assert read_event("[" * 200_000) == []
 
 
 def test_envelopes_end() -> None:

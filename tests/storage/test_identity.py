@@ -41,6 +41,21 @@ def test_webhdfs_tells_milliseconds() -> None:
 
 
 @pytest.mark.parametrize(
+    ("info", "seconds"),
+    [
+        ({"Last-Modified": "Thu, 29 Feb 2024 12:00:00 GMT"}, 1_709_208_000),
+        ({"Last-Modified": "lately"}, 0),
+        ({"modify": "20240229120000"}, 1_709_208_000),
+        ({"modify": "20240229120000.123"}, 1_709_208_000),
+        ({"modify": "Feb 29 12:00"}, 0),
+    ],
+)
+def test_web_and_ftp_servers_tell_seconds(info: dict[str, object], seconds: int) -> None:
+    """In forms of their own; one that leaves the year out is none."""
+    assert from_info("ftp://h/x", {"size": 1, **info}).mtime_ns == seconds * 10**9
+
+
+@pytest.mark.parametrize(
     ("info", "etag"),
     [
         ({"ETag": '"abc-2"'}, "abc-2"),
@@ -48,6 +63,7 @@ def test_webhdfs_tells_milliseconds() -> None:
         ({"etag": "0x8D"}, "0x8D"),
         ({"etag": "changes-with-metadata", "generation": 17}, "17"),
         ({"version_id": "v1"}, "v1"),
+        ({"sha": "9f86d0"}, "9f86d0"),
         ({"ETag": None}, None),
         ({}, None),
     ],

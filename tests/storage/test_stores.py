@@ -264,6 +264,23 @@ def test_a_store_without_its_package_names_the_extra(scheme: str, package: str, 
     assert f"install it: pip install 'airflow-provider-blockread[{extra}]'" in told
 
 
+@pytest.mark.parametrize(("uri", "says"), [("adl://x/in", "abfs://"), ("hdfs://nn:8020/in", "libhdfs")])
+def test_a_store_that_cannot_be_opened_here_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, uri: str, says: str
+) -> None:
+    """One that is no more says what to move to; one of Hadoop's what to install."""
+    for name in ("JAVA_HOME", "HADOOP_HOME", "ARROW_LIBHDFS_DIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+    with pytest.raises(OptionsError, match=says):
+        Stores().stat(uri)
+
+
+def test_a_path_that_is_too_long_is_not_tried_again() -> None:
+    """No file can have it."""
+    with pytest.raises(SourceError, match="no file can have this path"):
+        Stores().stat("/a" * 3000)
+
+
 def test_any_other_store_of_fsspec_reads(tmp_path: Path) -> None:
     """A store with no code of its own here is looked at and read through fsspec."""
     (tmp_path / "x.txt").write_bytes(b"0123456789")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.storage.uris import canonical, child, local_path, name_of, parent, relative_to
+from airflow_provider_blockread.storage.uris import canonical, child, local_path, name_of, parent, place_of, relative_to
 
 SEGMENTS = st.lists(st.text("ab.%# é~", min_size=1, max_size=4), max_size=5).map("/".join)
 
@@ -39,6 +39,25 @@ def test_one_place_has_one_uri(written: str, expected: str) -> None:
     assert canonical(written) == expected
 
 
+@pytest.mark.parametrize(
+    ("written", "place"),
+    [
+        ("ssh://me@Host:22/in/X", "sftp://me@host/in/X"),
+        ("sftp://host:2222/in", "sftp://host:2222/in"),
+        ("sftp://[::1]:22", "sftp://[::1]"),
+        ("http://HOST:80/In", "http://host/In"),
+        ("https://host:80/in", "https://host:80/in"),
+        ("abfs://box@a.blob.core.windows.net/in", "abfs://box@a.dfs.core.windows.net/in"),
+        ("s3://Bucket/in", "s3://Bucket/in"),
+        ("memory:///in", "memory:///in"),
+    ],
+)
+def test_the_uris_of_one_place_are_known(written: str, place: str) -> None:
+    """They stay as they are written, since ledgers have them so."""
+    assert canonical(written) == written
+    assert place_of(written) == place_of(place) == place
+
+
 def test_a_relative_path_starts_where_the_program_runs() -> None:
     """A path without a scheme is local and relative to the working directory; `~` is the home."""
     assert canonical("logs/x") == f"file://{Path.cwd()}/logs/x"
@@ -61,6 +80,29 @@ def test_text_that_names_no_place_is_refused(written: str) -> None:
     """Blank text, NUL bytes and `file://` URIs that are not absolute are errors."""
     with pytest.raises(OptionsError):
         canonical(written)
+
+
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        ("simplecache::s3://b/in", "chain of URLs"),
+        ("dir::file:///data", "chain of URLs"),
+        ("zip://x::file:///a.zip", "unpack an archive"),
+        ("s3:/b/in", "write s3:// with two slashes"),
+    ],
+)
+def test_what_is_nearly_a_uri_is_no_local_path(written: str, says: str) -> None:
+    """Nobody waits for a local folder of such a name."""
+    with pytest.raises(OptionsError, match=says):
+        canonical(written)
+
+
+def test_colons_are_no_chain_and_not_always_a_password() -> None:
+    """Local names and keys hold them, and GitHub's URLs name a repository behind one."""
+    assert canonical("./s3:/b") == f"file://{Path.cwd()}/s3:/b"
+    assert canonical("/a::b/c") == "file:///a::b/c"
+    assert canonical("s3://b/a::b/c://d") == "s3://b/a::b/c://d"
+    assert canonical("github://org:repo@v1/in/") == "github://org:repo@v1/in"
 
 
 def test_a_password_is_refused_and_not_repeated() -> None:

@@ -10,6 +10,7 @@ from airflow_provider_blockread.errors import BlockReadError, SourceError, Trans
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing import list_files
+from airflow_provider_blockread.storage.versions import open_version
 from tests.stores.lister import Answer, error, lister
 from tests.stores.processes import free_port
 from tests.stores.putting import putter
@@ -82,12 +83,37 @@ def test_a_store_that_is_down_may_be_back_later(request: pytest.FixtureRequest, 
         assert root in str(caught.value)
 
 
+def test_an_object_that_may_be_read_and_not_listed_is_a_file() -> None:
+    """Nothing that may be listed lies below it; a listing that fails otherwise is no answer."""
+    with lister([], lambda *_: error(403, "AccessDenied")) as server:
+        server.sizes["x"] = 7
+        stores = Stores({"s3://b": server.options})
+        assert [version.path for version in list_files(stores, FileSource("s3://b/x"), now_s=4e9)] == ["s3://b/x"]
+        with pytest.raises(SourceError, match="access denied"):
+            list(list_files(stores, FileSource("s3://b/x/"), now_s=4e9))
+
+
+def test_an_answer_that_tells_no_version_is_none() -> None:
+    """Nobody knows whether it is of the version that was asked for."""
+    with lister([]) as server:
+        server.sizes["x"] = 7
+        stores = Stores({"s3://b": server.options})
+        with (
+            open_version(stores, stores.stat("s3://b/x")) as file,
+            pytest.raises(SourceError, match="does not tell of which version"),
+        ):
+            file.read(1)
+
+
 @pytest.mark.parametrize(
     ("answer", "kind", "says"),
     [
         (error(503, "SlowDown"), TransientError, "slow down"),
         (error(400, "ExpiredToken"), SourceError, "renew them"),
         (error(403, "AccessDenied"), SourceError, "access denied"),
+        (error(403, "InvalidObjectState"), SourceError, "archived"),
+        (error(400, "RequestThrottled"), TransientError, "slow down"),
+        (error(400, "RequestExpired"), TransientError, "try again"),
         (error(301, "PermanentRedirect"), BlockReadError, "s3://b/x"),
     ],
 )

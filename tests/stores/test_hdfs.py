@@ -20,13 +20,13 @@ _MOST = 3  # entries that are given at once
 
 
 class NameNode(ThreadingHTTPServer):
-    """A name node; `old` ones do not know LISTSTATUS_BATCH, and `locked` folders must not be listed."""
+    """A name node; an `old` one refuses LISTSTATUS_BATCH by that exception, and `locked` folders must not be listed."""
 
     daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.old, self.locked, self.gone = False, "", ""
+        self.old, self.locked, self.gone = "", "", ""
         self.asked: list[str] = []
 
     def status(self, path: str, name: str = "") -> dict[str, object] | None:
@@ -62,7 +62,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif query["op"] == "LISTSTATUS":
             self._answer(200, {"FileStatuses": {"FileStatus": self.server.listing(path)}})
         elif self.server.old:
-            self._answer(400, _refusal("IllegalArgumentException"))
+            self._answer(400, _refusal(self.server.old))
         else:
             left = [s for s in self.server.listing(path) if str(s["pathSuffix"]) > query.get("startAfter", "")]
             page = {"FileStatuses": {"FileStatus": left[:_MOST]}}
@@ -79,7 +79,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _refusal(name: str) -> dict[str, object]:
-    return {"RemoteException": {"exception": name, "message": "as told"}}
+    return {"RemoteException": {"exception": name, "message": "Invalid value for parameter op: LISTSTATUS_BATCH"}}
 
 
 @pytest.fixture
@@ -94,9 +94,9 @@ def node() -> Iterator[NameNode]:
     thread.join()
 
 
-@pytest.mark.parametrize("old", [False, True])
-def test_all_files_of_a_tree_are_listed(node: NameNode, old: bool) -> None:  # noqa: FBT001
-    """Each file comes once, as looking at it tells, from name nodes that know pages and from those that do not."""
+@pytest.mark.parametrize("old", ["", "IllegalArgumentException", "QueryParamException"])
+def test_all_files_of_a_tree_are_listed(node: NameNode, old: str) -> None:
+    """Each file comes once, as looking at it tells, from name nodes that know pages, old ones and old gateways."""
     node.old = old
     root = f"webhdfs://127.0.0.1:{node.server_port}/in"
     stores = Stores()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from azure.storage.blob import BlobServiceClient
 
-from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.errors import OptionsError, SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing import list_files
@@ -128,6 +129,71 @@ def test_marks_of_folders_are_no_files(store: Store) -> None:
         source = FileSource(f"{root}/in", exclude=exclude)
 
         assert [v.path for v in list_files(store.stores(root), source, now_s=NOW_S)] == [f"{root}/in/a/x"]
+
+
+@pytest.mark.parametrize("store", ["ceph", "moto", "azurite"], indirect=True)  # the other emulator takes none empty
+def test_an_empty_object_of_the_folder_s_own_name_hides_no_file(store: Store) -> None:
+    """It is a file while nothing lies below it, unless a slash says that it stands for a folder."""
+    root = store.new_root()
+    put = putter(store, root)
+    put("in", b"")
+    assert listed(store, root, "in") == ["in"]
+    assert listed(store, root, "in/") == []
+    put("in/a.csv", b"one")
+    assert listed(store, root, "in") == listed(store, root, "in/") == ["in/a.csv"]
+
+
+@pytest.mark.parametrize("store", ["ceph", "moto", "azurite", "gcs"], indirect=True)
+def test_a_root_may_be_a_file_and_a_folder(store: Store) -> None:
+    """An object that holds something is a file beside what lies below it; a slash leaves that file out."""
+    root = store.new_root()
+    put = putter(store, root)
+    put("in", b"zero")
+    with pytest.raises(SourceError, match="/in/ does not exist"):
+        listed(store, root, "in/")
+    for name in ("in/a.csv", "in-between"):
+        put(name, b"one")
+
+    assert listed(store, root, "in") == listed(store, root, "in", "in/", "in/a.csv") == ["in", "in/a.csv"]
+    assert listed(store, root, "in/") == ["in/a.csv"]
+    assert listed(store, root, "in/a.csv", "in") == ["in/a.csv", "in"]
+    with pytest.raises(OptionsError, match="without a name"):
+        listed(store, root, "in//")
+
+
+def listed(store: Store, root: str, *names: str) -> list[str]:
+    """Return the names below a root that a source with these roots in it lists."""
+    source = FileSource([f"{root}/{name}" for name in names])
+    found = list_files(store.stores(root), source, now_s=NOW_S)
+    return [version.path.removeprefix(f"{root}/") for version in found]
+
+
+def test_a_place_under_two_names_is_listed_once(sftp: Store) -> None:
+    """By the root that names it first, as it is written there."""
+    root = sftp.new_root()
+    other = root.replace("sftp://", "ssh://")
+    stores = Stores({root: dict(sftp.options), other: dict(sftp.options)})
+    for name in ("in/a.csv", "in/sub/b.csv"):
+        putter(sftp, root)(name, b"x")
+    found = list_files(stores, FileSource([f"{other}/in/sub", f"{root}/in", f"{other}/in"]), now_s=NOW_S)
+
+    assert [version.path for version in found] == [f"{other}/in/sub/b.csv", f"{root}/in/a.csv"]
+
+
+@pytest.mark.parametrize("sign", ["hdi_isfolder", "Hdi_isfolder"])
+def test_a_blob_that_stands_for_a_folder_is_no_file_whatever_its_sign_s_case(azurite: Store, sign: str) -> None:
+    """Alone, or with files below it."""
+    root = azurite.new_root()
+    account = BlobServiceClient.from_connection_string(str(azurite.options["connection_string"]))
+    container = account.get_container_client(root.partition("://")[2])
+    container.upload_blob("in", b"", metadata={sign: "True" if sign[0] == "H" else "true"})
+    for uri in (f"{root}/in", f"{root}/in/"):
+        assert list(list_files(azurite.stores(root), FileSource(uri), now_s=NOW_S)) == []
+    container.upload_blob("in/x", b"x")
+    for uri in (f"{root}/in", f"{root}/in/"):
+        source = FileSource(uri)
+
+        assert [v.path for v in list_files(azurite.stores(root), source, now_s=NOW_S)] == [f"{root}/in/x"]
 
 
 def test_a_root_may_be_one_file_and_must_be_there(store: Store) -> None:

@@ -7,8 +7,10 @@ import os
 import pathlib
 import random
 import re
+import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -179,6 +181,52 @@ def test_a_read_asks_for_nothing_but_its_ranges(ceph: Store) -> None:
         ByteSource(file, size=version.size).read(0, 4)
 
     assert asked == ["GetObject"]
+
+
+class Heedless(BaseHTTPRequestHandler):
+    """An S3 server that knows no `If-Match`, of one object whose bytes are all alike."""
+
+    byte = b"a"
+
+    def do_GET(self) -> None:
+        """Answer with what is asked for of the object as it is now."""
+        start, end = map(int, self.headers.get("Range", f"bytes=0-{SIZE - 1}").removeprefix("bytes=").split("-"))
+        self.send_response(206 if "Range" in self.headers else 200)
+        self.send_header("ETag", f'"{self.byte.decode()}"')
+        self.send_header("Content-Length", str(end + 1 - start))
+        self.send_header("Last-Modified", "Fri, 02 Jan 2026 03:04:05 GMT")
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(self.byte * (end + 1 - start))
+
+    def do_HEAD(self) -> None:
+        """Answer without the object."""
+        self.do_GET()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize("put_back", [False, True])
+def test_a_server_that_ignores_the_condition_is_noticed(monkeypatch: pytest.MonkeyPatch, *, put_back: bool) -> None:
+    """An answer of another etag is a changed file, even if the old one is back when that is looked at."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Heedless) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        endpoint = f"http://127.0.0.1:{server.server_port}"
+        options = {"key": "K", "secret": "S", "endpoint_url": endpoint, "client_kwargs": {"region_name": "x"}}
+        stores = Stores({"s3://b": options})
+        reads = two_reads(stores, stores.stat("s3://b/x"))
+        assert next(reads) == b"a" * 100
+        monkeypatch.setattr(Heedless, "byte", b"b")
+        if put_back:
+            monkeypatch.setattr("airflow_provider_blockread.storage.versions.check_version", lambda *_: None)
+        with pytest.raises(FileChangedError) as failed:
+            next(reads)
+        server.shutdown()
+        thread.join()
+
+    assert failed.value.path == "s3://b/x"
 
 
 def test_versions_are_told_by_what_the_store_gives(store: Store) -> None:

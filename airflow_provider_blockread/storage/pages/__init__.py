@@ -9,13 +9,15 @@ from airflow_provider_blockread.storage.pages.model import Entry, FolderLinkErro
 from airflow_provider_blockread.storage.pages.objects import ObjectPages
 from airflow_provider_blockread.storage.pages.s3 import S3Pages
 from airflow_provider_blockread.storage.pages.sftp import SftpPages
+from airflow_provider_blockread.storage.pages.web import WebPages
 from airflow_provider_blockread.storage.remote import RemoteStore
 
-__all__ = ["Entry", "FolderLinkError", "ObjectPages", "Page", "Pages", "pages_of"]
+__all__ = ["Entry", "FolderLinkError", "ObjectPages", "Page", "Pages", "WebPages", "pages_of"]
 
-_KINDS: dict[str, type[AzurePages | GooglePages | HdfsPages | S3Pages | SftpPages]] = {
+_KINDS: dict[str, type[AzurePages | GooglePages | HdfsPages | S3Pages | SftpPages | WebPages]] = {
     "AzureBlobFileSystem": AzurePages,
     "GCSFileSystem": GooglePages,
+    "HTTPFileSystem": WebPages,
     "S3FileSystem": S3Pages,
     "SSHFileSystem": SftpPages,
     "WebHDFS": HdfsPages,

@@ -8,7 +8,7 @@ from typing import Any
 
 from airflow_provider_blockread.storage.identity import from_info
 from airflow_provider_blockread.storage.pages.model import Entry, Page
-from airflow_provider_blockread.storage.pages.objects import ObjectPages
+from airflow_provider_blockread.storage.pages.objects import ObjectPages, stands_for_folder
 
 
 class AzurePages(ObjectPages):
@@ -34,9 +34,8 @@ class AzurePages(ObjectPages):
         name = self._inside(item.name)
         if not item.has_key("size"):
             return Entry(name, folder=True)
-        metadata = {key.lower(): value for key, value in (item.metadata or {}).items()}
-        if "true" in {metadata.get("hdi_isfolder"), metadata.get("is_directory")}:
-            return None  # what stands for a folder; the files in it have names of their own
+        if stands_for_folder(item.metadata):
+            return None
         info = {"size": item.size, "etag": item.etag, "last_modified": item.last_modified}
         version = from_info(name, info)
         return Entry(name, version.size, version.mtime_ns, version.etag)

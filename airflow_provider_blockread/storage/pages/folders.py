@@ -10,6 +10,8 @@ from airflow_provider_blockread.storage.pages.model import Entry, Page
 from airflow_provider_blockread.storage.remote import RemoteStore
 from airflow_provider_blockread.storage.uris import name_of
 
+_BATCH = "LISTSTATUS_BATCH"
+
 
 class FolderPages:
     """The listings below a folder of any file system: a folder's files in order of their names, then its folders."""
@@ -53,8 +55,8 @@ class HdfsPages(FolderPages):
             return super().page(folder, cursor, flat=flat)
         try:
             found = self._ask(self._place(folder), {} if cursor is None else {"startAfter": cursor})
-        except ValueError:  # an older name node does not know the question
-            if cursor is not None:
+        except (ValueError, RuntimeError) as error:  # an older name node, or gateway, does not know the question
+            if cursor is not None or (isinstance(error, RuntimeError) and _BATCH not in str(error)):
                 raise
             self._whole = True
             return super().page(folder, cursor, flat=flat)
@@ -63,7 +65,7 @@ class HdfsPages(FolderPages):
         return Page.of(entries, statuses[-1]["pathSuffix"] if found["remainingEntries"] else None)
 
     def _ask(self, place: str, more: dict[str, str]) -> dict[str, Any]:
-        answer = self._store.system._call("LISTSTATUS_BATCH", path=place, **more)  # noqa: SLF001 - its one door
+        answer = self._store.system._call(_BATCH, path=place, **more)  # noqa: SLF001 - its one door
         found: dict[str, Any] = answer.json()["DirectoryListing"]
         return found
 

@@ -1,0 +1,188 @@
+"""Files on web servers: a folder is what its index names, and a version is what the server tells of a file."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_blockread.errors import FileChangedError, FileMissingError, SourceError, TransientError
+from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.storage import Stores
+from airflow_provider_blockread.storage.listing import list_files
+from airflow_provider_blockread.storage.versions import open_version
+
+Handler = type[BaseHTTPRequestHandler]
+NOW_S = 4e9
+
+
+class Folder(SimpleHTTPRequestHandler):
+    """Serves a folder, with indexes."""
+
+    served = ""
+
+    def translate_path(self, path: str) -> str:
+        """Return where a path lies."""
+        self.directory = self.served
+        return super().translate_path(path)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+class Answer(BaseHTTPRequestHandler):
+    """Answers every request alike."""
+
+    status, kind, text, told = 200, "text/html; charset=utf-8", "", True
+
+    def do_GET(self) -> None:
+        """Answer."""
+        self.send_response(self.status)
+        self.send_header("Content-Type", self.kind)
+        if self.told:
+            self.send_header("Content-Length", str(len(self.text.encode())))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(self.text.encode())
+
+    def do_HEAD(self) -> None:
+        """Answer without what the answer holds."""
+        self.do_GET()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def serving(handler: Handler) -> Iterator[str]:
+    """Give the address of a server on loopback."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[str]:
+    """Give the address of a server of the folder."""
+    yield from serving(type("Here", (Folder,), {"served": str(tmp_path)}))
+
+
+def answering(**answer: object) -> Iterator[str]:
+    """Give the address of a server that answers so."""
+    return serving(type("Such", (Answer,), answer))
+
+
+def listed(source: FileSource) -> list[str]:
+    """Return the paths of a listing."""
+    return [version.path for version in list_files(Stores(), source, now_s=NOW_S)]
+
+
+def test_a_folder_of_a_web_server_is_what_its_index_names(tmp_path: Path, web: str) -> None:
+    """With a slash behind it or without, folder by folder; the index itself is never a file."""
+    for name in ("in/b.csv", "in/a b.csv", "in/http.csv", "in/sub/c.csv", "in/old/d.csv", "in/50%#?.csv"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    (tmp_path / "in" / "empty").mkdir()
+    names = ["50%25%23%3F.csv", "a%20b.csv", "b.csv", "http.csv", "sub/c.csv"]
+    for root in (f"{web}/in", f"{web}/in/"):
+        found = list(list_files(Stores(), FileSource(root, exclude="old/"), now_s=NOW_S))
+
+        assert [version.path for version in found] == [f"{web}/in/{name}" for name in names]
+        assert found == [Stores().stat(version.path) for version in found]
+    assert listed(FileSource(f"{web}/in/b.csv")) == [f"{web}/in/b.csv"]
+    assert len(listed(FileSource(web))) == 6
+    with pytest.raises(SourceError, match="is a folder"):
+        Stores().stat(f"{web}/in")
+
+
+INDEX = """<title>Index of /in/</title><a href="?C=N;O=D">Name</a><a href="../">up</a><a href="/in/">here</a>
+<a href="./a.csv">a</a><a href='/in/b.csv?raw=1&amp;x=2'>b</a><a href="c.csv#top">c</a><a href="a.csv">a</a>
+<a href="mailto:x@y">mail</a><a href="https://elsewhere/in/d.csv">d</a><a href="/in/sub/">sub</a><a name="e.csv">e</a>
+<a href="sub/f.csv">f</a> http://127.0.0.1/in/g.csv <a href="http://[">broken</a>"""
+
+
+def test_links_that_lead_elsewhere_are_no_files() -> None:
+    """Ways to sort an index, folders above and other servers are passed by; what lies deeper is its folder's."""
+    for address in answering(text=INDEX):
+        found = listed(FileSource(f"{address}/in/", exclude="sub/"))
+
+        assert found == [f"{address}/in/{name}" for name in ("a.csv", "b.csv?raw=1&x=2", "c.csv")]
+
+
+@pytest.mark.parametrize("answer", [{"text": "Welcome!"}, {"kind": "application/json", "text": '["a.csv"]'}])
+def test_a_folder_that_cannot_be_listed_is_an_error(answer: dict[str, object]) -> None:
+    """A page that is no index is taken neither for an empty folder nor for data."""
+    for address in answering(**answer):
+        with pytest.raises(SourceError, match="lists no files of this folder"):
+            listed(FileSource(f"{address}/in/"))
+
+
+def test_an_index_without_a_slash_is_a_folder_and_a_page_of_that_name_a_file() -> None:
+    """Where a server sends its index at once, though it does not tell its size."""
+    for address in answering(text='<a href="/in/a.csv"></a>', told=False):
+        with pytest.raises(SourceError, match=r"in/a\.csv: the store does not tell the file's size"):
+            listed(FileSource(f"{address}/in"))
+    for address in answering(text='<a href="in/a.csv"></a>'):
+        assert listed(FileSource(f"{address}/in.html")) == [f"{address}/in.html"]
+
+
+def test_folders_that_go_on_and_on_are_an_error() -> None:
+    """As those of a server that answers everything with one page."""
+    for address in answering(text='<a href="in/"></a>'):
+        with pytest.raises(SourceError, match="on and on"):
+            listed(FileSource(f"{address}/in"))
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(404, FileMissingError), (403, SourceError), (500, TransientError), (503, TransientError)]
+)
+def test_a_failure_of_a_server_is_no_absence(status: int, kind: type[Exception]) -> None:
+    """What cannot be looked at may be there: only a server that says so has no such file."""
+    for address in answering(status=status):
+        for call in (Stores().stat, Stores().open_read):
+            with pytest.raises(kind) as caught:
+                call(f"{address}/a.csv")
+
+            assert isinstance(caught.value, FileMissingError) == (status == 404)
+
+
+def test_a_server_that_is_down_may_be_back_later() -> None:
+    """Nothing answers at the address."""
+    (address,) = answering()
+    with pytest.raises(TransientError, match="try again"):
+        Stores().stat(f"{address}/a.csv")
+
+
+def test_a_file_that_changed_is_another_version(tmp_path: Path, web: str) -> None:
+    """The server's time tells two files of one size apart, before a read and after it."""
+    file = tmp_path / "a.csv"
+    versions = []
+    for text, time in (("one\n", 1e9), ("ONE\n", 1.1e9)):
+        file.write_text(text)
+        os.utime(file, (time, time))
+        versions.append(Stores().stat(f"{web}/a.csv"))
+
+    def change_in_mid_read() -> None:
+        with open_version(Stores(), versions[1]) as source:
+            source.read(1)
+            os.utime(file, (1.2e9, 1.2e9))
+
+    assert [version.mtime_ns for version in versions] == [10**18, 11 * 10**17]
+    with pytest.raises(FileChangedError), open_version(Stores(), versions[0]) as source:
+        source.read(1)
+    with pytest.raises(FileChangedError):
+        change_in_mid_read()
+
+
+def test_an_age_is_refused_where_no_time_is_told() -> None:
+    """A file that may still be written is not taken for an old one."""
+    for address in answering(kind="text/csv", text="one\n"):
+        with pytest.raises(SourceError, match="min_age cannot be kept"):
+            listed(FileSource(f"{address}/a.csv", min_age=60))
+        assert listed(FileSource(f"{address}/a.csv")) == [f"{address}/a.csv"]
