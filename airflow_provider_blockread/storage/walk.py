@@ -51,6 +51,7 @@ class Walk:
     def __init__(self, uri: str, pages: Pages, rules: NameRules, patience: Patience | None = None) -> None:
         self._uri = uri
         self._pages = pages
+        pages.by_name = rules.marker is not None
         self._rules = rules
         self._patience = patience or Patience()
         self._stopped = Event()

@@ -9,8 +9,7 @@ from airflow_provider_blockread.errors import OptionsError, SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing import list_files
-from airflow_provider_blockread.storage.pages import ObjectPages, Pages, pages_of
-from airflow_provider_blockread.storage.pages.sftp import SftpPages
+from airflow_provider_blockread.storage.pages import ObjectPages, Pages, SftpPages, pages_of
 from airflow_provider_blockread.storage.rules import NameRules
 from airflow_provider_blockread.storage.walk import Walk
 from tests.stores.putting import putter

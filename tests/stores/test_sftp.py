@@ -14,7 +14,7 @@ from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing import list_files
-from airflow_provider_blockread.storage.pages.sftp import SftpPages
+from airflow_provider_blockread.storage.pages import SftpPages
 from tests.stores.store import Store
 
 NOW_S = 4e9

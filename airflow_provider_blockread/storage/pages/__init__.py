@@ -12,7 +12,7 @@ from airflow_provider_blockread.storage.pages.sftp import SftpPages
 from airflow_provider_blockread.storage.pages.web import WebPages
 from airflow_provider_blockread.storage.remote import RemoteStore
 
-__all__ = ["Entry", "FolderLinkError", "ObjectPages", "Page", "Pages", "WebPages", "pages_of"]
+__all__ = ["Entry", "FolderLinkError", "ObjectPages", "Page", "Pages", "SftpPages", "WebPages", "pages_of"]
 
 _KINDS: dict[str, type[AzurePages | GooglePages | HdfsPages | S3Pages | SftpPages | WebPages]] = {
     "AzureBlobFileSystem": AzurePages,

@@ -17,6 +17,7 @@ class FolderPages:
     """The listings below a folder of any file system: a folder's files in order of their names, then its folders."""
 
     flat = False
+    by_name = False
 
     def __init__(self, store: RemoteStore, path: str) -> None:
         self._store = store

@@ -63,10 +63,13 @@ class Pages(Protocol):
     Attributes:
         width: folders that may be listed at the same time; 0 where only the caller's own thread may ask.
         flat: whether a folder can be listed with all that lies below it.
+        by_name: set where the files of a folder must come in the order of their names, since markers lie beside them;
+            most come so anyway.
     """
 
     width: int
     flat: bool
+    by_name: bool
 
     def page(self, folder: str, cursor: str | None, *, flat: bool) -> Page:
         """Return a page of a folder (its path relative to the root with `/` behind it, empty for the root itself).

@@ -35,6 +35,7 @@ class ObjectPages(ABC):
 
     width = 8
     flat = True
+    by_name = False  # they always are
     size = 1000
     seconds = 120.0
 

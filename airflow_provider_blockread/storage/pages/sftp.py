@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import sys
 from array import array
 from collections.abc import AsyncIterator
 from typing import Any
@@ -19,7 +20,7 @@ from airflow_provider_blockread.storage.uris import printable
 
 
 class SftpPages(FolderPages):
-    """The listings below a folder of an SFTP server, in its own order.
+    """The listings below a folder of an SFTP server, in its own order, or a whole folder at a time, `by_name`.
 
     A folder that is being read is open at the server. Where that breaks, it is read from its beginning again, and what
     was given before is passed over, known by eight bytes of each name.
@@ -39,11 +40,12 @@ class SftpPages(FolderPages):
         if cursor is None:
             self._begun[folder] = _Reading(self._place(folder))
         reading = self._begun[folder]
-        names = sync(system.loop, wrap_exceptions(reading.some), system, self.size)
+        size = sys.maxsize if self.by_name else self.size
+        names = sync(system.loop, wrap_exceptions(reading.some), system, size)
         entries = [_entry(folder, name, attributes) for name, attributes in names]
-        if len(entries) < self.size:
+        if len(entries) < size:
             del self._begun[folder]
-            return Page.of(entries)
+            return Page.of(sorted(entries) if self.by_name else entries)
         return Page.of(entries, str(reading.given))
 
     def look(self, uri: str, name: str) -> FileVersion | None:

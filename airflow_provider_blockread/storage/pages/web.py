@@ -22,6 +22,7 @@ class WebPages:
 
     width = 4
     flat = False
+    by_name = False
     seconds = 120.0
 
     def __init__(self, store: RemoteStore, path: str) -> None:
