@@ -116,9 +116,9 @@ def takes(source: FileSource, uri: str) -> bool:
 def listed_as(source: FileSource, uri: str) -> str | None:
     """Return the URI by which a listing of the source would yield a file, from names alone; None where it would not."""
     rules, real = NameRules(source), real_uri(uris.canonical(uri))
-    for root in map(uris.canonical, source.roots):
+    for root, tail in _written(source).items():
         relative = uris.relative_to(real, real_uri(root))
-        if relative is not None and (not relative or rules.takes(relative)):
+        if relative is not None and (rules.takes(relative) if relative else not tail):
             return uris.child(root, relative) if relative else root
     return None
 

@@ -75,6 +75,8 @@ def test_an_event_is_heard_under_the_source_s_own_name(zone: str) -> None:
 
     assert listed_as(FileSource(root), told) == f"{root}/a b.csv"
     assert listed_as(FileSource(root, pattern="*.txt"), told) is None
+    assert listed_as(FileSource(f"{root}/a b.csv"), told) == f"{root}/a b.csv"
+    assert listed_as(FileSource(f"{root}/a b.csv/"), told) is None
     assert listed_as(FileSource(f"abfs://landing@other.{zone}/in"), told) is None
 
 
