@@ -25,6 +25,7 @@ from airflow_provider_blockread.options import (
     Splitting,
     Transform,
 )
+from airflow_provider_blockread.options.upstream import NO_LIST
 
 
 class BlockReadTaskGroup(TaskGroup):
@@ -62,7 +63,7 @@ class BlockReadTaskGroup(TaskGroup):
         spark: SparkJob = SparkJob(),
         feed: str | None = None,
         window: str | None = None,
-        files: Any = None,  # noqa: ANN401 - paths in one of several forms, or an XComArg of them
+        files: Any = NO_LIST,  # noqa: ANN401 - paths in one of several forms, or an XComArg of them
         ledger_conn_id: str | None = None,
         **kwargs: Any,  # noqa: ANN401 - TaskGroup's
     ) -> None:

@@ -43,6 +43,7 @@ class Admission:
     pattern: TimePattern | None = None  # where a path names the time; without it, the modification time counts
     start_ns: int | None = None
     oldest_ns: int | None = None
+    source: FileSource | None = None  # what is listed, to be written down with the listing
 
     def __post_init__(self) -> None:
         """Refuse unknown words."""
@@ -64,6 +65,7 @@ class Admission:
             pattern=None if source.time_pattern is None else TimePattern.parse(source.time_pattern),
             start_ns=start_ns,
             oldest_ns=oldest_ns,
+            source=source,
         )
 
     def look(self, version: FileVersion) -> tuple[int, str | None]:

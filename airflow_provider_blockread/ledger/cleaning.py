@@ -17,10 +17,10 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, exists, or_, select
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.ledger.columns import UNFINISHED_STATES
-from airflow_provider_blockread.ledger.feeds import require_feed
+from airflow_provider_blockread.ledger.feeds import find_feed, require_feed
 from airflow_provider_blockread.ledger.known_tables import parts
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.tables import files, generations, windows
+from airflow_provider_blockread.ledger.tables import files, generations, scans, windows
 from airflow_provider_blockread.ledger.upkeep_tables import cleanings
 
 #: Files written down at once; each is then handled by itself.
@@ -77,6 +77,16 @@ def next_page(ledger: Ledger, fit: Fit, *, after: int) -> CleanPage | None:
             return None
         found, left = _look(connection, fit, ids)
     return CleanPage(files=tuple(found), left=left, last=ids[-1])
+
+
+def listed_source(ledger: Ledger, feed: str) -> dict[str, Any] | None:
+    """Return the source that the feed has listed last, as JSON; None where that is not known."""
+    with ledger.reading() as connection:
+        told = (scans.c.feed_id == find_feed(connection, feed), scans.c.source.is_not(None))
+        found: dict[str, Any] | None = connection.scalar(
+            select(scans.c.source).where(*told).order_by(scans.c.id.desc()).limit(1)
+        )
+    return found
 
 
 def write_down(ledger: Ledger, fit: Fit, planned: Mapping[int, str | None], *, who: str) -> list[CleanFile]:

@@ -132,7 +132,8 @@ def record_files(
 def _begin(ledger: Ledger, feed: str, rules: Admission) -> Scan:
     feed_id, now = open_feed(ledger, feed), ledger.now()
     with ledger.writing() as connection:
-        row = scans.insert().values(feed_id=feed_id, started_at=now).returning(scans.c.id)
+        source = None if rules.source is None else rules.source.to_json()
+        row = scans.insert().values(feed_id=feed_id, started_at=now, source=source).returning(scans.c.id)
         number = int(connection.execute(row).scalar_one())
     return Scan(id=number, feed=feed, feed_id=feed_id, rules=rules, now=now)
 

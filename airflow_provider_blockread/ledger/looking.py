@@ -57,6 +57,12 @@ def unread_files(
                 yield item.version
 
 
+def newest_file(ledger: Ledger) -> int:
+    """Return the mark behind the file that this ledger has learnt of last, in any feed; 0 where it knows none."""
+    with ledger.reading() as connection:
+        return int(connection.scalar(select(func.max(files.c.id))) or 0)
+
+
 def newest_pending(ledger: Ledger, feed: str) -> int:
     """Return the mark behind the pending file that was discovered last; 0 where none is pending."""
     query = select(func.max(files.c.id)).where(files.c.feed_id == _feed(ledger, feed), IS_PENDING)

@@ -81,6 +81,7 @@ scans = Table(
     Column("feed_id", ForeignKey("feeds.id"), nullable=False, index=True),
     Column("started_at", UtcDateTime, nullable=False),
     Column("finished_at", UtcDateTime),
+    Column("source", JSON(none_as_null=True)),  # what was listed, as the options say it; empty where nobody told
     count("seen"),
     count("new"),
     count("modified"),

@@ -22,6 +22,7 @@ from airflow_provider_blockread.options import (
     Splitting,
     Transform,
 )
+from airflow_provider_blockread.options.upstream import NO_LIST
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -48,7 +49,8 @@ class SplitFilesOperator(StepOperator):
     :param window: the window's key, a template; the default follows from the run (see `run_identity.window_key`).
     :param group: the pipeline's name within the DAG; default: the task's id.
     :param files: paths from upstream, instead of listing the source: a list of texts or of objects with a `path`, its
-        JSON text, what a sensor found, `FileList` (a file that lists them) or `EventFiles` (of asset events).
+        JSON text, what a sensor found, `FileList` (a file that lists them) or `EventFiles` (of asset events). Given as
+        None, as by a task that returns nothing, it fails the plan.
     """
 
     template_fields = (
@@ -77,7 +79,7 @@ class SplitFilesOperator(StepOperator):
         feed: str | None = None,
         window: str | None = None,
         group: str | None = None,
-        files: Any = None,  # noqa: ANN401 - paths in one of several forms, or an XComArg of them
+        files: Any = NO_LIST,  # noqa: ANN401 - paths in one of several forms, or an XComArg of them
         **kwargs: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:
         super().__init__(source=source, sink=sink, **kwargs)
@@ -89,7 +91,8 @@ class SplitFilesOperator(StepOperator):
         self.feed = feed
         self.window = window
         self.group = group or self.task_id
-        self.files = files
+        self.lists_source = files is NO_LIST
+        self.files = None if self.lists_source else files
 
     def credentials(self) -> Credentials:
         """Return the storage options of the connections that source, sink and list of files name."""
@@ -128,7 +131,7 @@ class SplitFilesOperator(StepOperator):
             reprocesses=run.reprocesses,
             interval_ns=interval_ns(run, select=select),
             replay_only=is_replay(run, select=select),
-            files=files_of(self.files, context, self.log.info),
+            files=None if self.lists_source else files_of(self.files, context, self.log.info),
         )
         ref = plan(env, request)
         context["ti"].xcom_push(key=WINDOW_KEY, value=ref.to_json())

@@ -17,15 +17,21 @@ _COUNT = "files"  # beside `paths`: how many there are, where only some of the p
 
 
 def files_of(given: object, context: Context, log: Callable[[str], None]) -> Sequence[str] | FileList | None:
-    """Return the paths to read, or the file that lists them; None where the source is to be listed.
+    """Return the paths to read, or the file that lists them; None where what upstream says has the source listed.
 
     Paths are texts, or objects with a `path`, in lists, lists of lists (of mapped tasks), or their JSON text. An object
     with `paths` and a larger count `files`, as a sensor returns, names only some: then the source is listed, too.
 
     Raises:
-        OptionsError: when it is anything else.
+        OptionsError: when it is anything else, or nothing.
     """
-    if given is None or isinstance(given, FileList):
+    if given is None:
+        msg = (
+            "upstream gave no list: `files` came to None, as the output of a task does that returned nothing; let that"
+            " task return a list, an empty one for no files, or leave `files` out to have the source listed"
+        )
+        raise OptionsError(msg)
+    if isinstance(given, FileList):
         return given
     if isinstance(given, EventFiles):
         return _of_events(given, context, log)

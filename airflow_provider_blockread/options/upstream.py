@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.plan import one_of
 from airflow_provider_blockread.options.values import Value
 
+#: What `files` is where nobody gives it: the source is listed. A None is a list that upstream did not make.
+NO_LIST: Final = object()
 _JSON_LINES = (".jsonl", ".ndjson", ".json")
 
 

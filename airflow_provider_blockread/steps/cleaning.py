@@ -7,29 +7,26 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
-from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.blocks.ids import digest, same_version, version_digest
-from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.cleaning import (
     CleanFile,
     CleanPage,
     Fit,
     finish_cleaning,
+    listed_source,
     next_page,
     write_down,
-    write_target,
 )
-from airflow_provider_blockread.ledger.columns import CLEANING_ACTIONS, SHORT
+from airflow_provider_blockread.ledger.columns import CLEANING_ACTIONS
 from airflow_provider_blockread.ledger.queries import get_window
-from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.steps.cleaned import found_at
+from airflow_provider_blockread.options import FileSource, from_json
+from airflow_provider_blockread.steps.cleaning_files import archive_file, delete_file, tag_file, what_was_done
 from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.storage import uris
-from airflow_provider_blockread.storage.contents import same_content
 from airflow_provider_blockread.storage.roots import SourceRoots
 
 _TOLD = 20  # windows that an intent names
@@ -167,13 +164,22 @@ def _checked(env: Environment, request: CleanRequest) -> SourceRoots:
         if request.archive is not None and not env.stores.are_one(root, request.archive):
             msg = f"clean: the archive {request.archive} is not in the store of {root}; choose a folder in that store"
             raise OptionsError(msg)
-    if request.archive is not None and roots.meet(env.stores.canonical(request.archive)):
+    if request.archive is not None:
+        _check_archive(env, request.feed, env.stores.canonical(request.archive), roots)
+    return roots
+
+
+def _check_archive(env: Environment, feed: str, archive: str, roots: SourceRoots) -> None:
+    """Refuse an archive to which a listing comes: of what is cleaned, or of all that the feed has listed last."""
+    listed = listed_source(env.ledger, feed)
+    every = roots if listed is None else SourceRoots(cast("FileSource", from_json(listed)))
+    if roots.meet(archive) or every.meet(archive):
         msg = (
-            f"clean: the archive {request.archive} lies where the source's own listing would find its files again;"
-            " choose a folder beside the roots, or one whose name begins with `_`, or exclude it by a pattern"
+            f"clean: the archive {archive} lies where the source's own listing, or that of the whole feed, would find"
+            " its files again; choose a folder beside the feed's roots, or one whose name begins with `_`, or plan once"
+            " with a pattern that excludes it"
         )
         raise OptionsError(msg)
-    return roots
 
 
 def _describe_left(left: Mapping[str, int]) -> str:
@@ -200,8 +206,8 @@ class _Cleaning:
             path = self._roots.path_of(file.version.path)
             if path is None:
                 self.left["outside"] += 1
-            elif file.begun is not None and not self._is_there(file):
-                done[self._what_became(file, *file.begun)].append(file)
+            elif (state := what_was_done(self._env, file)) is not None:
+                done[state].append(file)
             else:
                 planned[file.ids[0]] = None if self._archive is None else uris.child(self._archive, path)
         try:
@@ -211,6 +217,14 @@ class _Cleaning:
             finish_cleaning(self._env.ledger, done)
             self._count(done)
 
+    def _do(self, file: CleanFile, target: str | None) -> str:
+        """Do what was written down, if the file is what was read; return its state then."""
+        if target is not None:
+            return archive_file(self._env, file, target)
+        if self._request.action == "delete":
+            return delete_file(self._env, file)
+        return tag_file(self._env, file, self._request.tags)
+
     def _count(self, done: Mapping[str, list[CleanFile]]) -> None:
         for state, found in done.items():
             if state == "done":
@@ -218,70 +232,3 @@ class _Cleaning:
                 self.bytes += sum(file.version.size for file in found)
             else:
                 self.left[state] += len(found)
-
-    def _is_there(self, file: CleanFile) -> bool:
-        there = found_at(self._env, file.version.path)
-        return there is not None and same_version(there, file.version)
-
-    def _what_became(self, file: CleanFile, action: str, target: str | None) -> str:
-        """Return the state of a file that is no longer in its place, once it was written down."""
-        there = found_at(self._env, file.version.path)
-        if action == "archive" and target is not None:
-            kept = found_at(self._env, target)
-            whole = kept is not None and kept.size == file.version.size
-            if kept is not None and whole and (there is None or _is_copy(kept, file.version)):
-                return "done"
-        elif action == "delete" and there is None:
-            return "done"
-        return "gone" if there is None else "changed"
-
-    def _do(self, file: CleanFile, target: str | None) -> str:
-        """Do what was written down, if the file is what was read; return its state then."""
-        stores, path = self._env.stores, file.version.path
-        there = found_at(self._env, path)
-        if there is None or not same_version(there, file.version):
-            return "gone" if there is None else "changed"
-        try:
-            if target is not None:
-                return self._put_away(file, target)
-            if self._request.action == "delete":
-                stores.remove(path)
-            else:
-                stores.tag(path, self._request.tags)
-        except FileMissingError:  # somebody else cleans the same files
-            return self._what_became(file, self._request.action, target)
-        return "done"
-
-    def _put_away(self, file: CleanFile, wanted: str) -> str:
-        stores, path = self._env.stores, file.version.path
-        target = self._free_place(file, wanted)
-        if target != wanted:
-            write_target(self._env.ledger, file, target)
-        if found_at(self._env, target) is None:
-            stores.place(path, target)
-        kept, there = found_at(self._env, target), found_at(self._env, path)
-        if kept is None or kept.size != file.version.size:
-            msg = f"{path} was put into the archive as {target}, but is not whole there; it was left in its place: look"
-            raise SourceError(msg, path)
-        if there is not None and same_version(there, file.version):
-            stores.remove(path)
-        elif there is not None and not _is_copy(kept, file.version):
-            stores.remove(target)  # it changed while it was copied
-            return "changed"
-        return "done"
-
-    def _free_place(self, file: CleanFile, wanted: str) -> str:
-        """Return where the file goes: nothing is there, or the file itself, brought by a call that died."""
-        own = f"{wanted}.{digest(file.version.path, version_digest(file.version))[:SHORT]}"
-        begun = {own} if file.begun is None else {own, file.begun[1]}
-        for target in (wanted, own):
-            if found_at(self._env, target) is None:
-                return target
-            if target in begun and same_content(self._env.stores, file.version.path, target):
-                return target
-        msg = f"{file.version.path} cannot be archived: {wanted} is taken by other content; move that away, then repeat"
-        raise SourceError(msg, file.version.path)
-
-
-def _is_copy(kept: FileVersion, version: FileVersion) -> bool:
-    return same_version(kept._replace(path=version.path), version)

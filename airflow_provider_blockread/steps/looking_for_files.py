@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.errors import FileMissingError
 from airflow_provider_blockread.ledger.admission import Admission
 from airflow_provider_blockread.ledger.looking import unread_files
 from airflow_provider_blockread.ledger.planning import find_window
@@ -77,7 +76,7 @@ class FilesFound:
 def look_for_files(env: Environment, lookout: Lookout) -> FilesFound:
     """Return the files that a plan made now would take as new ones.
 
-    A source that does not exist yet holds none, which the log says.
+    A root that does not exist yet holds none, which the log says.
 
     Args:
         env: ledger, stores and log.
@@ -93,13 +92,14 @@ def look_for_files(env: Environment, lookout: Lookout) -> FilesFound:
             return FilesFound(feed=lookout.feed, why="planned")
     now = env.ledger.now()
     rules = Admission.of(lookout.source, lookout.selection, now)
-    listed = list_files(env.stores, lookout.source, now_s=now.timestamp())
-    try:
-        unread = unread_files(env.ledger, lookout.feed, listed, rules=rules, interval_ns=lookout.interval_ns)
-        found = summed(lookout.feed, unread)
-    except FileMissingError as error:
-        env.log(f"feed {lookout.feed}: {error}")
-        found = FilesFound(feed=lookout.feed)
+    listed = list_files(
+        env.stores,
+        lookout.source,
+        now_s=now.timestamp(),
+        absent=lambda error: env.log(f"feed {lookout.feed}: {error}"),
+    )
+    unread = unread_files(env.ledger, lookout.feed, listed, rules=rules, interval_ns=lookout.interval_ns)
+    found = summed(lookout.feed, unread)
     found = dataclasses.replace(found, why=_why(lookout, found, now))
     env.log(str(found))
     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,20 +16,22 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError, TransientError
 from airflow_provider_blockread.ledger.admission import Admission
 from airflow_provider_blockread.ledger.discovery import record_files
-from airflow_provider_blockread.ledger.looking import newest_pending, pending_since
-from airflow_provider_blockread.ledger.model import Discovered
+from airflow_provider_blockread.ledger.looking import newest_file, newest_pending, pending_since
 from airflow_provider_blockread.ledger.noop import forgets
 from airflow_provider_blockread.steps.choosing import FileChoice
 from airflow_provider_blockread.steps.looking_for_files import FilesFound, Lookout, summed
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.storage.events import read_event, without_account
-from airflow_provider_blockread.storage.listing import list_files, listed_as, why_held
+from airflow_provider_blockread.storage.holding import HeldBack
+from airflow_provider_blockread.storage.listing import list_files, listed_as, marked_by, takes, why_held
 
 
 @dataclass(frozen=True, kw_only=True)
 class Watched:
     """What one look of a watch came to."""
 
+    ledger: str  # the identity of the ledger, in which alone marks mean something
+    before: int  # the mark behind all that it had learnt before this look
     newest: int  # the mark behind the newest pending file
     new: int = 0  # files that the feed did not know
     ignored: dict[str, int] = field(default_factory=dict)  # hints by why they led to nothing
@@ -48,49 +50,37 @@ def record_listing(env: Environment, lookout: Lookout) -> Watched:
         SourceError: when a root cannot be listed.
         TransientError: when the store or the ledger fails.
     """
-    listing = list_files(env.stores, lookout.source, now_s=env.ledger.now().timestamp())
-    try:
-        found = _record(env, lookout, listing)
-    except FileMissingError as error:  # a root that is not there yet
-        env.log(f"feed {lookout.feed}: {error}")
-        found = Discovered()
-    return Watched(newest=newest_pending(env.ledger, lookout.feed), new=found.new + found.modified + found.returned)
+    before = newest_file(env.ledger)
+    listing = list_files(
+        env.stores,
+        lookout.source,
+        now_s=env.ledger.now().timestamp(),
+        absent=lambda error: env.log(f"feed {lookout.feed}: {error}"),
+    )
+    return _watched(env, lookout, before, _record(env, lookout, listing))
 
 
 def record_hints(env: Environment, lookout: Lookout, bodies: Sequence[str]) -> Watched:
     """Look at the files that messages of a store name, and put those that are there into the feed's index.
 
     A message is only a hint: its file must lie within the source and its rules, and is taken as the store shows it now.
+    One about a done-marker is a hint at the files that it stands for.
 
     Raises:
         OptionsError: when the ledger forgets.
         TransientError: when the store or the ledger fails.
     """
-    ignored = Counter[str]()
-    later: set[int] = set()
-    versions: dict[str, FileVersion] = {}
+    before = newest_file(env.ledger)
+    hints = _Hints(env, lookout)
     for place, body in enumerate(bodies):
-        uris = read_event(body)
-        ignored["not of a new file"] += not uris
-        for uri in uris:
-            version = _verified(env, lookout, uri)
-            if version == "young":
-                later.add(place)
-            elif isinstance(version, str):
-                ignored[version] += 1
-            else:
-                versions[version.path] = version
-    found = _record(env, lookout, iter(versions.values()))
-    counts = {why: count for why, count in ignored.items() if count}
+        hints.take(place, read_event(body))
+    new = hints.record()
+    counts = {why: count for why, count in hints.ignored.items() if count}
     if counts:
         told = ", ".join(f"{count:,} {why.replace('_', ' ')}" for why, count in counts.items())
         env.log(f"feed {lookout.feed}: of {len(bodies):,} storage events ignored: {told}")
-    return Watched(
-        newest=newest_pending(env.ledger, lookout.feed),
-        new=found.new + found.modified + found.returned,
-        ignored=counts,
-        later=tuple(sorted(later)),
-    )
+    watched = _watched(env, lookout, before, new)
+    return dataclasses.replace(watched, ignored=counts, later=tuple(sorted(hints.later)))
 
 
 def found_since(env: Environment, feed: str, marks: tuple[int, int], *, only: str | None = None) -> FilesFound:
@@ -109,7 +99,13 @@ def found_since(env: Environment, feed: str, marks: tuple[int, int], *, only: st
     return summed(feed, (v for v in pending_since(env.ledger, feed, *marks) if choice.takes(v.path)))
 
 
-def _record(env: Environment, lookout: Lookout, versions: Iterator[FileVersion]) -> Discovered:
+def _watched(env: Environment, lookout: Lookout, before: int, new: int) -> Watched:
+    newest = newest_pending(env.ledger, lookout.feed)
+    return Watched(ledger=env.ledger.uuid, before=before, newest=newest, new=new)
+
+
+def _record(env: Environment, lookout: Lookout, versions: Iterator[FileVersion]) -> int:
+    """Put files into the feed's index, and return how many of them are new there."""
     if forgets(env.ledger):
         msg = f"feed {lookout.feed}: a watch needs a ledger that remembers; give it and its pipeline one, not noop"
         raise OptionsError(msg)
@@ -120,7 +116,60 @@ def _record(env: Environment, lookout: Lookout, versions: Iterator[FileVersion])
         on_modified="ignore" if rules.on_modified == "fail" else rules.on_modified,
         on_untimed="ignore",
     )
-    return record_files(env.ledger, lookout.feed, versions, rules=lenient, complete=False)
+    found = record_files(env.ledger, lookout.feed, versions, rules=lenient, complete=False)
+    return found.new + found.modified + found.returned
+
+
+class _Hints:
+    """What messages hint at: files, and markers of files."""
+
+    def __init__(self, env: Environment, lookout: Lookout) -> None:
+        self._env, self._lookout = env, lookout
+        self._files: dict[str, FileVersion] = {}
+        self._marked: dict[str, dict[str, set[int]]] = {}  # the messages, by root and pattern of what markers stand for
+        self.ignored = Counter[str]()
+        self.later: set[int] = set()
+
+    def take(self, place: int, uris: Sequence[str]) -> None:
+        """Look at what the message at this place names."""
+        self.ignored["not of a new file"] += not uris
+        for uri in uris:
+            marked = (marked_by(self._lookout.source, one) for one in (uri, without_account(uri)))
+            if (found := next(filter(None, marked), None)) is not None:
+                self._marked.setdefault(found[0], {}).setdefault(found[1], set()).add(place)
+                continue
+            version = _verified(self._env, self._lookout, uri)
+            if version == "young":
+                self.later.add(place)
+            elif isinstance(version, str):
+                self.ignored[version] += 1
+            else:
+                self._files[version.path] = version
+
+    def record(self) -> int:
+        """Put the files into the feed's index, and return how many of them are new there."""
+        new = _record(self._env, self._lookout, iter(self._files.values()))
+        return new + sum(self._record_marked(root, patterns) for root, patterns in self._marked.items())
+
+    def _record_marked(self, root: str, patterns: Mapping[str, set[int]]) -> int:
+        source, held, absent = self._lookout.source, HeldBack(), list[FileMissingError]()
+        there = dataclasses.replace(source, uris=root, pattern=tuple(patterns), exclude=(), max_depth=1)
+        now_s = self._env.ledger.now().timestamp()
+        listing = list_files(self._env.stores, there, now_s=now_s, held=held, absent=absent.append)
+        try:
+            new = _record(self._env, self._lookout, (one for one in listing if takes(source, one.path)))
+        except TransientError:
+            raise
+        except (SourceError, OptionsError) as error:
+            self._env.log(f"feed {self._lookout.feed}: {error}")
+            self.ignored["that cannot be looked at"] += 1
+            return 0
+        counts = Counter(held.counts)
+        if counts.pop("young", 0):
+            self.later.update(*patterns.values())
+        self.ignored.update(counts)
+        self.ignored["of files that are gone"] += len(absent)
+        return new
 
 
 def _verified(env: Environment, lookout: Lookout, uri: str) -> FileVersion | str:

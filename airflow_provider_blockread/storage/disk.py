@@ -23,6 +23,7 @@ class LocalDisk:
     """The local disk as a store; every path is absolute. Errors are the operating system's."""
 
     has_tags = False
+    keeps_versions = True  # when it renames
 
     def version(self, uri: str, path: str) -> FileVersion | None:
         """Return the version of a file, None when something else is there."""
@@ -53,6 +54,19 @@ class LocalDisk:
     def remove(self, path: str) -> None:
         """Remove a file, if it is there."""
         Path(path).unlink(missing_ok=True)
+
+    def remove_if(self, path: str, etag: str | None) -> bool | None:  # noqa: ARG002 - as other stores have it
+        """Leave a file alone: there is no way to tell a disk which version is meant."""
+        return None
+
+    def rename(self, source: str, target: str) -> None:
+        """Rename a file at once, whatever has the new name."""
+        Path(source).replace(target)
+
+    def put_back(self, source: str, target: str) -> None:
+        """Rename a file to a name that is free, in two steps."""
+        _name_also(Path(source), Path(target))
+        Path(source).unlink(missing_ok=True)
 
     def move(self, source: str, target: str) -> None:
         """Rename, or copy beside the target and rename where the work area is another disk."""

@@ -1,7 +1,8 @@
 """What stores tell when a file lands: messages of S3 and of Azure, as URIs. Nothing here is believed; it is a hint.
 
-Understood are S3's own notifications (`Records`), bare or wrapped by SNS, S3 by EventBridge, and Azure's `BlobCreated`,
-as Event Grid and as CloudEvents write it, one event or a list of them, as JSON or in base64, as Azure's queues have it.
+Understood are S3's own notifications (`Records`), bare or wrapped by SNS, S3 by EventBridge, and Azure's `BlobCreated`
+and `BlobRenamed`, as Event Grid and as CloudEvents write it, one event or a list of them, as JSON or in base64, as
+Azure's queues have it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import Any
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 _MOST_DEPTH = 3  # envelopes within envelopes
-_BLOB_CREATED = "Microsoft.Storage.BlobCreated"
+#: Azure's events, and where each names the blob.
+_BLOBS = {"Microsoft.Storage.BlobCreated": "url", "Microsoft.Storage.BlobRenamed": "destinationUrl"}
+_OPENINGS = frozenset({"CreateFile", "SftpCreate"})  # the file is still empty; another event tells when it is written
 _ACCOUNT = re.compile(r"^abfs://([^/@]+)@[^/]+/")
 
 
@@ -64,8 +67,10 @@ def _of_event(event: dict[str, Any], depth: int) -> Iterator[str]:
         yield from _uris(_parsed(event["Message"]), depth - 1)
     elif event.get("source") == "aws.s3" and event.get("detail-type") == "Object Created":
         yield from _of_s3(event.get("detail"), encoded=False)
-    elif _BLOB_CREATED in {event.get("eventType"), event.get("type")}:
-        yield from _of_azure(event.get("data"))
+    else:
+        kinds = (event.get("eventType"), event.get("type"))
+        for field in (_BLOBS[kind] for kind in kinds if isinstance(kind, str) and kind in _BLOBS):
+            yield from _of_azure(event.get("data"), field)
 
 
 def _of_record(record: Any, depth: int) -> Iterator[str]:  # noqa: ANN401 - whatever the message holds
@@ -86,8 +91,8 @@ def _of_s3(found: Any, *, encoded: bool) -> Iterator[str]:  # noqa: ANN401 - wha
         yield f"s3://{bucket}/{unquote_plus(key) if encoded else key}"
 
 
-def _of_azure(data: Any) -> Iterator[str]:  # noqa: ANN401 - whatever the message holds
-    url = data.get("url") if isinstance(data, dict) else None
+def _of_azure(data: Any, field: str) -> Iterator[str]:  # noqa: ANN401 - whatever the message holds
+    url = data.get(field) if isinstance(data, dict) and str(data.get("api")) not in _OPENINGS else None
     if not isinstance(url, str):
         return
     try:

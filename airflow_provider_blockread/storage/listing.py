@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -65,7 +66,12 @@ class _OwnScans:
 
 
 def list_files(
-    stores: Stores, source: FileSource, *, now_s: float, held: HeldBack | None = None
+    stores: Stores,
+    source: FileSource,
+    *,
+    now_s: float,
+    held: HeldBack | None = None,
+    absent: Callable[[FileMissingError], None] | None = None,
 ) -> Iterator[FileVersion]:
     """Yield each file of a source once, root by root in the order given, in a stable order, holding few at a time.
 
@@ -78,16 +84,17 @@ def list_files(
         source: roots and which files to take.
         now_s: the present, seconds since the epoch; files changed less than `min_age` before it wait.
         held: counts the files that are held back, and why.
+        absent: is told of each root that is missing, and the others are listed; without it, that is an error.
 
     Raises:
-        FileMissingError: when a root is missing.
+        FileMissingError: when a root is missing, and nobody is told.
         SourceError: when a folder must not be read, or a name cannot be written down.
         TransientError: when a folder vanishes while it is listed, or the store fails.
         OptionsError: when a pattern is none or a root cannot be addressed.
     """
     held = HeldBack() if held is None else held
     rules, versions = NameRules(source), VersionRules(source, now_s, held)
-    roots = [root for uri, tail in _written(source).items() for root in _roots(stores, uri, tail)]
+    roots = list(_roots(stores, source, absent))
     local = LocalScan(rules, _OwnScans(roots, rules))
     for index, root in enumerate(roots):
         found = _scan(stores, root, rules, local)
@@ -123,6 +130,24 @@ def listed_as(source: FileSource, uri: str) -> str | None:
     return None
 
 
+def marked_by(source: FileSource, uri: str) -> tuple[str, str] | None:
+    """Return the root and the pattern of the files that a done-marker of this URI stands for, told from names alone.
+
+    None where it is no marker of files of the source. The root is a file, or a folder whose own files are meant.
+    """
+    rules, uri = NameRules(source), uris.canonical(uri)
+    folder, name = uris.parent(uri), uris.name_of(uri)
+    if rules.marker is None or not rules.marks(name):
+        return None
+    if rules.marker.of_one:
+        file = uris.child(folder, rules.marker.key_of(name))
+        return (file, "**") if takes(source, file) else None
+    inside = (uris.relative_to(real_uri(folder), real_uri(root)) for root in map(uris.canonical, source.roots))
+    if not any(relative is not None and rules.reaches(relative) for relative in inside):
+        return None
+    return folder, "**" if rules.marker.of_folder else rf"re:{re.escape(rules.marker.key_of(name))}(\.[^./]*)?"
+
+
 def why_held(stores: Stores, source: FileSource, version: FileVersion, *, now_s: float) -> str | None:
     """Return why a listing of the source would hold back this file of it, one of `REASONS`; None where it would not."""
     held, rules, found = HeldBack(), NameRules(source), iter((version,))
@@ -155,7 +180,17 @@ def _written(source: FileSource) -> dict[str, str]:
     return roots
 
 
-def _roots(stores: Stores, uri: str, tail: str) -> list[_Root]:
+def _roots(stores: Stores, source: FileSource, absent: Callable[[FileMissingError], None] | None) -> Iterator[_Root]:
+    for uri, tail in _written(source).items():
+        try:
+            yield from _looked_at(stores, uri, tail)
+        except FileMissingError as error:
+            if absent is None:
+                raise
+            absent(error)
+
+
+def _looked_at(stores: Stores, uri: str, tail: str) -> list[_Root]:
     """Look at a root: a folder, a file, or on object stores both, which are two roots then."""
     path = uris.local_path(uri)
     if path is None:

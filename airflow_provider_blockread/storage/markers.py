@@ -35,6 +35,11 @@ class Marker:
         """Whether one marker stands for all files of a folder."""
         return self._place is None
 
+    @property
+    def of_one(self) -> bool:
+        """Whether a marker's name holds all of its file's."""
+        return self._place == "{name}"
+
     def is_marker(self, name: str) -> bool:
         """Tell whether a file of this name marks others."""
         return self._regex.fullmatch(name) is not None

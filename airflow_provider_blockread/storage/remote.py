@@ -12,6 +12,7 @@ from fsspec.spec import AbstractFileSystem
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.storage.conditional import remove_if
 from airflow_provider_blockread.storage.identity import from_info
 from airflow_provider_blockread.storage.pinned import pinned
 from airflow_provider_blockread.storage.ranges import Fetch, exactly
@@ -43,6 +44,11 @@ class RemoteStore:
             lost = self._system
             self._system = type(lost)(*lost.storage_args, **lost.storage_options, skip_instance_cache=True)
         return self._system
+
+    @property
+    def keeps_versions(self) -> bool:
+        """Whether files are renamed here, and stay the version that they were."""
+        return self._has_folders
 
     def version(self, uri: str, path: str) -> FileVersion | None:
         """Return the version of a file, None when something else is there."""
@@ -96,6 +102,18 @@ class RemoteStore:
             self.system.rm_file(path)
         except FileNotFoundError:
             return
+
+    def remove_if(self, path: str, etag: str | None) -> bool | None:
+        """Remove a file if it is this version, and tell whether it was; None where the store cannot compare."""
+        return remove_if(self.system, path, etag)
+
+    def rename(self, source: str, target: str) -> None:
+        """Rename a file, where the store can."""
+        self.system.mv(source, target)
+
+    def put_back(self, source: str, target: str) -> None:
+        """Rename a file to a name that is free: one has just seen that it is."""
+        self.system.mv(source, target)
 
     def move(self, source: str, target: str) -> None:
         """Rename where the store can; else copy on its side and leave the source to pruning."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileMissingError, SourceError
-from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage import taking, uris
 from airflow_provider_blockread.storage.disk import LocalDisk
 from airflow_provider_blockread.storage.edge import translated
 from airflow_provider_blockread.storage.guarded import guarded
@@ -150,6 +150,26 @@ class Stores:
         store, path = self._at(uri)
         with translated(uri):
             store.remove(path)
+
+    def take_away(self, version: FileVersion) -> bool:
+        """Remove a file if it is still this version, as it was seen just now; tell whether it was.
+
+        Raises:
+            FileMissingError: when nothing is there.
+        """
+        store, path = self._at(version.path)
+        with translated(version.path):
+            return taking.take_away(store, path, version)
+
+    def settle(self, version: FileVersion) -> bool | None:
+        """End what `take_away` had begun when it died: whether the file was this version; None for nothing begun."""
+        store, path = self._at(version.path)
+        with translated(version.path):
+            return taking.settle(store, path, version)
+
+    def keeps_versions(self, uri: str) -> bool:
+        """Tell whether a file that is placed elsewhere in this store stays the version that it was."""
+        return self._at(uris.canonical(uri))[0].keeps_versions
 
     def move(self, source: str, target: str, *, size: int) -> None:
         """Bring a finished file of `size` bytes to its place, whole at any moment; repeating it is fine.

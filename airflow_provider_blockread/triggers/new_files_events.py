@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Hashable, Mapping
+from collections.abc import AsyncIterator, Hashable, Mapping, Sequence
 from typing import Any
 
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
@@ -76,22 +76,20 @@ class NewFilesEventTrigger(BaseEventTrigger):
 
     async def filter_shared_stream(self, shared_stream: AsyncIterator[Seen | Stored]) -> AsyncIterator[TriggerEvent]:
         """Yield an event for what the scan shows behind this watcher's cursor."""
-        cursor = await self._load()
-        told: dict[int, int] = {}  # cursor by the number of the scan that was told
+        cursor = _Cursor(digest(self.feed, self.only), self._states)
         only_scan = 0
         async for one in shared_stream:
             if isinstance(one, Stored):
-                stored = [number for number in told if number <= one.number]
-                if stored:
-                    await self._save(max(told.pop(number) for number in stored))
+                await cursor.stored(one.number)
                 continue
             only_scan += one.only_scan
-            if one.newest <= cursor:
+            after = await cursor.at(one)
+            if one.newest <= after:
                 continue
-            found = await self._found(cursor, one.newest)
+            found = await self._found(after, one.newest)
             if found is None:
                 continue
-            cursor = told[one.number] = one.newest
+            cursor.told(one)
             if found["files"]:
                 yield fired(found | {"only_scan": only_scan})
                 only_scan = 0
@@ -120,18 +118,49 @@ class NewFilesEventTrigger(BaseEventTrigger):
         return {name: value for name, value in found.items() if name != "why"}
 
     @property
-    def _key(self) -> str:
-        return f"blockread.{digest(self.feed, self.only, self.ledger_conn_id)}"
-
-    @property
     def _states(self) -> list[Any]:
         """Return the state stores of the assets that watch by this trigger; alike watchers of several share it."""
         store: Any = self.asset_state_store
         return [] if store is None else [*store._by_name.values(), *store._by_uri.values()]  # noqa: SLF001 - no way else
 
-    async def _load(self) -> int:
-        return max([0, *[int(await state.aget(self._key) or 0) for state in self._states]])
 
-    async def _save(self, cursor: int) -> None:
+class _Cursor:
+    """How far a watcher has told the files of a ledger; what is kept of it follows once Airflow has stored the events.
+
+    Args:
+        name: of the watcher, the same after each restart.
+        states: where it is kept, under the name and the ledger's identity: a new ledger begins at 0.
+    """
+
+    def __init__(self, name: str, states: Sequence[Any]) -> None:
+        self._name, self._states = name, states
+        self._ledger, self._mark = "", 0
+        self._told: dict[int, int] = {}  # marks by the number of the scan that was told
+
+    async def at(self, seen: Seen) -> int:
+        """Return the mark up to which files of the ledger that was looked at have been told."""
+        if seen.ledger != self._ledger:
+            self._ledger, self._told = seen.ledger, {}
+            self._mark = max([0, *[int(await state.aget(self._key) or 0) for state in self._states]])
+        if seen.before < self._mark:  # it was put back from a backup, and gives the same marks again
+            self._mark, self._told = seen.before, {}
+            await self._save(self._mark)
+        return self._mark
+
+    def told(self, seen: Seen) -> None:
+        """Note that all of this was told."""
+        self._mark = self._told[seen.number] = seen.newest
+
+    async def stored(self, number: int) -> None:
+        """Keep how far it was told up to the scan of this number."""
+        stored = [told for told in self._told if told <= number]
+        if stored:
+            await self._save(max(self._told.pop(told) for told in stored))
+
+    @property
+    def _key(self) -> str:
+        return f"blockread.{digest(self._name, self._ledger)}"
+
+    async def _save(self, mark: int) -> None:
         for state in self._states:
-            await state.aset(self._key, cursor)
+            await state.aset(self._key, mark)

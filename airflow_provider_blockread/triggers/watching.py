@@ -24,9 +24,14 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """The feed's index was brought up to date: files up to the mark `newest` wait in it."""
+    """The feed's index was brought up to date: files up to the mark `newest` wait in it.
+
+    Marks are those of one ledger; up to `before`, it knew files when this look began.
+    """
 
     number: int
+    ledger: str
+    before: int
     newest: int
     only_scan: int = 0  # files of which a scan knew, and no storage event had told
 
@@ -73,7 +78,8 @@ class SourceWatch(SharedStreamProducer):
                 if seen is not None:
                     number += 1
                     only_scan = int(seen["new"]) if scans and self._hints and number > 1 else 0
-                    yield Seen(number=number, newest=int(seen["newest"]), only_scan=only_scan), number
+                    marks = {"ledger": seen["ledger"], "before": seen["before"], "newest": seen["newest"]}
+                    yield Seen(number=number, only_scan=only_scan, **marks), number
                 if self._hints is None or self._failures:
                     await self._rest(min(next_scan - time.monotonic(), self._pause()))
 

@@ -109,6 +109,43 @@ def test_hints_are_verified(tmp_path: Path, bucket: Any, aws: dict[str, Any]) ->
     ledger.close()
 
 
+def test_the_event_of_a_marker_tells_of_its_files(tmp_path: Path, bucket: Any, aws: dict[str, Any]) -> None:
+    """Files that wait for a marker are told when that lands, by name or by folder, whatever the order of messages."""
+    access = {"key": "me", "secret": "s3cret", "endpoint_url": aws["endpoint_url"]}
+    ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.upgrade()
+    env = Environment(ledger=ledger, stores=Stores({"s3://landing": access}), log=print)
+
+    def told(feed: str, *keys: str, root: str = "in", **options: Any) -> list[str]:
+        source = FileSource(f"s3://landing/{root}", **options)
+        found = record_hints(env, Lookout(feed=feed, source=source), [created(key) for key in keys])
+        late.append(found.later)
+        paths = [row.version.path for row in list_files(ledger, feed, limit=50)]
+        assert found.new <= len(paths)
+        return sorted(path.removeprefix("s3://landing/") for path in paths)
+
+    late: list[tuple[int, ...]] = []
+    for key in ("a.csv", "a.x.csv", "a+(1).csv", "b.csv", "x.txt", "sub/c.csv", "sub/_SUCCESS", "_tmp/d.csv"):
+        bucket.put_object(Bucket="landing", Key=f"in/{key}", Body=b"1\n")
+    for name in ("a.csv.done", "a.ok", "a+(1).ok", "sub/_SUCCESS", "_tmp/_SUCCESS"):
+        bucket.put_object(Bucket="landing", Key=f"in/{name}", Body=b"")
+
+    assert told("name", "in/a.csv", "in/b.csv", done_marker="{name}.done") == ["in/a.csv"]
+    assert told("marker", "in/a.csv.done", "in/b.csv.done", done_marker="{name}.done") == ["in/a.csv"]
+    assert told("file", "in/a.csv.done", root="in/a.csv", done_marker="{name}.done") == ["in/a.csv"]
+    assert told("else", "in/a.csv.done", root="in/sub", done_marker="{name}.done") == []
+    stems = ["in/a+(1).csv", "in/a.csv"]
+    assert told("stem", "in/a.ok", "in/a%2B(1).ok", done_marker="{stem}.ok") == stems
+    assert told("wanted", "in/a.ok", done_marker="{stem}.ok", pattern="a.c*", exclude="b*") == ["in/a.csv"]
+    assert told("folder", "in/sub/_SUCCESS", "in/_tmp/_SUCCESS", done_marker="_SUCCESS") == ["in/sub/c.csv"]
+    assert told("pattern", "in/sub/_SUCCESS", done_marker="_SUCCESS", exclude="sub/**") == []
+    assert set(late) == {()}
+    assert told("young", "in/b.csv.done", "in/a.csv.done", done_marker="{name}.done", min_age=3600) == []
+    assert told("younger", "in/b.csv", "in/a.ok", done_marker="{stem}.ok", min_age=3600) == []
+    assert late[-2:] == [(1,), (1,)]
+    ledger.close()
+
+
 def test_a_queue_stands_in_for_scans(dag_id: str, bucket: Any, queue: tuple[Any, str]) -> None:
     """Files that messages name are told at once, and the messages taken out; a reconcile tells what only it found."""
     client, url = queue

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from airflow.sdk import DAG
+from airflow.sdk.bases.operator import TriggerFailureReason
+from airflow.sdk.definitions import dag as airflow_dag
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.operators.split_files import SplitFilesOperator
@@ -64,6 +67,28 @@ def test_nothing_comes(runs: Any, dag_id: str, landing: Path, mode: str, options
     run = runs.start(waiting(dag_id, FileSource(str(landing)), timeout=0.1, **MODES[mode], **options))
 
     assert runs.states(run) == {"wait": state}
+
+
+@pytest.mark.parametrize(("options", "state"), [({"soft_fail": True}, "skipped"), ({}, "failed")])
+def test_nothing_comes_to_the_triggerer(
+    runs: Any, dag_id: str, landing: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], state: str
+) -> None:
+    """The time goes with the wait, and the task ends as on a worker when Airflow says that it is up."""
+    resume, handed = NewFilesSensor.resume_execution, list[Any]()
+    defer = NewFilesSensor.defer
+    monkeypatch.setattr(
+        NewFilesSensor, "defer", lambda self, **how: (handed.append(how["timeout"]), defer(self, **how))
+    )
+    monkeypatch.setattr(airflow_dag, "_run_inline_trigger", lambda *_: None)
+    monkeypatch.setattr(
+        NewFilesSensor,
+        "resume_execution",
+        lambda self, context, **_: resume(self, "__fail__", {"error": TriggerFailureReason.TRIGGER_TIMEOUT}, context),
+    )
+    run = runs.start(waiting(dag_id, FileSource(str(landing)), timeout=7.0, deferrable=True, **options))
+
+    assert runs.states(run) == {"wait": state}
+    assert handed == [timedelta(seconds=7)]
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -53,7 +53,6 @@ A, B, C = "/in/a", "/in/b", "/in/c"
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (None, None),
         ([], []),
         ([A, B], [A, B]),
         ([{"path": A, "size": 1}, B], [A, B]),
@@ -76,6 +75,24 @@ def test_what_names_no_paths_is_refused(given: Any) -> None:
     """The message says what is wanted."""
     with pytest.raises(OptionsError, match="files must be a list of paths, or of objects with a `path`"):
         files_of(given, {}, print)  # type: ignore[typeddict-item]
+
+
+def test_no_list_is_no_listing(runs: Any, dag_id: str, options: dict[str, Any], three: list[str]) -> None:
+    """A task that returned nothing has not chosen every file: the plan fails, mapped or in a group, and takes none."""
+    with pytest.raises(OptionsError, match="upstream gave no list"):
+        files_of(None, {}, print)  # type: ignore[typeddict-item]
+    with DAG(dag_id) as dag:
+        found = Found(task_id="found", found=None)
+        SplitFilesOperator(task_id="plan", files=found.output, **options)
+        SplitFilesOperator.partial(task_id="each", **options).expand(files=[None, three[:1]])
+        BlockReadTaskGroup("logs", files=found.output, **options)
+
+    states = runs.states(runs.start(dag))
+    assert [states[name] for name in ("plan", "each[0]", "each[1]", "logs.plan")] == [
+        *["failed"] * 2,
+        "success",
+        "failed",
+    ]
 
 
 def test_what_a_task_hands_over_is_planned(runs: Any, dag_id: str, options: dict[str, Any], three: list[str]) -> None:

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 from sqlalchemy import Connection, Engine, event
 
+from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.ledger.overlap import THREAD
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.storage.stores import Stores
@@ -130,6 +131,16 @@ class FaultyStores(Stores):
         """Remove a file."""
         with self._both_sides():
             super().remove(uri)
+
+    def take_away(self, version: FileVersion) -> bool:
+        """Remove a file if it is this version."""
+        with self._both_sides():
+            return super().take_away(version)
+
+    def settle(self, version: FileVersion) -> bool | None:
+        """End a removal."""
+        with self._both_sides():
+            return super().settle(version)
 
     def remove_folder(self, uri: str) -> None:
         """Remove a folder."""

@@ -32,6 +32,7 @@ _WORDS = "only finds the words of an error"
 
 _WATCHED = "only reads what a watch tells, which asks again from its mark"
 _SECOND_NAME = "only where a disk gives no second names; a rename, as elsewhere"
+_CHANGING = "only where a file changes while it is brought to the archive; it stays in one of the two places"
 _TAGS = "tags of S3; setting the same ones twice changes nothing"
 
 #: Fault points that no scenario comes by, and why nothing can be lost there.
@@ -45,20 +46,23 @@ UNREACHED = {
     "statement:ledger.feeds.require_feed/1": _WORDS,
     "statement:ledger.generations._latest/2": _WORDS,
     "statement:ledger.groups._overtaken/1": _WORDS,
+    "statement:ledger.looking.newest_file/1": _WATCHED,
     "statement:ledger.looking.newest_pending/1": _WATCHED,
     "statement:ledger.looking.pending_since/1": _WATCHED,
     "statement:ledger.planning.Planner.update/2": _WORDS,
     "statement:ledger.replacing._refuse_taken/1": _WORDS,
     "statement:ledger.replacing._refuse_taken/2": _WORDS,
     "store:steps.cleaned._put_back/2": "only where a store makes every copy another version; the archive stays",
-    "store:steps.cleaning._Cleaning._put_away/3": "only where a file changes while it is copied; it stays",
+    "store:steps.cleaning_files._leave/2": _CHANGING,
+    "store:steps.cleaning_files._leave/3": _CHANGING,
+    "store:steps.cleaning_files._leave/4": _CHANGING,
     "disk:storage.disk._name_also/2": _SECOND_NAME,
     "statement:ledger.cleaned.refuse_cleaned/1": _WORDS,
     "statement:ledger.retention.prunable/1": _TOLD,
     "statement:ledger.retention.prunable/2": _TOLD,
     "statement:ledger.selection.late_files/1": _TOLD,
     "statement:ledger.selection.late_files/2": _TOLD,
-    "store:steps.cleaning._Cleaning._do/2": _TAGS,
+    "store:steps.cleaning_files.tag_file/1": _TAGS,
 }
 
 DATABASES = ("sqlite", "postgresql")

@@ -24,7 +24,18 @@ PACKAGE = Path(__file__).resolve().parents[2] / "airflow_provider_blockread"
 POINTS = Path(__file__).with_name("points.txt")
 
 _STATEMENTS = {"execute", "scalar", "scalars", "exec_driver_sql", "has_table", "run_migrations"}
-_CHANGES = {"move", "place", "tag", "write_bytes_atomic", "remove", "makedirs", "open_write", "remove_folder"}
+_CHANGES = {
+    "move",
+    "place",
+    "tag",
+    "take_away",
+    "settle",
+    "write_bytes_atomic",
+    "remove",
+    "makedirs",
+    "open_write",
+    "remove_folder",
+}
 _STEPS = {"write_bytes", "replace", "unlink", "mkdir", "copyfile", "rmtree", "link"}
 _BOTH_SIDES = ("commit", "store")
 

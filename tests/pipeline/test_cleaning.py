@@ -14,7 +14,7 @@ from airflow_provider_blockread.errors import CleanedError, OptionsError
 from airflow_provider_blockread.ledger.queries import get_window, list_files
 from airflow_provider_blockread.options import FileSource, Selection
 from airflow_provider_blockread.options.plan import Limits
-from airflow_provider_blockread.steps import cleaning
+from airflow_provider_blockread.steps import cleaning, plan
 from airflow_provider_blockread.steps.cleaned import restore_files
 from airflow_provider_blockread.steps.cleaning import Cleaned, CleanRequest, clean, propose_cleaning
 from tests.pipeline.make import Pipe, ReadHere
@@ -97,12 +97,17 @@ def test_tags_need_a_store_that_has_them(pipe: Pipe) -> None:
         ("in/kept", {"pattern": "**/*.txt"}),
         (".", {}),
         ("link", {}),
+        ("in/kept", {"pattern": "sub/**"}),
+        ("in/kept", {"exclude": "kept/**"}),
+        ("in/kept", {"uris": "in/sub"}),
     ],
 )
 def test_an_archive_in_the_source_is_refused(pipe: Pipe, place: str, source: dict[str, Any]) -> None:
-    """One that the feed's own listing would come to, or that holds a root, however it is named."""
+    """One that the feed's own listing comes to, whatever part of it is cleaned, or that holds a root."""
     (pipe.folder / "link").symlink_to(pipe.source)
-    asked = request(pipe, archive=str(pipe.folder / place), source=FileSource(str(pipe.source), **source))
+    taken = FileSource(**{"uris": "in"} | source)
+    taken = dataclasses.replace(taken, uris=str(pipe.folder / str(taken.uris)))
+    asked = request(pipe, archive=str(pipe.folder / place), source=taken)
     with pytest.raises(OptionsError, match="source's own listing"):
         propose_cleaning(pipe.env, asked)
     with pytest.raises(OptionsError, match="source's own listing"):
@@ -114,8 +119,9 @@ def test_an_archive_in_the_source_is_refused(pipe: Pipe, place: str, source: dic
     [("in/_kept", {}), ("in/kept", {"exclude": "kept/**"})],
 )
 def test_an_archive_that_no_listing_comes_to(pipe: Pipe, place: str, source: dict[str, Any]) -> None:
-    """It may lie below the root where hidden names or patterns keep listings out of it."""
+    """It may lie below the root where hidden names, or patterns of the feed's own, keep listings out of it."""
     taken = FileSource(str(pipe.source), **source)
+    plan(pipe.env, dataclasses.replace(pipe.request("next"), source=taken))
     done = cleaned(pipe, archive=str(pipe.folder / place), source=taken)
 
     assert (done.files, done.left) == (2, {})

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_blockread.errors import FileMissingError
 from airflow_provider_blockread.options import FileSource, Selection
 from airflow_provider_blockread.steps.looking_for_files import (
     SHOWN,
@@ -17,6 +18,8 @@ from airflow_provider_blockread.steps.looking_for_files import (
     Lookout,
     look_for_files,
 )
+from airflow_provider_blockread.steps.watching import record_listing
+from airflow_provider_blockread.storage.listing import list_files
 from tests.pipeline.make import START, Pipe
 
 
@@ -109,3 +112,16 @@ def test_a_missing_source_holds_nothing_yet(pipe: Pipe) -> None:
 
     assert (found.files, found.why) == (0, "")
     assert "later does not exist" in "".join(pipe.messages)
+
+
+def test_a_missing_root_hides_nothing_of_the_others(pipe: Pipe) -> None:
+    """A sensor and a watch see what lies in the roots that are there, before and behind it; a plan refuses."""
+    source = FileSource((f"{pipe.folder}/later", str(pipe.source), f"{pipe.folder}/never"))
+    land(pipe, "a")
+
+    assert (look(pipe, source=source).files, look(pipe, source=source).why) == (1, "enough")
+    assert record_listing(pipe.env, Lookout(feed="watched", source=source)).new == 1
+    for name in ("later", "never"):
+        assert "".join(pipe.messages).count(f"{name} does not exist") == 3
+    with pytest.raises(FileMissingError, match="later does not exist"):
+        list(list_files(pipe.env.stores, source, now_s=START.timestamp()))

@@ -28,6 +28,19 @@ def azure(url: str, **fields: Any) -> dict[str, Any]:
 
 BLOB = "https://account.blob.core.windows.net/landing/in/a%20b.csv"
 AZURE = "abfs://landing@account.dfs.core.windows.net/in"
+
+
+def of_api(api: str, **fields: Any) -> dict[str, Any]:
+    """Return the event of a file in an account with folders, by what was asked of the store."""
+    return azure(BLOB, data={"api": api, "url": BLOB} | fields)
+
+
+def renamed(url: str) -> dict[str, Any]:
+    """Return the event of a file that a writer has put into its place."""
+    data = {"api": "RenameFile", "sourceUrl": url.replace("/in/", "/_tmp/"), "destinationUrl": url}
+    return {"eventType": "Microsoft.Storage.BlobRenamed", "data": data}
+
+
 EVENTBRIDGE = {
     "detail-type": "Object Created",
     "source": "aws.s3",
@@ -50,6 +63,12 @@ EVENTBRIDGE = {
         (azure(BLOB.replace(".blob.", ".dfs.")), [f"{AZURE}/a b.csv"]),
         ([azure(BLOB), azure(BLOB.replace("a%20b", "c"))], [f"{AZURE}/a b.csv", f"{AZURE}/c.csv"]),
         (azure(BLOB, eventType=None, type="Microsoft.Storage.BlobCreated"), [f"{AZURE}/a b.csv"]),
+        (of_api("FlushWithClose"), [f"{AZURE}/a b.csv"]),
+        (of_api("CreateFile", contentLength=0), []),
+        (of_api("SftpCreate", contentLength=0), []),
+        (renamed(BLOB), [f"{AZURE}/a b.csv"]),
+        (renamed(BLOB) | {"eventType": None, "type": "Microsoft.Storage.BlobRenamed"}, [f"{AZURE}/a b.csv"]),
+        (renamed(BLOB) | {"eventType": "Microsoft.Storage.DirectoryRenamed"}, []),
         (azure("http://127.0.0.1:10000/devaccount/landing/in/c.csv"), ["abfs://landing/in/c.csv"]),
         (s3(name="ObjectRemoved:Delete"), []),
         (s3(key="in/folder/"), []),

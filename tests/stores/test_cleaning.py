@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fsspec.asyn import sync
@@ -98,6 +100,41 @@ def test_files_are_deleted_unless_they_changed(landing: _Landing) -> None:
 
     assert (done.files, done.left) == (1, {"changed": 1})
     assert landing.there(landing.root) == ["a.txt"]
+
+
+def test_another_version_is_not_taken_away(store: Store) -> None:
+    """The store compares, or the file is renamed and looked at; Ceph and the emulator of Google do not compare."""
+    root = store.new_root()
+    stores, uri = store.stores(root), f"{root}/in/a =#%.txt"
+    stores.write_bytes_atomic(uri, b"one\n")
+    old = stores.stat(uri)
+    compares = store.name in {"moto", "azurite", "sftp"}
+    if compares:
+        stores.write_bytes_atomic(uri, b"second\n")
+        assert not stores.take_away(old)
+        assert stores.read_bytes(uri) == b"second\n"
+    assert stores.take_away(stores.stat(uri))
+    assert list(stores.list_names(f"{root}/in")) == []
+    with pytest.raises(FileMissingError) if store.name in {"moto", "sftp", "gcs"} else nullcontext():
+        stores.take_away(old)
+    assert stores.settle(old) is None
+
+
+def test_google_is_told_which_generation_is_meant(gcs: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The request says so, and a refusal means that there is another one."""
+    root = gcs.new_root()
+    stores, uri = gcs.stores(root), f"{root}/a.txt"
+    stores.write_bytes_atomic(uri, b"one\n")
+    version, asked = stores.stat(uri), list[Any]()
+
+    async def refused(_: object, *request: Any, **options: Any) -> None:
+        asked.append((request, options))
+        raise FileExistsError  # as gcsfs does for 412
+
+    monkeypatch.setattr(type(stores.filesystem(uri)[0]), "_call", refused)
+    assert not stores.take_away(version)
+    bucket = root.removeprefix("gs://")
+    assert asked == [(("DELETE", "b/{}/o/{}", bucket, "a.txt"), {"ifGenerationMatch": version.etag})]
 
 
 @pytest.mark.parametrize("store", ["ceph", "moto", "azurite", "gcs"], indirect=True)

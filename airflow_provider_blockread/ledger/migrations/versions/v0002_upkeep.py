@@ -21,6 +21,7 @@ def upgrade() -> None:
     """Narrow the files' rows, and add the tables."""
     v0002_files.upgrade()
     op.add_column("exclusions", sa.Column("generation", sa.Integer(), nullable=True))
+    op.add_column("scans", sa.Column("source", sa.JSON(), nullable=True))
     _create_withdrawals()
     _create_requests()
     _create_replacements()
