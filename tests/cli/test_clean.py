@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.steps import plan
 from tests.cli.place import Place
 from tests.pipeline.make import Pipe, ReadHere
 
@@ -52,11 +55,16 @@ def test_cleaning_is_told_before_it_is_done(published: Place) -> None:
 
 
 def test_an_archive_within_the_source_must_be_excluded(published: Place) -> None:
-    """What the feed's own listing would find again is refused until a pattern leaves it out."""
+    """What the feed's own listing would find again is refused until that leaves it out by a pattern."""
     inside = ["--archive", str(published.source / "kept"), "--yes"]
-    assert "would find its files again" in str(published.call(*_clean(published, *inside)).exception)
+    for options in ([], ["--exclude", "kept/**"]):
+        refused = str(published.call(*_clean(published, *inside, *options)).exception)
+        assert "that of the whole feed, would find its files again" in refused
     assert _left(published.source / "kept") == 0
 
+    pipe = Pipe(folder=published.folder, submitter=ReadHere())
+    plan(pipe.env, replace(pipe.request("new"), source=FileSource(str(published.source), exclude="kept/**")))
+    pipe.close()
     assert published.json(*_clean(published, *inside, "--exclude", "kept/**"))["files"] == 2
     assert _left(published.source / "kept") == 2
 
