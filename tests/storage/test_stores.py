@@ -239,42 +239,6 @@ def test_credentials_go_by_the_longest_root_and_are_never_shown() -> None:
     assert copy.filesystem("memory://a/b/x")[0].storage_options["listings_expiry_time"] == 2
 
 
-def test_an_unknown_scheme_says_what_to_install() -> None:
-    """A scheme whose package is absent names the package; one that nobody knows is called unknown."""
-    with pytest.raises(OptionsError, match="libarchive"):
-        Stores().filesystem("libarchive://x")
-    with pytest.raises(OptionsError, match="the scheme is unknown"):
-        Stores().filesystem("nonsense://x")
-
-
-@pytest.mark.parametrize(
-    ("scheme", "package", "extra"), [("s3", "s3fs", "s3"), ("az", "adlfs", "azure"), ("gs", "gcsfs", "gcs")]
-)
-def test_a_store_without_its_package_names_the_extra(scheme: str, package: str, extra: str) -> None:
-    """A store of this package's extras tells what to install."""
-    script = (
-        f"import sys; sys.modules[{package!r}] = None\n"
-        "from airflow_provider_blockread.storage import Stores\n"
-        f"try: Stores().stat('{scheme}://x/y')\n"
-        "except Exception as error: print(type(error).__name__, error)\n"
-    )
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-
-    assert told.startswith("OptionsError")
-    assert f"install it: pip install 'airflow-provider-blockread[{extra}]'" in told
-
-
-@pytest.mark.parametrize(("uri", "says"), [("adl://x/in", "abfs://"), ("hdfs://nn:8020/in", "libhdfs")])
-def test_a_store_that_cannot_be_opened_here_says_what_to_do(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, uri: str, says: str
-) -> None:
-    """One that is no more says what to move to; one of Hadoop's what to install."""
-    for name in ("JAVA_HOME", "HADOOP_HOME", "ARROW_LIBHDFS_DIR"):
-        monkeypatch.setenv(name, str(tmp_path))
-    with pytest.raises(OptionsError, match=says):
-        Stores().stat(uri)
-
-
 def test_a_path_that_is_too_long_is_not_tried_again() -> None:
     """No file can have it."""
     with pytest.raises(SourceError, match="no file can have this path"):
