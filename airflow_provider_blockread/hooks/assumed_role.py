@@ -17,6 +17,7 @@ Keys = tuple[str | None, str | None, str | None]
 
 _REGION = "us-east-1"  # the service must have one; every region knows every role
 _SERVERS_FAULT = 500  # and beyond, as an HTTP status
+_THROTTLED = re.compile("Throttl|LimitExceeded|TooManyRequests")
 
 
 def assume_role(connection: Connection, keys: Keys) -> Keys:
@@ -44,7 +45,8 @@ def assume_role(connection: Connection, keys: Keys) -> Keys:
     try:
         answer = _client(connection, keys, botocore.session.Session).assume_role(**_request(connection))
     except of.ClientError as error:
-        if error.response["ResponseMetadata"]["HTTPStatusCode"] >= _SERVERS_FAULT:
+        throttled = _THROTTLED.search(str(error.response.get("Error", {}).get("Code"))) is not None
+        if throttled or error.response["ResponseMetadata"]["HTTPStatusCode"] >= _SERVERS_FAULT:
             msg = f"{asked}: {error}; try again"
             raise TransientError(msg) from error
         msg = f"{asked}: {error}; let the role trust whom the connection names, and correct assume_role_kwargs"

@@ -133,7 +133,8 @@ def finish_cleaning(ledger: Ledger, done: Mapping[str, Sequence[CleanFile]]) -> 
         for state, found in done.items():
             ids = [number for file in found for number in file.ids]
             # Two that clean at once: one of them sees what the other has done as gone.
-            before = ("planned", "gone") if state == "done" else ("planned",)
+            # And who reads again may have seen a file in its place just before it was taken.
+            before = ("planned", "gone", "restored") if state == "done" else ("planned",)
             mine = (cleanings.c.file_id.in_(ids), cleanings.c.state.in_(before))
             change = {"state": state, "finished_at": ledger.now()}
             connection.execute(cleanings.update().where(*mine).values(change))

@@ -50,7 +50,8 @@ def exclude_file(
     state = reason if reason in _REASON_STATES else "excluded"
     with ledger.writing() as connection:
         generation, replaces, file_id = _leaving_out(connection, window_id, path)
-        known = (exclusions.c.window_id == window_id, exclusions.c.file_id == file_id)
+        mine = or_(exclusions.c.generation.is_(None), exclusions.c.generation == generation)
+        known = (exclusions.c.window_id == window_id, exclusions.c.file_id == file_id, mine)
         if connection.scalar(select(exclusions.c.file_id).where(*known)) is not None:
             return file_id, []
         row = {"window_id": window_id, "file_id": file_id, "path": path, "reason": reason, "who": who}

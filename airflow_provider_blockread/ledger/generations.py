@@ -128,8 +128,7 @@ def next_generation(
         ConflictError: when the window is not open, or one of its generations is being published.
         CleanedError: when others of its files were cleaned from the source.
     """
-    query = select(windows).where(windows.c.id == window_id).with_for_update(key_share=True)
-    window = connection.execute(query).one_or_none()
+    window = lock_unfinished(connection, window_id, lost=lost)
     if window is not None and window.state == "abandoned":
         msg = f"window {window_id} is abandoned and starts no generation; its files are those of later windows"
         raise ConflictError(msg)
@@ -142,11 +141,6 @@ def next_generation(
     give_back_versions(connection, window_id)
     forget_exclusions(connection, window_id)
     unfinished = (generations.c.window_id == window_id, generations.c.state.in_(UNFINISHED))
-    left = select(generations.c.number, generations.c.state).where(*unfinished).with_for_update(key_share=True)
-    for number, state in connection.execute(left).all():
-        if state == "publishing" and number != lost:
-            msg = f"window {window_id}: generation {number} is being published; repeat this once it is"
-            raise ConflictError(msg)
     connection.execute(generations.update().where(*unfinished).values(state="superseded"))
     plan = {"manifest_uri": base.manifest_uri, "manifest_hash": base.manifest_hash}
     insert_generation(connection, row | plan | {"window_id": window_id, "number": latest.number + 1})
@@ -156,6 +150,25 @@ def next_generation(
     copy = select(*planned, *fresh).where(*earlier)
     connection.execute(groups.insert().from_select([c.name for c in planned] + [c.name for c in fresh], copy))
     return generation_from(_latest(connection, window_id))
+
+
+def lock_unfinished(connection: Connection, window_id: str, *, lost: int | None = None) -> Row[Any] | None:
+    """Make whoever starts, reads or publishes generations of the window wait, and return the window's row.
+
+    What is read of the generations before this may be another one's by then.
+
+    Raises:
+        ConflictError: when one of them is being published, but for the `lost` one.
+    """
+    query = select(windows).where(windows.c.id == window_id).with_for_update(key_share=True)
+    window = connection.execute(query).one_or_none()
+    unfinished = (generations.c.window_id == window_id, generations.c.state.in_(UNFINISHED))
+    left = select(generations.c.number, generations.c.state).where(*unfinished)
+    for number, state in connection.execute(left.with_for_update(key_share=True)).all():
+        if state == "publishing" and number != lost:
+            msg = f"window {window_id}: generation {number} is being published; repeat this once it is"
+            raise ConflictError(msg)
+    return window
 
 
 def give_up_generation(ledger: Ledger, window_id: str) -> Generation | None:
@@ -168,10 +181,11 @@ def give_up_generation(ledger: Ledger, window_id: str) -> Generation | None:
     """
     with ledger.writing() as connection:
         connection.execute(select(windows.c.id).where(windows.c.id == window_id).with_for_update(key_share=True))
-        begun, shown = _latest(connection, window_id), _base(connection, window_id)
+        newest = _latest(connection, window_id).number
+        begun, shown = lock_generation(connection, window_id, newest), _base(connection, window_id)
         if shown is None or begun.state not in UNFINISHED:
             return None
-        if lock_generation(connection, window_id, begun.number).state == "publishing":
+        if begun.state == "publishing":
             msg = f"window {window_id}: generation {begun.number} is half published; repeat what began it"
             raise ConflictError(msg)
         give_back_versions(connection, window_id)

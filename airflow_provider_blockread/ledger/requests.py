@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Row, and_, select
 from airflow_provider_blockread.blocks.ids import options_digest
 from airflow_provider_blockread.errors import ConflictError
 from airflow_provider_blockread.ledger.dialect import insert_or_ignore
-from airflow_provider_blockread.ledger.generations import next_generation
+from airflow_provider_blockread.ledger.generations import lock_unfinished, next_generation
 from airflow_provider_blockread.ledger.model import Generation, Request
 from airflow_provider_blockread.ledger.replacing import NewerPlan, lock_feed_of, take_versions
 from airflow_provider_blockread.ledger.rows import generation_from
@@ -99,6 +99,7 @@ def start_requested(
             raise ConflictError(msg)
         if plan is not None:
             lock_feed_of(connection, window_id)
+        lock_unfinished(connection, window_id)
         shown = connection.execute(select(generations).where(*published)).one_or_none()
         if shown is None:
             msg = f"window {window_id} is not published; run it to its end first"

@@ -16,14 +16,14 @@ from airflow_provider_blockread.errors import ExchangeError, RecordError
 from airflow_provider_blockread.exchange.files import parse_json, read_required
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import read_manifest
-from airflow_provider_blockread.ledger.model import Window
+from airflow_provider_blockread.ledger.model import Claim, Window
 from airflow_provider_blockread.options import Csv, FormatOption, GenerationOptions
 from airflow_provider_blockread.records.csv_infer import Sample, infer_schema, sample_file
 from airflow_provider_blockread.records.reading import bind
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.opening import open_version
 from airflow_provider_blockread.steps.model import Environment
-from airflow_provider_blockread.steps.scanning import format_key
+from airflow_provider_blockread.steps.scanning import format_key, without_files
 from airflow_provider_blockread.storage.stores import Stores
 
 _FILES = 8  # the window's first ones that hold a row or header
@@ -36,12 +36,11 @@ def infers_columns(option: FormatOption) -> bool:
     return isinstance(option, Csv) and option.schema is None
 
 
-def with_columns(
-    env: Environment, window: Window, options: GenerationOptions, *, excluded: Iterable[int] = ()
-) -> GenerationOptions:
+def with_columns(env: Environment, window: Window, options: GenerationOptions, claim: Claim) -> GenerationOptions:
     """Return the options with the columns of csv known: as they are, or with the window's inferred schema.
 
-    Groups, retries and rebuilds of a window under one format agree on the schema: the first of them infers it.
+    Groups, retries and rebuilds of a window under one format agree on the schema: the first of them infers it. What a
+    rebuild infers that alone leaves files out is its own.
 
     Raises:
         FileMissingError: when a file of the sample is gone.
@@ -51,24 +50,25 @@ def with_columns(
     option = options.record_format
     if not isinstance(option, Csv) or option.schema is not None:
         return options
-    schema = inferred_schema(env.stores, window, options)
+    without = without_files(env, window, claim.ref.generation)
+    schema = inferred_schema(env.stores, window, options) or inferred_schema(env.stores, window, options, without)
     if schema is None:
-        files = islice(_with_bytes(env, window, set(excluded)), _TRIED)
+        files = islice(_with_bytes(env, window, set(claim.excluded)), _TRIED)
         try:
             schema, paths = _infer(env, files, options, option)
         except RecordError as error:
             msg = f"feed {window.feed} window {window.id}: {error}"
             raise RecordError(msg) from error
         kept = {"schema": schema, "files": paths}
-        env.stores.write_bytes_atomic(_schema_uri(window, options), json.dumps(kept, indent=1).encode())
+        env.stores.write_bytes_atomic(_schema_uri(window, options, without), json.dumps(kept, indent=1).encode())
         source = f"as in the first {len(paths)} files" if paths else "of files without a row or header"
         env.log(f"window {window.id}: columns {source}: {schema}")
     return dataclasses.replace(options, record_format=dataclasses.replace(option, schema=schema))
 
 
-def inferred_schema(stores: Stores, window: Window, options: GenerationOptions) -> str | None:
+def inferred_schema(stores: Stores, window: Window, options: GenerationOptions, without: str = "") -> str | None:
     """Return the schema that was inferred for the window and format, None when none was or it is damaged."""
-    uri = _schema_uri(window, options)
+    uri = _schema_uri(window, options, without)
     try:
         schema = parse_json(read_required(stores, uri, "schema file"), uri, "schema file").get("schema")
     except ExchangeError:
@@ -76,9 +76,9 @@ def inferred_schema(stores: Stores, window: Window, options: GenerationOptions) 
     return schema if isinstance(schema, str) else None
 
 
-def _schema_uri(window: Window, options: GenerationOptions) -> str:
+def _schema_uri(window: Window, options: GenerationOptions, without: str) -> str:
     folder = window_folder(options.sink.work_area, window.feed, window.id)
-    return f"{folder}/schema-{format_key(window.plan_hash, options)}.json"
+    return f"{folder}/schema-{format_key(window.plan_hash, options)}{without}.json"
 
 
 def _with_bytes(env: Environment, window: Window, excluded: set[int]) -> Iterator[FileVersion]:

@@ -68,7 +68,9 @@ class _Attempt:
         self._options: GenerationOptions = GenerationOptions.from_json(self._generation.options)
         self._folder = window_folder(self._options.sink.work_area, ref.feed, ref.window)
         self._needs_scan = ref.needs_scan
-        self._states = EntryStates.of(env, self._window, self._options)  # before a claim, as they may not be known yet
+        self._states = EntryStates.of(
+            env, self._window, self._options, ref.generation
+        )  # before a claim, as they may not be known yet
         self.title = describe_group(self._row().planned)
 
     def _row(self) -> Group:
@@ -151,10 +153,10 @@ class _Attempt:
             manifest_uri=window.manifest_uri,
             manifest_hash=window.manifest_hash,
             work_uri=attempt_folder(self._folder, generation.number, self.ref.group, claim.epoch),
-            options=with_columns(self._env, window, self._options, excluded=claim.excluded),
+            options=with_columns(self._env, window, self._options, claim),
             excluded=claim.excluded,
             max_readers=self._job.max_readers,
-            entry_states_uri=states.uri(self._folder) if self._needs_scan else None,
+            entry_states_uri=states.uri_now(self._env.stores, self._folder) if self._needs_scan else None,
             part_states=states.of_parts,
             group_states_uri=states.uri(self._folder, self.ref.group),
         )

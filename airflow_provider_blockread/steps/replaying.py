@@ -99,7 +99,7 @@ def is_lost(env: Environment, generation: Generation) -> bool:
     )
 
 
-def _take_back_halves(env: Environment, window: Window) -> None:
+def take_back_halves(env: Environment, window: Window) -> None:
     """Take lost halves out of the output; what was published before is whole, as removals come last.
 
     Halves older than what is published were taken away with its own journal.
@@ -122,7 +122,7 @@ def open_ref(env: Environment, window: Window, generation: Generation, *, status
     """
     env.log(message)
     if generation.state in {"reading", "failed", "proven"}:
-        _take_back_halves(env, window)
+        take_back_halves(env, window)
     options = GenerationOptions.from_json(generation.options)
     groups = list_groups(env.ledger, window.id, generation.number)
     return WindowRef(

@@ -27,35 +27,48 @@ from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.excluding import excluded_by_policy
 from airflow_provider_blockread.steps.model import Environment, Submitter, WindowRef
+from airflow_provider_blockread.storage.stores import Stores
 
 
 @dataclass(frozen=True, kw_only=True)
 class EntryStates:
     """Where entry states of a window lie; they follow from its manifest, the record format, and the parts before.
 
-    `of_parts` has the states (by file) of files that are entered where a part ends that another window reads.
+    `of_parts` has the states (by file) of files that are entered where a part ends that another window reads; `without`
+    tells of the files that one generation alone leaves out.
     """
 
     window: Window
     options: GenerationOptions
     of_parts: tuple[tuple[int, int], ...]
+    without: str = ""
 
     @classmethod
-    def of(cls, env: Environment, window: Window, options: GenerationOptions) -> Self:
-        """Return those of a window under a generation's options.
+    def of(cls, env: Environment, window: Window, options: GenerationOptions, generation: int | None = None) -> Self:
+        """Return those of a window under a generation's options, or of what all of its generations read.
 
         Raises:
             ConflictError: when the states at the beginning of parts are not known yet.
         """
         found = part_ends_before(env.ledger, window.id) if make_format(options.record_format).needs_scan else {}
         states = tuple((file, state) for file, (_, state) in found.items())
-        return cls(window=window, options=options, of_parts=states)
+        return cls(window=window, options=options, of_parts=states, without=without_files(env, window, generation))
 
     def uri(self, folder: str, group: int | None = None) -> str:
         """Return the file of the states of files that span groups, or of the other files of a group."""
         key, name = format_key(self.window.manifest_hash, self.options), "" if group is None else f"-g{group}"
         begun = f"-{digest(str(self.of_parts))[:12]}" if self.of_parts else ""
         return f"{folder}/states-{key}{begun}{name}.json"
+
+    def uri_now(self, stores: Stores, folder: str) -> str:
+        """Return the file of the states of files that span groups, as this generation needs them.
+
+        What was found of all files serves one that leaves some out, and never the other way round.
+        """
+        uri = self.uri(folder)
+        if not self.without or stores.exists(uri):
+            return uri
+        return f"{uri.removesuffix('.json')}{self.without}.json"
 
     def known_uri(self, folder: str) -> str:
         """Return the file of states that are known before the scan, from an earlier plan of the window."""
@@ -83,6 +96,14 @@ def carry_states(
     others = {block.number for blocks in changed.values() for block in blocks}
     kept = {number: state for number, state in known.items() if number not in others}
     write_states(env.stores, states.known_uri(folder) if to_scan else states.uri(folder), kept)
+
+
+def without_files(env: Environment, window: Window, generation: int | None) -> str:
+    """Return what stands, in names, for the files that a generation alone leaves out; nothing where it leaves none."""
+    if generation is None:
+        return ""
+    alone = set(excluded_files(env.ledger, window.id, generation)) - set(excluded_files(env.ledger, window.id))
+    return f"-without-{digest(str(sorted(alone)))[:12]}" if alone else ""
 
 
 def format_key(manifest_hash: str, options: GenerationOptions) -> str:
@@ -113,8 +134,8 @@ def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
     window = as_read_by(get_window(env.ledger, ref.window), generation)
     options = GenerationOptions.from_json(generation.options)
     folder = window_folder(options.sink.work_area, ref.feed, ref.window)
-    states = EntryStates.of(env, window, options)
-    uri = states.uri(folder)
+    states = EntryStates.of(env, window, options, ref.generation)
+    uri = states.uri_now(env.stores, folder)
     if read_states(env.stores, uri) is not None:
         env.log(f"window {ref.window}: scanned already")
         return False

@@ -8,9 +8,7 @@ from typing import Any
 
 from airflow_provider_blockread.exchange.layout import published_quarantine
 from airflow_provider_blockread.ledger.generations import (
-    UNFINISHED,
     give_up_generation,
-    latest_generation,
     list_generations,
     list_groups,
     published_generation,
@@ -34,11 +32,13 @@ from airflow_provider_blockread.steps.cleaned import require_sources
 from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.replaying import take_back_halves
 
 _FATES = {
     "pending": "go back to pending, to be read and published by a later window of the feed",
     "excluded": "stay excluded, so that no later window reads them (--files pending gives them back)",
 }
+_GIVEN_UP = ("reading", "proven", "failed", "superseded")  # states of a rebuild that can be given up, or was
 _KEY = "Its key stays taken: a run that plans it again is skipped."
 
 
@@ -67,12 +67,12 @@ def propose_abandoning(env: Environment, window: Window) -> Intent:
     held = find_withdrawal(env.ledger, window.id)
     if held is not None:
         return _continued(env, "abandon", window, held)
-    begun = _begun_rebuild(env, window)
+    begun = _rebuild_of(env, window)
     if begun is not None:
-        what = (
-            f"generation {begun.number}, now {begun.state}, is given up; what is published stays, and so do its files"
-        )
-        return Intent(action="abandon", windows=(window_intent(window, what),))
+        does = begun.state != "superseded"
+        state = f", now {begun.state}, is" if does else " was"
+        what = f"generation {begun.number}{state} given up; what is published stays, and so do its files"
+        return Intent(action="abandon", windows=(window_intent(window, what, does=does),))
     check_abandoning(env.ledger, window.id)
     last = list_generations(env.ledger, window.id)[-1:]
     groups = [group for found in last for group in list_groups(env.ledger, window.id, found.number)]
@@ -117,19 +117,21 @@ def abandon(env: Environment, window: Window, *, who: str) -> Withdrawn:
     Raises:
         ConflictError: when the window is not open, or something of it is published and it is not being rebuilt.
     """
-    begun = None if _begun_rebuild(env, window) is None else give_up_generation(env.ledger, window.id)
+    begun = _rebuild_of(env, window)
     if begun is not None:
+        take_back_halves(env, window)  # of a lost one before it: nobody else would come by
+        given_up = give_up_generation(env.ledger, window.id)
+    if begun is not None and (given_up is not None or begun.state == "superseded"):  # else it was published just now
         env.log(f"window {window.id}: generation {begun.number} is given up; what is published stays")
         return Withdrawn(window=window.id, key=window.key, feed=window.feed, files=0, files_are="done", removed=0)
     return _withdraw(env, window, begin_abandoning(env.ledger, window.id, who=who))
 
 
-def _begun_rebuild(env: Environment, window: Window) -> Generation | None:
-    """Return the unfinished generation that is to replace what is published, if there is one that can be given up."""
-    if window.state != "open" or published_generation(env.ledger, window.id) is None:
-        return None
-    latest = latest_generation(env.ledger, window.id)
-    return latest if latest.state in UNFINISHED and latest.state != "publishing" else None
+def _rebuild_of(env: Environment, window: Window) -> Generation | None:
+    """Return what was to replace the published generation, if it can be given up, or was."""
+    shown = published_generation(env.ledger, window.id) if window.state == "open" else None
+    newest = list_generations(env.ledger, window.id)[-1:]
+    return next((g for g in newest if shown is not None and g.number > shown.number and g.state in _GIVEN_UP), None)
 
 
 def undo(env: Environment, window: Window, *, files: str | None = None, who: str) -> Withdrawn:

@@ -14,6 +14,7 @@ from airflow_provider_blockread.storage import uris
 #: Why a file is held back: it may still be written, its marker is not there, or its size lies outside of the bounds.
 REASONS = ("young", "unmarked", "too_small", "too_large")
 _SAMPLES = 3
+_TIMED = {"file", "s3", "gs", "abfs", "sftp", "ssh"}  # where a time of 0 is one
 
 
 @dataclass(slots=True)
@@ -65,7 +66,7 @@ class VersionRules:
 
     @staticmethod
     def _is_young(version: FileVersion, latest_ns: int) -> bool:
-        if version.mtime_ns == 0 and uris.local_path(version.path) is None:
+        if version.mtime_ns == 0 and uris.scheme_of(version.path) not in _TIMED:
             msg = (
                 f"{version.path}: its store tells no time of a file, so min_age cannot be kept; leave it out, and let a"
                 " done_marker say when files are whole"

@@ -140,12 +140,14 @@ def marked_by(source: FileSource, uri: str) -> tuple[str, str] | None:
     if rules.marker is None or not rules.marks(name):
         return None
     if rules.marker.of_one:
-        file = uris.child(folder, rules.marker.key_of(name))
-        return (file, "**") if takes(source, file) else None
-    inside = (uris.relative_to(real_uri(folder), real_uri(root)) for root in map(uris.canonical, source.roots))
-    if not any(relative is not None and rules.reaches(relative) for relative in inside):
-        return None
-    return folder, "**" if rules.marker.of_folder else rf"re:{re.escape(rules.marker.key_of(name))}(\.[^./]*)?"
+        file = listed_as(source, uris.child(folder, rules.marker.key_of(name)))
+        return None if file is None else (file, "**")
+    pattern = "**" if rules.marker.of_folder else rf"re:{re.escape(rules.marker.key_of(name))}(\.[^./]*)?"
+    for root in map(uris.canonical, source.roots):
+        relative = uris.relative_to(real_uri(folder), real_uri(root))
+        if relative is not None and rules.reaches(relative):
+            return uris.child(root, relative) if relative else root, pattern
+    return None
 
 
 def why_held(stores: Stores, source: FileSource, version: FileVersion, *, now_s: float) -> str | None:
@@ -198,13 +200,15 @@ def _looked_at(stores: Stores, uri: str, tail: str) -> list[_Root]:
     try:
         found = Path(path).stat()
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise _absent(uri) from error
+        raise _absent(uri, slash=bool(tail)) from error
     except OSError as error:
         raise system_error(uri, error) from error
     if not stat.S_ISDIR(found.st_mode) and not stat.S_ISREG(found.st_mode):
         msg = f"the source {uri} is neither a folder nor a file; correct its path"
         raise SourceError(msg)
     file = from_stat(uri, found) if stat.S_ISREG(found.st_mode) else None
+    if file is not None and tail:
+        raise _absent(uri, slash=True)
     return [_Root(uri=uri, real=real_uri(uri), file=file)]
 
 
@@ -219,17 +223,20 @@ def _remote_roots(stores: Stores, uri: str, tail: str) -> list[_Root]:
         if isinstance(pages, ObjectPages | WebPages):
             return pages.root(uri, slash=slash)
         version = store.version(uri, place)
+        if version is not None and slash:
+            raise FileNotFoundError(place)
         return version, version is None
 
     try:
         file, folder = Patience().ask(uri, look, time.sleep)
     except FileMissingError as error:
-        raise _absent(f"{uri}/" if slash else uri) from error
+        raise _absent(uri, slash=slash) from error
     found = [_Root(uri=uri, real=real_uri(uri), file=file)] if file is not None else []
     return [*found, _Root(uri=uri, real=real_uri(uri), file=None)] if folder else found
 
 
-def _absent(uri: str) -> FileMissingError:
+def _absent(uri: str, *, slash: bool) -> FileMissingError:
     return FileMissingError(
-        f"the source {uri} does not exist; correct its path, or create it before the first file lands"
+        f"the source {uri}{'/' if slash else ''} does not exist; correct its path, or create it before the first file"
+        " lands"
     )

@@ -12,6 +12,7 @@ from fsspec.spec import AbstractFileSystem
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.storage import ssh
 from airflow_provider_blockread.storage.conditional import remove_if
 from airflow_provider_blockread.storage.identity import from_info
 from airflow_provider_blockread.storage.pinned import pinned
@@ -19,7 +20,7 @@ from airflow_provider_blockread.storage.ranges import Fetch, exactly
 from airflow_provider_blockread.storage.uris import name_of
 from airflow_provider_blockread.storage.web import is_web, web_info
 
-_OVER_SSH = {"ssh", "sftp"}
+_OF_SSH = "sshfs"
 _OF_OBJECTS = {"s3fs", "adlfs", "gcsfs"}  # packages; Google's has a `mv` of its own, and objects all the same
 _OF_AZURE = "adlfs"
 _TURNS = 5  # at removing a folder beside somebody else
@@ -31,18 +32,17 @@ class RemoteStore:
 
     def __init__(self, system: AbstractFileSystem) -> None:
         self._system = system
-        self._is_over_ssh = not _OVER_SSH.isdisjoint(_protocols(system))
+        self._is_sshfs = _package(system) == _OF_SSH
         # An object store inherits fsspec's copy-and-delete; whoever has folders brings a rename of its own, which the
         # asynchronous one of SSH hides.
         own = type(system).mv is not AbstractFileSystem.mv
-        self._has_folders = (own or self._is_over_ssh) and _package(system) not in _OF_OBJECTS
+        self._has_folders = (own or self._is_sshfs) and _package(system) not in _OF_OBJECTS
 
     @property
     def system(self) -> AbstractFileSystem:
-        """The file system; one over SSH whose connection was lost is connected anew, which it never does itself."""
-        if self._is_over_ssh and self._system.client.is_closed():
-            lost = self._system
-            self._system = type(lost)(*lost.storage_args, **lost.storage_options, skip_instance_cache=True)
+        """The file system; one over SSH whose connection was lost is connected anew."""
+        if self._is_sshfs:
+            self._system = ssh.connected(self._system)
         return self._system
 
     @property
@@ -108,17 +108,23 @@ class RemoteStore:
         return remove_if(self.system, path, etag)
 
     def rename(self, source: str, target: str) -> None:
-        """Rename a file, where the store can."""
-        self.system.mv(source, target)
+        """Rename a file, where the store can; what has the new name goes."""
+        if self._is_sshfs:
+            ssh.rename(self.system, source, target, over=True)
+        else:
+            self.system.mv(source, target)
 
     def put_back(self, source: str, target: str) -> None:
         """Rename a file to a name that is free: one has just seen that it is."""
-        self.system.mv(source, target)
+        if self._is_sshfs:
+            ssh.rename(self.system, source, target, over=False)
+        else:
+            self.system.mv(source, target)
 
     def move(self, source: str, target: str) -> None:
         """Rename where the store can; else copy on its side and leave the source to pruning."""
         if self._has_folders:
-            self.system.mv(source, target)
+            self.rename(source, target)
         else:
             self.system.cp_file(source, target)
 
@@ -199,8 +205,3 @@ def _exact(fetcher: Fetch, size: int, path: str) -> Fetch:
 
 def _package(system: AbstractFileSystem) -> str:
     return type(system).__module__.partition(".")[0]
-
-
-def _protocols(system: AbstractFileSystem) -> tuple[str, ...]:
-    names = type(system).protocol
-    return (names,) if isinstance(names, str) else tuple(names)

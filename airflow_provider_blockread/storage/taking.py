@@ -50,7 +50,11 @@ def take_away(store: Taker, path: str, version: FileVersion) -> bool:
         store.remove(path)
         return True
     store.rename(path, _aside(path, version))
-    return settle(store, path, version) is not False
+    done = settle(store, path, version)
+    if done is None and _is_there(store, path, version):
+        msg = f"{version.path} was not renamed, so it stays; let the account rename files there, then repeat"
+        raise SourceError(msg, version.path)
+    return done is not False
 
 
 def settle(store: Taker, path: str, version: FileVersion) -> bool | None:
@@ -76,12 +80,20 @@ def settle(store: Taker, path: str, version: FileVersion) -> bool | None:
     except FileNotFoundError:
         with suppress(FileExistsError):
             store.put_back(aside, path)
-            return False
+            if not _is_there(store, aside, version):  # some stores refuse without a word
+                return False
     msg = (
         f"{version.path} was replaced twice while it was taken away; one of the two files is in its place, the other"
         f" beside it as {aside}: bring that one to a name that is read, then repeat"
     )
     raise SourceError(msg, version.path)
+
+
+def _is_there(store: Taker, path: str, version: FileVersion) -> bool:
+    try:
+        return store.version(version.path, path) is not None
+    except FileNotFoundError:
+        return False
 
 
 def _aside(path: str, version: FileVersion) -> str:

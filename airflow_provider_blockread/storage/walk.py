@@ -133,7 +133,7 @@ class Walk:
 
     def _wanted(self, entry: Entry) -> FileVersion | None:
         wanted = self._wants(entry.name, entry.size)
-        enters = entry.size is None and self._enters(entry.name)  # a link perhaps
+        enters = self._pages.folder_links and entry.size is None and self._enters(entry.name)
         if not (wanted or enters):
             return None
         try:

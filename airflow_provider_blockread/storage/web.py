@@ -33,7 +33,7 @@ def web_info(system: AbstractFileSystem, url: str) -> dict[str, object]:
         if cause is None or getattr(cause, "status", None) in _GONE:
             raise
         raise cause from None
-    folder = str(found["url"]).partition("?")[0].endswith("/")
+    folder = str(found["url"]).partition("?")[0].endswith("/") and is_page(found)
     return {**found, "type": "directory"} if folder else found
 
 
@@ -50,11 +50,13 @@ class Index:
         kind: the type of the answer.
         names: what its links name directly in the folder, as they stand in an address, a folder's with `/` behind it.
         sound: whether this is the index of a folder, though it may be an empty one.
+        more: whether it says that another page goes on with it.
     """
 
     kind: str
     names: frozenset[str]
     sound: bool
+    more: bool = False
 
 
 def read_index(system: AbstractFileSystem, url: str, *, seconds: float) -> Index:
@@ -68,7 +70,8 @@ def read_index(system: AbstractFileSystem, url: str, *, seconds: float) -> Index
     folder = base.raw_path if base.raw_path.endswith("/") else f"{base.raw_path}/"
     found = [_named(system, base, folder, link) for link in links.found]
     names = frozenset(name for name in found if name)
-    return Index(kind=kind, names=names, sound=bool(names) or None in found or _EMPTY.search(text) is not None)
+    sound = bool(names) or None in found or _EMPTY.search(text) is not None
+    return Index(kind=kind, names=names, sound=sound, more=links.more)
 
 
 async def _get(system: Any, url: str) -> tuple[str, str, Any]:  # noqa: ANN401 - fsspec tells no types
@@ -84,9 +87,11 @@ class _Links(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.found: list[str] = []
+        self.more = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep the address of a link."""
+        """Keep the address of a link, and note one to the next page."""
+        self.more |= ("rel", "next") in attrs
         if tag == "a":
             self.found.extend(value for name, value in attrs if name == "href" and value)
 

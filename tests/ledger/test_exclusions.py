@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from threading import Event
+from typing import Any
+
 import pytest
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from airflow_provider_blockread.errors import ConflictError, FencedError, SourceError
+from airflow_provider_blockread.ledger import exclusions as exclusions_of
+from airflow_provider_blockread.ledger import publishing
 from airflow_provider_blockread.ledger.exclusions import exclude_file, excluded_files
 from airflow_provider_blockread.ledger.generations import (
     give_up_generation,
     latest_generation,
+    list_generations,
     list_groups,
     start_generation,
 )
 from airflow_provider_blockread.ledger.groups import complete_group
 from airflow_provider_blockread.ledger.journal import journal
+from airflow_provider_blockread.ledger.model import Publication
 from airflow_provider_blockread.ledger.publishing import check_publication, mark_proven
 from airflow_provider_blockread.ledger.queries import feed_counts
 from airflow_provider_blockread.ledger.store import Ledger
@@ -137,6 +145,52 @@ def test_a_rebuild_that_came_to_nothing_leaves_nothing_out(ledger: Ledger, by: s
     start_generation(ledger, window.id, options={}, mode="write", clear_number=2)
     assert claim(ledger, ref(window, 0, 3), clear_number=2).excluded == ()
     assert feed_counts(ledger, FEED) == {"done": 2}
+
+
+def test_giving_up_what_is_published_at_that_moment(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever gives a rebuild up while its publication commits has come too late, and changes nothing."""
+    window = open_window(ledger)
+    publish(ledger, window)
+    start_generation(ledger, window.id, options={}, mode="write", clear_number=0)
+    inside, settle = Event(), publishing.settle_exclusions
+
+    def slow(connection: Connection, held: Publication) -> None:
+        inside.set()
+        wait([late], timeout=0.3)
+        settle(connection, held)
+
+    monkeypatch.setattr(publishing, "settle_exclusions", slow)
+    with ThreadPoolExecutor(2) as pool:
+        late: Future[object] = Future()
+        done = pool.submit(publish, ledger, window, 2)
+        assert inside.wait(30)
+        given_up = pool.submit(give_up_generation, ledger, window.id)
+        assert (given_up.result(), done.result().generation) == (None, 2)
+    assert [g.state for g in list_generations(ledger, window.id)] == ["superseded", "published"]
+
+
+def test_an_exclusion_beside_the_next_generation(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever starts one waits for it and forgets it, so that the file can be left out of that one, too."""
+    window = open_window(ledger)
+    publish(ledger, window)
+    start_generation(ledger, window.id, options={}, mode="write", clear_number=0)
+    inside, reset = Event(), exclusions_of._reset
+
+    def slow(*arguments: Any) -> list[int]:
+        inside.set()
+        wait([late], timeout=0.3)
+        return reset(*arguments)
+
+    monkeypatch.setattr(exclusions_of, "_reset", slow)
+    with ThreadPoolExecutor(2) as pool:
+        late: Future[object] = Future()
+        first = pool.submit(exclude_file, ledger, window.id, PATH, reason="rotten", who="me", groups=[0])
+        assert inside.wait(30)
+        started = pool.submit(start_generation, ledger, window.id, options={}, mode="write", clear_number=1)
+        assert (started.result().number, len(first.result())) == (3, 2)
+    assert excluded_files(ledger, window.id, 3) == []
+    file_id, _ = exclude_file(ledger, window.id, PATH, reason="rotten", who="me")
+    assert excluded_files(ledger, window.id, 3) == [file_id]
 
 
 def test_a_verification_leaves_nothing_out(ledger: Ledger) -> None:

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from airflow_provider_blockread.errors import ConflictError, ProofError
-from airflow_provider_blockread.ledger.queries import list_windows
+from airflow_provider_blockread.ledger.queries import get_window, list_windows
 from airflow_provider_blockread.options import JsonLines, Lines
 from airflow_provider_blockread.sinks.publish import remove_file
 from airflow_provider_blockread.steps import WindowRef, replaying
+from airflow_provider_blockread.steps.withdrawing import abandon
 from tests.pipeline.dying import Died, dying
 from tests.pipeline.make import Pipe
 
@@ -120,6 +121,24 @@ def test_publishing_begins_while_another_generation_is_about_to_start(
     assert set(here.values()) == set(_ALL)
     here.record_format = Lines()
     assert here.run(clear_number=1).generation == 2
+    assert here.values() == _ALL
+
+
+def test_giving_up_behind_a_lost_half(here: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever replaced a lost half died before it was taken back: giving up the rebuild takes it back first."""
+    _half(here, clear_number=1)
+    for path in here.work.glob("**/data/*.parquet"):
+        path.unlink()
+
+    def die(*_: object) -> None:
+        raise Died
+
+    with monkeypatch.context() as patch:
+        patch.setattr(replaying, "take_back_halves", die)
+        with pytest.raises(Died):
+            here.plan(clear_number=1)
+    assert len(here.values()) > len(_ALL)
+    abandon(here.env, get_window(here.env.ledger, "w"), who="me")
     assert here.values() == _ALL
 
 

@@ -186,3 +186,29 @@ def test_an_age_is_refused_where_no_time_is_told() -> None:
         with pytest.raises(SourceError, match="min_age cannot be kept"):
             listed(FileSource(f"{address}/a.csv", min_age=60))
         assert listed(FileSource(f"{address}/a.csv")) == [f"{address}/a.csv"]
+
+
+def test_what_nobody_wants_is_not_looked_at() -> None:
+    """A link to what has no size, or to nothing, fails no listing that leaves it out."""
+    for address in answering(text='<a href="/in/live.php"></a>', told=False):
+        for rules in ({"pattern": "*.csv"}, {"exclude": "*.php"}):
+            assert listed(FileSource(f"{address}/in/", **rules)) == []  # type: ignore[arg-type]
+
+
+def test_an_address_with_a_slash_may_be_a_file() -> None:
+    """As that of a service which answers with data."""
+    for address in answering(kind="text/csv", text="one\n"):
+        assert listed(FileSource(f"{address}/api/x/?format=csv")) == [f"{address}/api/x/?format=csv"]
+
+
+def test_an_index_in_pages_is_an_error() -> None:
+    """Its first page is not taken for the whole."""
+    for address in answering(text='<a href="/in/a.csv">a</a><a rel="next" href="?page=2">more</a>'):
+        with pytest.raises(SourceError, match="goes on in other pages"):
+            listed(FileSource(f"{address}/in/"))
+
+
+def test_an_empty_index_is_no_data() -> None:
+    """Though the server gives it where no slash is asked for."""
+    for address in answering(text='<title>Index of /in</title><a href="../">up</a>'):
+        assert listed(FileSource(f"{address}/in")) == []

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import subprocess
+import sys
 import tracemalloc
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from itertools import islice
 from pathlib import Path
 
 import psutil
 import pytest
+from asyncssh.sftp import SFTPAttrs, SFTPName
 
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing import list_files
 from airflow_provider_blockread.storage.pages import SftpPages
+from airflow_provider_blockread.storage.pages.sftp import _Reading
+from tests.stores.processes import ROOT
 from tests.stores.store import Store
 
 NOW_S = 4e9
@@ -102,3 +110,76 @@ def test_links(landing: tuple[str, Stores, Path]) -> None:
         with pytest.raises(SourceError, match=f"{root}/link is a link to a folder, which is not followed over SFTP"):
             listed(root, stores, **options)
     assert sorted(listed(root, stores, exclude="link/**")) == ["real/a.csv", "to-a.csv"]
+
+
+def test_a_folder_that_comes_in_another_order_after_a_break() -> None:
+    """What was given before is not given again, wherever it comes."""
+    server, reading = Reordering([b"%d.csv" % number for number in range(40)]), _Reading("/in")
+
+    async def read() -> list[str]:
+        given: list[str] = []
+        for number in range(9):
+            if number == 3:
+                server.breaks = True
+                with pytest.raises(ConnectionError):
+                    await reading.some(server, 5)  # type: ignore[arg-type]
+            given += [name for name, _ in await reading.some(server, 5)]  # type: ignore[arg-type]
+        return given
+
+    assert sorted(asyncio.run(read())) == sorted(name.decode() for name in server.names)
+
+
+class Reordering:
+    """A server's folder, which it shows the other way round once the connection is lost, with new files first."""
+
+    def __init__(self, names: list[bytes]) -> None:
+        self.names, self.breaks, self._pool = names, False, self
+
+    @asynccontextmanager
+    async def get(self) -> AsyncIterator[Reordering]:
+        """Give the channel."""
+        yield self
+
+    async def scandir(self, _: bytes) -> AsyncIterator[SFTPName]:
+        """Yield the names."""
+        for name in list(self.names):
+            if self.breaks:
+                self.breaks, self.names = False, [b"new.csv", *reversed(self.names)]
+                raise ConnectionError
+            yield SFTPName(name, attrs=SFTPAttrs(permissions=0o100644, size=1))
+
+
+def test_files_are_moved_where_a_server_cannot_rename_over_others(tmp_path: Path) -> None:
+    """It knows no more than the standard does, and gives no shell: nothing is lost, and a file stays its version."""
+    with plain_server() as port:
+        root = f"sftp://tests@127.0.0.1:{port}{tmp_path}"
+        stores = Stores({root: {"host": "127.0.0.1", "port": port, "username": "tests"}})
+        for name in ("a", "b", "c"):
+            (tmp_path / name).write_text(name * (2 if name == "c" else 1))
+            os.utime(tmp_path / name, (1e9, 1e9))
+        a, b = stores.stat(f"{root}/a"), stores.stat(f"{root}/b")
+        stores.place(a.path, f"{root}/kept")
+        stores.move(b.path, f"{root}/c", size=1)
+        assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {"kept": "a", "c": "b"}
+        assert stores.stat(f"{root}/kept").mtime_ns == a.mtime_ns
+
+        c = stores.stat(f"{root}/c")
+        (tmp_path / "c").write_text("another")
+        os.utime(tmp_path / "c", (2e9, 2e9))
+        other = stores.stat(f"{root}/c")
+        assert stores.take_away(c) is False
+        assert stores.stat(f"{root}/c") == other
+        assert stores.take_away(other) is True
+        assert [file.name for file in tmp_path.iterdir()] == ["kept"]
+
+
+@contextmanager
+def plain_server() -> Iterator[int]:
+    """Give the port of a server of this host's files without extensions and without a shell."""
+    command = [sys.executable, "-m", "tests.stores.plain_sftp"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:
+        assert server.stdout is not None
+        try:
+            yield int(server.stdout.readline())
+        finally:
+            server.kill()

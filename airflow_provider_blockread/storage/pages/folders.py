@@ -18,6 +18,7 @@ class FolderPages:
 
     flat = False
     by_name = False
+    folder_links = False
 
     def __init__(self, store: RemoteStore, path: str) -> None:
         self._store = store

@@ -65,11 +65,13 @@ class Pages(Protocol):
         flat: whether a folder can be listed with all that lies below it.
         by_name: set where the files of a folder must come in the order of their names, since markers lie beside them;
             most come so anyway.
+        folder_links: whether what an entry does not tell may be a link to a folder.
     """
 
     width: int
     flat: bool
     by_name: bool
+    folder_links: bool
 
     def page(self, folder: str, cursor: str | None, *, flat: bool) -> Page:
         """Return a page of a folder (its path relative to the root with `/` behind it, empty for the root itself).

@@ -36,6 +36,7 @@ class ObjectPages(ABC):
     width = 8
     flat = True
     by_name = False  # they always are
+    folder_links = False
     size = 1000
     seconds = 120.0
 

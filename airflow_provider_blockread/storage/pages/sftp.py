@@ -26,6 +26,7 @@ class SftpPages(FolderPages):
     was given before is passed over, known by eight bytes of each name.
     """
 
+    folder_links = True
     size = 1000  # entries of a page
 
     def __init__(self, store: RemoteStore, path: str) -> None:
@@ -74,6 +75,7 @@ class _Reading:
         self._place = place.encode(errors="surrogateescape")
         self._names: AsyncIterator[Any] | None = None
         self._hashes = array("q")  # of the names that were given
+        self._known: set[int] = set()  # those that were given before the folder was opened as it is now
 
     @property
     def given(self) -> int:
@@ -82,15 +84,14 @@ class _Reading:
 
     async def some(self, system: AbstractFileSystem, size: int) -> list[tuple[str, Any]]:
         """Return so many of the next names with their attributes, fewer at the end."""
-        known: set[int] = set()
         if self._names is None:
-            known = set(self._hashes)
+            self._known = set(self._hashes)
             async with system._pool.get() as channel:  # noqa: SLF001 - where its own calls get one
                 self._names = channel.scandir(self._place)
         found: list[tuple[str, Any]] = []
         try:
             while len(found) < size and (entry := await anext(self._names, None)) is not None:
-                if entry.filename not in {b"", b".", b".."} and hash(entry.filename) not in known:
+                if entry.filename not in {b"", b".", b".."} and hash(entry.filename) not in self._known:
                     found.append((entry.filename.decode(errors="surrogateescape"), entry.attrs))
         except BaseException:
             self._names = None

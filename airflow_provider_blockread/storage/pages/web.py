@@ -23,6 +23,7 @@ class WebPages:
     width = 4
     flat = False
     by_name = False
+    folder_links = False
     seconds = 120.0
 
     def __init__(self, store: RemoteStore, path: str) -> None:
@@ -48,6 +49,9 @@ class WebPages:
                 " or name each file as a root"
             )
             raise SourceError(msg)
+        if index.more:
+            msg = f"{url}: the index of this folder goes on in other pages, which are not followed; let it give one"
+            raise SourceError(msg)
         entries = (Entry(folder + name, folder=name.endswith("/")) for name in index.names)
         return Page.of(sorted(entries, key=lambda entry: (entry.folder, entry.name)))
 
@@ -61,7 +65,7 @@ class WebPages:
         if info.get("type") != "file":
             self.page("", None, flat=False)
             return None, True
-        if is_page(info) and not uri.endswith(_PAGES) and self._index(self._url).names:
+        if is_page(info) and not uri.endswith(_PAGES) and self._index(self._url).sound:
             return None, True
         return from_info(uri, info), False
 
