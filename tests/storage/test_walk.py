@@ -35,6 +35,7 @@ class Keys:
     """The listings of an object store that holds these keys; `fetched` counts entries."""
 
     flat = True
+    by_name = folder_links = False
 
     def __init__(self, keys: Sequence[str], size: int, width: int) -> None:
         self.keys, self.size, self.width = keys, size, width
