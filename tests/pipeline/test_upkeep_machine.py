@@ -17,7 +17,7 @@ from airflow_provider_blockread.errors import CleanedError
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.steps import cleaned, cleaning, committing, rebuilding, withdrawing
+from airflow_provider_blockread.steps import cleaned, cleaning, cleaning_files, committing, rebuilding, withdrawing
 from airflow_provider_blockread.steps.choosing import FileChoice
 from airflow_provider_blockread.steps.cleaned import restore_files
 from airflow_provider_blockread.steps.cleaning import CleanRequest, clean
@@ -31,7 +31,8 @@ _STEPS: list[tuple[Any, str]] = [
     *((committing, name) for name in ("sweep", "finish_publication")),
     *((rebuilding, name) for name in ("plan_newer", "start_requested", "open_ref", "finish_request")),
     *((withdrawing, name) for name in ("remove_file", "sweep", "release_files", "finish_withdrawal")),
-    *((cleaning, name) for name in ("write_down", "finish_cleaning", "found_at")),
+    *((cleaning, name) for name in ("write_down", "finish_cleaning")),
+    (cleaning_files, "found_at"),
     *((cleaned, name) for name in ("mark_back", "found_at")),
 ]
 _DEATHS = st.none() | st.tuples(st.sampled_from(_STEPS), st.integers(0, 2))
