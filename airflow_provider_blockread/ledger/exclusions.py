@@ -110,7 +110,8 @@ def _unpublished(connection: Connection, window_id: str) -> tuple[int, bool]:
         msg = f"window {window_id} is not open, so it holds no files; list windows with `blockread windows list`"
         raise ConflictError(msg)
     number = max(states)
-    if rows[number].mode == "verify" or states[number] == "published":
+    given_up = states[number] == "superseded" and "published" in states.values()
+    if rows[number].mode == "verify" or states[number] == "published" or given_up:
         msg = (
             f"window {window_id} is published, with this file; its records go when the file is left out of a rebuild"
             " that was begun (clear the run, or `blockread windows rebuild`), or with the whole window"

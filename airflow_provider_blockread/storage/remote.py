@@ -71,9 +71,8 @@ class RemoteStore:
         """Return a file that fetches several MiB at once."""
         if isinstance(self.system, MemoryFileSystem):  # its handles of one file share one position
             return io.BytesIO(self.system.cat_file(path))
-        known = (
-            {"size": self.info(path)["size"]} if is_web(self.system) else {}
-        )  # else it looks, as `web_info` must not
+        # fsspec would look at a web server's file itself, and take any failure for an absence.
+        known = {"size": self.info(path)["size"]} if is_web(self.system) else {}
         file = self.system.open(path, "rb", block_size=_READ_AHEAD, **known)
         cache = getattr(file, "cache", None)
         if cache is not None and hasattr(cache, "fetcher") and isinstance(file.size, int):

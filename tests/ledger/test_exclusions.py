@@ -142,6 +142,8 @@ def test_a_rebuild_that_came_to_nothing_leaves_nothing_out(ledger: Ledger, by: s
         assert given_up is not None
         assert given_up.number == 2
         assert give_up_generation(ledger, window.id) is None
+        with pytest.raises(ConflictError, match="is published, with this file"):
+            exclude_file(ledger, window.id, PATH, reason="rotten", who="me")
     start_generation(ledger, window.id, options={}, mode="write", clear_number=2)
     assert claim(ledger, ref(window, 0, 3), clear_number=2).excluded == ()
     assert feed_counts(ledger, FEED) == {"done": 2}
