@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.ledger.store import Ledger, default_url
 from airflow_provider_blockread.options import (
     FileSource,
@@ -125,13 +126,18 @@ class Windows:
         with self._clocked("commit"):
             self.published = commit(self.env, ref, owner=_OWNER)
 
-    def submit(self, spec_uri: str, *, name: str) -> None:
+    @property
+    def keeps_secrets(self) -> bool:
+        """Whether a secret stays in this process."""
+        return True
+
+    def submit(self, submission: Submission, *, name: str) -> None:
         """Run a job on the session; these windows are their own `Submitter`."""
         del name
         if self.spark is None:
             msg = "these windows were made without a Spark session"
             raise RuntimeError(msg)
-        job.run(spec_uri, self.spark.sparkContext)
+        job.run(submission, self.spark.sparkContext)
 
     def cancel(self) -> None:
         """Cancel what is running."""

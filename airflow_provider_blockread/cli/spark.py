@@ -17,6 +17,7 @@ from airflow_provider_blockread.cli.quiet import quiet_start
 from airflow_provider_blockread.errors import OptionsError, SparkJobError
 
 if TYPE_CHECKING:
+    from airflow_provider_blockread.exchange.model import Submission
     from airflow_provider_blockread.spark.job import SparkContext
 
 _LOG4J = """rootLogger.level = error
@@ -62,13 +63,18 @@ class InProcessSpark:
                 self._context.stop()
         self._folder.cleanup()
 
-    def submit(self, spec_uri: str, *, name: str) -> None:
+    @property
+    def keeps_secrets(self) -> bool:
+        """Whether a secret stays in this process, as it does."""
+        return True
+
+    def submit(self, submission: Submission, *, name: str) -> None:
         """Run the job and return when it has ended."""
         from airflow_provider_blockread.spark import job  # noqa: PLC0415 - starts with pyspark
 
         context = self._started()
         context.setJobGroup(name, name, interruptOnCancel=True)
-        job.run(spec_uri, context)
+        job.run(submission, context)
 
     def cancel(self) -> None:
         """Cancel what is running; where Spark itself has died, nothing is."""

@@ -1,45 +1,106 @@
-"""Errors as one line of text, to cross borders that only let text through: Spark's, and the work area's."""
+"""Errors on their way to those who can act on them: from a task through Spark's text, from a driver in a file.
+
+Both are sealed, under a secret that a file name, a record or a foreign file cannot know: text that merely looks like an
+error of this package is never taken for one. What a job can report is permanent or transient; who owns a group or a
+window is for the ledger to say, so a report of a conflict is none.
+"""
 
 from __future__ import annotations
 
-import json
+import base64
 import re
+from typing import Any
 
-from airflow_provider_blockread.errors import BlockReadError, SourceError, error_class
+from airflow_provider_blockread.errors import (
+    BlockReadError,
+    ExchangeError,
+    FileMissingError,
+    PermanentError,
+    SourceError,
+    SparkJobError,
+    TransientError,
+    error_class,
+)
+from airflow_provider_blockread.exchange.model import Submission
+from airflow_provider_blockread.exchange.seals import sealed, unsealed
 from airflow_provider_blockread.storage.stores import Stores
 
 FAILURE_NAME = "error.json"
-_MARK = re.compile(r"blockread-failure (\{.*\})")
+_NAME = "failure"
+_TASK = "task"  # what a task's line is bound to: its secret is of one run of a job already
+_MARK = re.compile(r"(?=blockread-failure ([A-Za-z0-9+/]+=*))")  # overlapping: data may stand right before it
+_MAX_CHARS = 10_000  # of a message, as the ledger keeps it
+_MAX_BYTES = 2**20  # of a file; ours are smaller
+_ROOTS = (PermanentError, TransientError)
 
 
-def as_line(error: BlockReadError) -> str:
-    """Return the error as one marked line."""
-    return f"blockread-failure {_dump(error)}"
+def as_line(error: BlockReadError, secret: str) -> str:
+    """Return the error as one marked line, which `from_text` finds by the same secret."""
+    line = base64.b64encode(sealed(_NAME, _dump(error), secret=secret, bound=_TASK))
+    return f"blockread-failure {line.decode()}"
 
 
-def from_text(text: str) -> BlockReadError | None:
-    """Return the error whose marked line stands somewhere in a text, or None."""
-    found = _MARK.search(text)
-    return _load(found[1]) if found else None
+def from_text(text: str, secret: str) -> BlockReadError | None:
+    """Return the error whose line, made with this secret, stands somewhere in a text; None where there is none."""
+    for line in _MARK.findall(text):
+        try:
+            data = base64.b64decode(line, validate=True)
+        except ValueError:
+            continue
+        fields = unsealed(_NAME, data, secret=secret, bound=_TASK)
+        error = None if fields is None else _load(fields)
+        if error is not None:
+            return error
+    return None
 
 
-def write_failure(stores: Stores, folder: str, error: BlockReadError) -> None:
-    """Leave an attempt's error in its folder, so that Airflow's side can raise it as itself."""
-    stores.write_bytes_atomic(f"{folder}/{FAILURE_NAME}", _dump(error).encode())
+def write_failure(stores: Stores, submission: Submission, error: BlockReadError) -> None:
+    """Leave the error of a submission beside its specification, so that Airflow's side can raise it as itself."""
+    data = sealed(_NAME, _dump(error), secret=submission.secret, bound=submission.spec_hash)
+    stores.write_bytes_atomic(f"{submission.folder}/{FAILURE_NAME}", data)
 
 
-def read_failure(stores: Stores, folder: str) -> BlockReadError | None:
-    """Return the error that an attempt left, or None."""
-    uri = f"{folder}/{FAILURE_NAME}"
-    return _load(stores.read_bytes(uri).decode()) if stores.exists(uri) else None
+def read_failure(stores: Stores, submission: Submission) -> BlockReadError | None:
+    """Return the error that the application of this submission left, or None.
+
+    Raises:
+        ExchangeError: when something else lies there.
+    """
+    uri = f"{submission.folder}/{FAILURE_NAME}"
+    try:
+        fields = None
+        if stores.stat(uri).size <= _MAX_BYTES:
+            data = stores.read_bytes(uri)
+            fields = unsealed(_NAME, data, secret=submission.secret, bound=submission.spec_hash)
+    except FileMissingError:
+        return None
+    error = None if fields is None else _load(fields)
+    if error is None:
+        msg = (
+            f"failure file {uri} was not written by the application of this attempt, so it is not believed; find out"
+            " who else writes to the work area"
+        )
+        raise ExchangeError(msg)
+    return error
 
 
-def _dump(error: BlockReadError) -> str:
-    path = error.path if isinstance(error, SourceError) else ""
-    return json.dumps({"error": type(error).__name__, "message": str(error), "path": path})
+def _dump(error: BlockReadError) -> dict[str, str]:
+    cls = next((cls for cls in type(error).__mro__ if _is_reported(cls)), SparkJobError)
+    fields = {"error": cls.__name__, "message": str(error)[:_MAX_CHARS]}
+    return fields | {"path": error.path} if isinstance(error, SourceError) else fields
 
 
-def _load(line: str) -> BlockReadError:
-    data = json.loads(line)
-    cls = error_class(str(data["error"]))
-    return cls(data["message"], data["path"]) if issubclass(cls, SourceError) else cls(data["message"])
+def _load(fields: dict[str, Any]) -> BlockReadError | None:
+    """Return the error that these fields say; None unless they say exactly one."""
+    if not all(isinstance(value, str) for value in fields.values()):
+        return None
+    cls = error_class(fields.get("error", ""))
+    if not _is_reported(cls):
+        return None
+    if issubclass(cls, SourceError):
+        return cls(fields["message"], fields["path"]) if fields.keys() == {"error", "message", "path"} else None
+    return cls(fields["message"]) if fields.keys() == {"error", "message"} else None
+
+
+def _is_reported(cls: type) -> bool:
+    return issubclass(cls, _ROOTS) and error_class(cls.__name__) is cls

@@ -10,6 +10,7 @@ from airflow_provider_blockread.errors import ExchangeError, FileMissingError
 from airflow_provider_blockread.storage.stores import Stores
 
 MANIFEST = "manifest"
+SPECIFICATION = "job specification"
 
 
 def content_hash(data: bytes) -> str:
@@ -23,6 +24,8 @@ def remedy(what: str) -> str:
         return (
             "clear the run from its plan on, with the splitting it was planned with, to write it again, or put it back"
         )
+    if what == SPECIFICATION:
+        return "retry the task, which writes it again; if it happens again, find out who else writes to the work area"
     return "clear the group's task so that it is read again"
 
 
@@ -63,7 +66,7 @@ def parse_json(data: bytes, uri: str, what: str) -> dict[str, Any]:
     """
     try:
         parsed = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         msg = f"{what} {uri} is not JSON ({error}); {remedy(what)}"
         raise ExchangeError(msg) from error
     if not isinstance(parsed, dict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from airflow_provider_blockread.options import GenerationOptions
 
@@ -84,3 +84,21 @@ class JobSpec:
     part_states: tuple[tuple[int, int], ...] = ()  # (file, state) of files that are entered where an earlier part ends
     # Where the group keeps the states of its other files, for the next attempt; of a scan, those that are known before.
     group_states_uri: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """One try at a job: its specification, bound by a hash, and the secret that seals what its application answers.
+
+    The secret is of this try, made by Airflow's side and handed to the driver privately; empty where no private way
+    leads there. The hash binds the answer to window, generation, group and epoch, which the specification names.
+    """
+
+    spec_uri: str
+    spec_hash: str  # SHA-256 of the file, as hex
+    secret: str = field(default="", repr=False)
+
+    @property
+    def folder(self) -> str:
+        """Where the specification lies, and the answer is left."""
+        return self.spec_uri.rpartition("/")[0]

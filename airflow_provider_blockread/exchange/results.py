@@ -7,61 +7,89 @@ import json
 from typing import Any, NoReturn
 
 from airflow_provider_blockread.errors import ExchangeError, OptionsError
-from airflow_provider_blockread.exchange.files import content_hash, parse_json, read_checked, read_required
-from airflow_provider_blockread.exchange.model import GroupResult, JobSpec, OutputFile
+from airflow_provider_blockread.exchange.files import (
+    SPECIFICATION,
+    content_hash,
+    parse_json,
+    read_checked,
+    read_required,
+    remedy,
+)
+from airflow_provider_blockread.exchange.model import GroupResult, JobSpec, OutputFile, Submission
+from airflow_provider_blockread.exchange.seals import fields_of, sealed, unsealed
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.storage.stores import Stores
 
 RESULT_NAME = "result.json"
 RECEIPTS_NAME = "receipts.parquet"
 SPEC_NAME = "job.json"
+_NAME = "result"
+_WHAT = "result file"
 
 
-def write_spec(stores: Stores, spec: JobSpec) -> str:
-    """Write what a Spark application is to do and return the file's URI."""
+def write_spec(stores: Stores, spec: JobSpec, *, secret: str = "") -> Submission:
+    """Write what a Spark application is to do and return its submission, sealed by the secret."""
     uri = f"{spec.work_uri}/{SPEC_NAME}"
     fields = {f.name: getattr(spec, f.name) for f in dataclasses.fields(spec)}
-    stores.write_bytes_atomic(uri, _dump(fields | {"options": spec.options.to_json()}))
-    return uri
+    data = _dump(fields | {"options": spec.options.to_json()})
+    stores.write_bytes_atomic(uri, data)
+    return Submission(spec_uri=uri, spec_hash=content_hash(data), secret=secret)
 
 
-def read_spec(stores: Stores, uri: str) -> JobSpec:
-    """Return the job specification at `uri`.
+def read_spec(stores: Stores, submission: Submission) -> JobSpec:
+    """Return the job specification that was submitted.
 
     Raises:
-        ExchangeError: when it is missing or not a job specification of this version.
+        ExchangeError: when it is missing, another than was submitted, or not a job specification of this version.
     """
-    data = parse_json(read_required(stores, uri, "job specification"), uri, "job specification")
+    uri = submission.spec_uri
+    data = parse_json(read_checked(stores, uri, submission.spec_hash, SPECIFICATION), uri, SPECIFICATION)
     try:
         options = GenerationOptions.from_json(data.pop("options"))
         states = tuple((file, state) for file, state in data["part_states"])
         return JobSpec(**data | {"options": options, "excluded": tuple(data["excluded"]), "part_states": states})
     except (KeyError, TypeError, ValueError, OptionsError) as error:
-        _refuse("job specification", uri, error)
+        _refuse(SPECIFICATION, uri, error)
 
 
-def write_result(stores: Stores, uri: str, result: GroupResult) -> str:
-    """Write an attempt's result, the sign that it finished, and return the file's hash."""
-    data = _dump(dataclasses.asdict(result))
-    stores.write_bytes_atomic(uri, data)
-    return content_hash(data)
+def write_result(stores: Stores, submission: Submission, result: GroupResult) -> None:
+    """Write an attempt's result, the sign that it finished."""
+    data = sealed(_NAME, dataclasses.asdict(result), secret=submission.secret, bound=submission.spec_hash)
+    stores.write_bytes_atomic(f"{submission.folder}/{RESULT_NAME}", data)
 
 
-def read_result(stores: Stores, uri: str, expected_hash: str | None = None) -> tuple[GroupResult, str]:
-    """Return an attempt's result and its file's hash, after comparing it where one is expected.
+def accept_result(stores: Stores, submission: Submission) -> tuple[GroupResult, str, str]:
+    """Return what the application of a submission left, with its file and that file's hash, to be believed from now on.
 
     Raises:
-        ExchangeError: when it is missing, corrupt, or not a result of this version.
+        ExchangeError: when it is missing, was written by somebody else, or is not a result of this version.
     """
-    what = "result file"
-    data = read_required(stores, uri, what) if expected_hash is None else read_checked(stores, uri, expected_hash, what)
-    fields = parse_json(data, uri, what)
+    uri = f"{submission.folder}/{RESULT_NAME}"
+    data = read_required(stores, uri, _WHAT)
+    fields = unsealed(_NAME, data, secret=submission.secret, bound=submission.spec_hash)
+    if fields is None:
+        msg = f"{_WHAT} {uri} is not what the application of this attempt wrote; {remedy(_WHAT)}"
+        raise ExchangeError(msg)
+    return _result(fields, uri), uri, content_hash(data)
+
+
+def read_result(stores: Stores, uri: str, expected_hash: str) -> GroupResult:
+    """Return a result that was accepted.
+
+    Raises:
+        ExchangeError: when it is missing, or is not the one that was accepted.
+    """
+    found = fields_of(_NAME, read_checked(stores, uri, expected_hash, _WHAT))
+    return _result({} if found is None else found[0], uri)
+
+
+def _result(fields: dict[str, Any], uri: str) -> GroupResult:
     try:
         for name in ("outputs", "quarantined"):
             fields[name] = tuple(OutputFile(**output) for output in fields[name])
-        return GroupResult(**fields), content_hash(data)
+        return GroupResult(**fields)
     except (KeyError, TypeError) as error:
-        _refuse(what, uri, error)
+        _refuse(_WHAT, uri, error)
 
 
 def _dump(fields: dict[str, Any]) -> bytes:

@@ -1,7 +1,8 @@
 """State files: the states in which blocks are entered, found once by a scan and kept with the window.
 
-JSON: `states` maps block numbers to states, `digest` guards them. They follow from the manifest and the format, which
-are in the file's name, so whoever writes one writes the same.
+JSON: `states` maps block numbers to states, `digest` guards them against damage. They follow from the manifest and the
+format, which are in the file's name, so whoever writes one writes the same. The proof guards against forged ones: each
+block finds the state that it is left in from its own records, and the next one must have been entered in that state.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ def read_states(stores: Stores, uri: str) -> dict[int, int] | None:
     states = data.get("states")
     if not isinstance(states, dict) or data.get("digest") != _digest(states):
         return None
-    return {int(number): int(state) for number, state in states.items()}
+    try:
+        return {int(number): int(state) for number, state in states.items()}
+    except (TypeError, ValueError):
+        return None
 
 
 def require_states(stores: Stores, uri: str) -> dict[int, int]:

@@ -9,6 +9,7 @@ import shutil
 import socket
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from airflow_provider_blockread.hooks.stores import Credentials
 from airflow_provider_blockread.options import SparkJob
 
 if TYPE_CHECKING:
+    from airflow_provider_blockread.exchange.model import Submission
     from airflow_provider_blockread.hooks.tracked_submit import TrackedSubmitHook
 
 #: Used when the default connection does not exist: Spark inside the task, on all cores.
@@ -45,7 +47,12 @@ class SparkSubmitter:
         self._cancelled = False
         self._hook: TrackedSubmitHook | None = None
 
-    def submit(self, spec_uri: str, *, name: str) -> None:
+    @property
+    def keeps_secrets(self) -> bool:
+        """Whether the driver runs on this host, where it can read a private file."""
+        return not self._make_hook("spark", [], py_files="").is_remote_driver
+
+    def submit(self, submission: Submission, *, name: str) -> None:
         """Run the application for a job specification to its end.
 
         Raises:
@@ -53,10 +60,11 @@ class SparkSubmitter:
             SparkJobError: when the application failed or was cancelled; the message holds the tail of its output.
         """
         with tempfile.TemporaryDirectory(prefix="blockread-") as folder:
-            self._hook = hook = self._make_hook(spec_uri, name, folder)
+            arguments = ["--spec", submission.spec_uri, "--spec-hash", submission.spec_hash]
+            self._hook = hook = self._make_hook(name, arguments, py_files=self._py_files(folder))
             try:
                 if not self._cancelled:
-                    hook.run(_application(), self._environment(hook, folder))
+                    hook.run(_application(), self._environment(hook, folder, submission.secret))
             except FileNotFoundError as error:
                 msg = f"{name}: the program spark-submit is not on PATH; {_INSTALL}"
                 raise OptionsError(msg) from error
@@ -74,20 +82,21 @@ class SparkSubmitter:
         if self._hook is not None:
             self._hook.stop(_GRACE_S)
 
-    def _make_hook(self, spec_uri: str, name: str, folder: str) -> TrackedSubmitHook:
+    def _make_hook(self, name: str, arguments: list[str], *, py_files: str) -> TrackedSubmitHook:
         try:
             from airflow_provider_blockread.hooks.tracked_submit import TrackedSubmitHook  # noqa: PLC0415 - an extra
         except ImportError as error:
             msg = f"{name}: Airflow's Spark provider is missing ({error}); {_INSTALL}"
             raise OptionsError(msg) from error
+        connection = spark_connection(self._job)
+        return TrackedSubmitHook(connection, self._job, name=name, arguments=arguments, py_files=py_files)
+
+    def _py_files(self, folder: str) -> str:
         from airflow_provider_blockread.spark.bundle import write_bundle  # noqa: PLC0415 - not at every DAG parse
 
-        py_files = ",".join([write_bundle(folder), *self._job.py_files])
-        return TrackedSubmitHook(
-            spark_connection(self._job), self._job, name=name, spec_uri=spec_uri, py_files=py_files
-        )
+        return ",".join([write_bundle(folder), *self._job.py_files])
 
-    def _environment(self, hook: TrackedSubmitHook, folder: str) -> dict[str, str]:
+    def _environment(self, hook: TrackedSubmitHook, folder: str, secret: str) -> dict[str, str]:
         # Airflow may have been given connections by its environment; a driver shows its own to whoever runs beside it.
         environment = {name: value for name, value in os.environ.items() if not name.startswith(_CONNECTIONS)}
         programs = str(Path(sys.executable).parent)
@@ -105,8 +114,8 @@ class SparkSubmitter:
         environment.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
         if hook.is_local:
             environment.setdefault("PYSPARK_PYTHON", sys.executable)
-        if self._credentials:
-            environment["BLOCKREAD_CREDENTIALS_FILE"] = _private_file(Path(folder) / "stores.json", self._credentials)
+        private = {"secret": secret, "stores": self._credentials}
+        environment["BLOCKREAD_CREDENTIALS_FILE"] = _private_file(Path(folder) / "private.json", private)
         return environment
 
 
@@ -136,10 +145,10 @@ def _application() -> str:
     return spec.origin
 
 
-def _private_file(path: Path, credentials: Credentials) -> str:
+def _private_file(path: Path, content: Mapping[str, object]) -> str:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(credentials, file)
+        json.dump(content, file)
     return str(path)
 
 

@@ -28,7 +28,9 @@ class TrackedSubmitHook(SparkSubmitHook):
     :param connection: the Spark connection to use, whatever its id.
     """
 
-    def __init__(self, connection: Connection, job: SparkJob, *, name: str, spec_uri: str, py_files: str) -> None:
+    def __init__(
+        self, connection: Connection, job: SparkJob, *, name: str, arguments: list[str], py_files: str
+    ) -> None:
         self._pinned = connection
         self._stopped = threading.Event()
         self.error = ""  # the driver's own last word, if it had one
@@ -38,7 +40,7 @@ class TrackedSubmitHook(SparkSubmitHook):
             conf=dict(job.conf),
             name=name,
             py_files=py_files,
-            application_args=["--spec", spec_uri],
+            application_args=arguments,
         )
 
     def get_connection(self, conn_id: str) -> Connection:  # type: ignore[override] # noqa: ARG002 - one is pinned

@@ -30,6 +30,13 @@ class StagedName:
         who = f"g{self.generation}-{self.group:05d}-e{self.epoch}-t{self.attempt}"
         return uris.child(uris.canonical(self.folder), f"{window_prefix(self.window)}{who}-{number:04d}.parquet")
 
+    def is_kin(self, uri: str) -> bool:
+        """Tell whether a URI is one that this attempt at the group gives, in any of its tasks."""
+        mine, its = self.uri(0), uris.name_of(uri)
+        begins = uris.name_of(mine).rpartition("-t")[0]
+        is_here = uri == uris.child(uris.parent(mine), its)
+        return is_here and its.startswith(f"{begins}-t") and _NAME.fullmatch(its) is not None
+
 
 def window_prefix(window: str) -> str:
     """Return how the names of a window's data files begin, and no other window's."""

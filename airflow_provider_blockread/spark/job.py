@@ -1,11 +1,11 @@
 """The Spark application: reads one block group and leaves a result file. Run by spark-submit, or in process.
 
-    spark-submit --py-files blockread.zip job.py --spec URI
+    spark-submit --py-files blockread.zip job.py --spec URI --spec-hash SHA256
 
-It reaches no database. It reads its job specification and the manifest, reads the blocks in Spark tasks, and writes
-receipts and, last, the result of the task attempts that Spark accepted. Environment: BLOCKREAD_CREDENTIALS_FILE names
-a private file of storage options by URI prefix (JSON); BLOCKREAD_PARENT is `host:pid` of the process whose end must
-end this one.
+It reaches no database. It reads its job specification, which must have the hash, and the manifest, reads the blocks in
+Spark tasks, and writes receipts and, last, the result of the task attempts that Spark accepted. Environment:
+BLOCKREAD_CREDENTIALS_FILE names a private file (JSON) of storage options by URI prefix (`stores`) and the secret that
+seals what this application answers (`secret`); BLOCKREAD_PARENT is `host:pid` of the process whose end ends this one.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import socket
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from airflow_provider_blockread.blocks import Block
-from airflow_provider_blockread.errors import BlockReadError, FunctionError, SparkJobError
-from airflow_provider_blockread.exchange.failures import as_line, from_text, write_failure
+from airflow_provider_blockread.errors import BlockReadError, FunctionError
+from airflow_provider_blockread.exchange.failures import write_failure
 from airflow_provider_blockread.exchange.manifest import read_manifest
-from airflow_provider_blockread.exchange.model import GroupResult, JobSpec
+from airflow_provider_blockread.exchange.model import GroupResult, JobSpec, Submission
 from airflow_provider_blockread.exchange.receipts import write_receipts
-from airflow_provider_blockread.exchange.results import RECEIPTS_NAME, RESULT_NAME, read_spec, write_result
+from airflow_provider_blockread.exchange.results import RECEIPTS_NAME, read_spec, write_result
+from airflow_provider_blockread.exchange.seals import new_secret
 from airflow_provider_blockread.exchange.states import read_states, require_states, write_states
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.packing import pack
 from airflow_provider_blockread.spark.partition import TaskReport, read_blocks, scan_blocks
+from airflow_provider_blockread.spark.reporting import as_own_error, own_errors_as_text
 from airflow_provider_blockread.spark.scanning import entry_states, files_to_scan
 from airflow_provider_blockread.spark.worker import leave_pandas_out
 from airflow_provider_blockread.storage.stores import Stores
@@ -47,25 +47,21 @@ if TYPE_CHECKING:
 Credentials = Mapping[str, Mapping[str, object]] | None
 
 _DIFFERENT = "function {} returned batches of different schemas, {} and {}; declare the schema, or return one always"
-# The line of Spark's long message that says why: Py4J's own first line only names a call.
-_REASON = re.compile(r"Job aborted.*|Job \d+ cancelled.*|.*Connection refused.*")
-
-# The last line of a traceback, which Spark puts into its message; names of classes in the JVM begin with a package.
-_RAISED = re.compile(r"^(?!org\.|java\.|py4j\.)(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit): .*", re.MULTILINE)
 
 
-def run(spec_uri: str, context: SparkContext, credentials: Credentials = None) -> None:
-    """Do what the job specification says, on the given Spark context: read a group, or scan a window.
+def run(submission: Submission, context: SparkContext, credentials: Credentials = None) -> None:
+    """Do what a job specification says, on the given Spark context: read a group, or scan a window.
 
     Raises:
+        ExchangeError: when the specification is not the one that was submitted; nothing in it is used then.
         BlockReadError: what a task raised, as itself.
         SparkJobError: when the application failed for Spark's own reasons.
         ConnectionError: when Spark's JVM is gone.
     """
     stores = Stores(credentials)
-    spec = read_spec(stores, spec_uri)
+    spec = read_spec(stores, submission)
     context.setJobDescription(f"feed {spec.feed} window {spec.window}: {spec.mode} group {spec.group}")
-    application = _Application(spec, context, credentials)
+    application = _Application(spec, submission, context, credentials)
     try:
         if spec.mode == "scan":
             application.scan_window(stores)
@@ -74,12 +70,13 @@ def run(spec_uri: str, context: SparkContext, credentials: Credentials = None) -
     except (BlockReadError, ConnectionError):  # the latter when the JVM is gone: whoever started it knows more
         raise
     except Exception as error:
-        raise _as_own_error(error) from error
+        raise as_own_error(error, application.secret) from error
 
 
 class _Application:
-    def __init__(self, spec: JobSpec, context: SparkContext, credentials: Credentials) -> None:
-        self._spec, self._context, self._credentials = spec, context, credentials
+    def __init__(self, spec: JobSpec, submission: Submission, context: SparkContext, credentials: Credentials) -> None:
+        self._spec, self._submission, self._context, self._credentials = spec, submission, context, credentials
+        self.secret = new_secret()  # seals what tasks report; it travels in their closure, and nowhere else
 
     def scan_window(self, stores: Stores) -> None:
         """Find the entry states of all blocks whose file spans groups, but for those that are known."""
@@ -99,8 +96,8 @@ class _Application:
         work = [
             (part, {b.number: states[b.number] for b in part if b.number in states}) for part in self._packed(blocks)
         ]
-        reports = self._run_tasks(_reading(spec, self._credentials), work)
-        _write_result(stores, spec, reports, seconds=time.monotonic() - started)
+        reports = self._run_tasks(_reading(spec, self._credentials, self.secret), work)
+        _write_result(stores, spec, self._submission, reports, seconds=time.monotonic() - started)
 
     def _blocks(self, stores: Stores, group: int | None) -> Iterator[Block]:
         spec, excluded = self._spec, set(self._spec.excluded)
@@ -136,7 +133,7 @@ class _Application:
         return entry_states(fmt, files, self._state_maps(blocks), begun)
 
     def _state_maps(self, blocks: list[Block]) -> dict[int, list[list[int]]]:
-        return dict(self._run_tasks(_scanning(self._spec, self._credentials), self._packed(blocks)))
+        return dict(self._run_tasks(_scanning(self._spec, self._credentials, self.secret), self._packed(blocks)))
 
     def _packed(self, blocks: list[Block]) -> list[list[Block]]:
         cores, here = self._context.defaultParallelism, str(self._context.master).startswith("local[")
@@ -146,17 +143,17 @@ class _Application:
         return self._context.parallelize(work, len(work)).mapPartitions(task).collect() if work else []
 
 
-def _scanning(spec: JobSpec, credentials: Credentials) -> Callable[[Iterable[list[Block]]], Iterator[Any]]:
+def _scanning(spec: JobSpec, credentials: Credentials, secret: str) -> Callable[[Iterable[list[Block]]], Iterator[Any]]:
     def scan(parts: Iterable[list[Block]]) -> Iterator[tuple[int, list[list[int]]]]:
         for part in parts:
-            with _own_errors_as_text():
+            with own_errors_as_text(secret):
                 found = scan_blocks(spec, Stores(credentials), part)
             yield from found
 
     return scan
 
 
-def _reading(spec: JobSpec, credentials: Credentials) -> Callable[[Iterable[Any]], Iterator[TaskReport]]:
+def _reading(spec: JobSpec, credentials: Credentials, secret: str) -> Callable[[Iterable[Any]], Iterator[TaskReport]]:
     def read(parts: Iterable[tuple[list[Block], dict[int, int]]]) -> Iterator[TaskReport]:
         from pyspark import TaskContext  # noqa: PLC0415 - only a task has one
 
@@ -164,14 +161,16 @@ def _reading(spec: JobSpec, credentials: Credentials) -> Callable[[Iterable[Any]
         task = TaskContext.get()
         attempt = task.taskAttemptId() if task else 0
         for part, states in parts:
-            with _own_errors_as_text():
+            with own_errors_as_text(secret):
                 report = read_blocks(spec, Stores(credentials), part, attempt=attempt, states=states)
             yield report
 
     return read
 
 
-def _write_result(stores: Stores, spec: JobSpec, reports: list[TaskReport], *, seconds: float) -> None:
+def _write_result(
+    stores: Stores, spec: JobSpec, submission: Submission, reports: list[TaskReport], *, seconds: float
+) -> None:
     batches = [batch for report in reports for batch in pa.ipc.open_stream(report.receipts)]
     uri = f"{spec.work_uri}/{RECEIPTS_NAME}"
     receipts_hash = write_receipts(stores, uri, batches)
@@ -198,30 +197,7 @@ def _write_result(stores: Stores, spec: JobSpec, reports: list[TaskReport], *, s
         seconds=round(seconds, 3),
         schema="".join(schemas),
     )
-    write_result(stores, f"{spec.work_uri}/{RESULT_NAME}", result)
-
-
-def _as_own_error(error: Exception) -> BlockReadError:
-    """Return the error of this package that a task raised, or a `SparkJobError` with Spark's own reason in a line."""
-    text = str(error)
-    own = from_text(text)
-    if own is not None:
-        return own
-    raised = _RAISED.findall(text.partition("\n\tat ")[0])
-    if raised:  # by a task, in Python
-        return SparkJobError(f"the Spark job failed: {raised[-1]}; see Spark's log, then retry")
-    reason = _REASON.search(text) or re.match(r".*", text.strip())
-    said = reason[0].strip() if reason and reason[0].strip() else type(error).__name__
-    return SparkJobError(f"the Spark job failed: {said}; see Spark's log, then retry")
-
-
-@contextmanager
-def _own_errors_as_text() -> Iterator[None]:
-    """Raise this package's errors as a marked line, which survives in the traceback that Spark passes on."""
-    try:
-        yield
-    except BlockReadError as error:
-        raise RuntimeError(as_line(error)) from error
+    write_result(stores, submission, result)
 
 
 def start_context(master: str, conf: Mapping[str, str]) -> SparkContext:
@@ -234,18 +210,15 @@ def start_context(master: str, conf: Mapping[str, str]) -> SparkContext:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run as a Spark application; return the process's exit code. A failure leaves `error.json` beside the spec."""
-    parser = argparse.ArgumentParser(prog="blockread job", description="Read one block group.")
-    parser.add_argument("--spec", required=True, help="URI of the job specification")
-    spec_uri = parser.parse_args(arguments).spec
+    submission, credentials = what_was_submitted(arguments)
     _die_with_parent()
-    credentials = _credentials()
     from pyspark import SparkContext  # noqa: PLC0415 - one is made only when this is an application
 
     context = SparkContext.getOrCreate()
     try:
-        run(spec_uri, context, credentials)
+        run(submission, context, credentials)
     except BlockReadError as error:
-        write_failure(Stores(credentials), spec_uri.rpartition("/")[0], error)
+        write_failure(Stores(credentials), submission, error)
         print(f"Error: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
         return 1
     finally:
@@ -253,9 +226,16 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _credentials() -> Credentials:
+def what_was_submitted(arguments: list[str] | None = None) -> tuple[Submission, Credentials]:
+    """Return what an application is to do, from its arguments and its private file; without one there is no secret."""
+    parser = argparse.ArgumentParser(prog="blockread job", description="Read one block group.")
+    parser.add_argument("--spec", required=True, help="URI of the job specification")
+    parser.add_argument("--spec-hash", required=True, help="SHA-256 of the specification, as hex")
+    given = parser.parse_args(arguments)
     path = os.environ.pop("BLOCKREAD_CREDENTIALS_FILE", None)
-    return json.loads(Path(path).read_text("utf-8")) if path else None
+    private: dict[str, Any] = json.loads(Path(path).read_text("utf-8")) if path else {}
+    submission = Submission(spec_uri=given.spec, spec_hash=given.spec_hash, secret=private.get("secret", ""))
+    return submission, private.get("stores")
 
 
 def _die_with_parent() -> None:

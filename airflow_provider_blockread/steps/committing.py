@@ -120,7 +120,7 @@ class _Commitment:
     def _results(self) -> tuple[GroupResult, ...]:
         results = []
         for group in self._groups:
-            result, _ = read_result(self._env.stores, str(group.result_uri), str(group.result_hash))
+            result = read_result(self._env.stores, str(group.result_uri), str(group.result_hash))
             bound = (result.window, result.generation, result.group, result.epoch, result.manifest_hash)
             ref, read_by = group.ref, result.generation if self._is_carried(group, result) else group.ref.generation
             if bound != (ref.window, read_by, ref.group, group.epoch, self._plan_hash(read_by)):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.blocks.ids import same_version
-from airflow_provider_blockread.errors import ConflictError, FileMissingError, SourceError
+from airflow_provider_blockread.errors import ConflictError, FileChangedError, FileMissingError, SourceError
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.ledger.exclusions import check_exclusion, exclude_file, excluded_files
 from airflow_provider_blockread.ledger.generations import list_groups, published_generation
@@ -23,6 +23,7 @@ from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import Environment
 
 _TOLD = 10  # files that the log names
+_ERRORS = {"missing": FileMissingError, "changed": FileChangedError}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,34 +99,54 @@ def _find(env: Environment, window: Window, path: str) -> tuple[int, list[int]]:
     raise SourceError(msg, path)
 
 
+@dataclass(frozen=True, kw_only=True)
+class FailedTry:
+    """A read or scan that stopped at a file: who tried, and which files it was to leave out already."""
+
+    who: str
+    left_out: Collection[int]
+    group: int | None = None  # None for all groups of the window
+
+
 def excluded_by_policy(
-    env: Environment, window: Window, policies: Policies, error: SourceError, *, who: str, group: int | None = None
+    env: Environment, window: Window, policies: Policies, error: SourceError, failed: FailedTry
 ) -> bool:
     """Exclude the file that an error says is missing or changed, if the policies allow it; tell whether they did.
+
+    What the error says is looked at first: a file that the window does not hold, or that is as it was planned, is not
+    excluded, and neither is one that was left out when the error came, so that each further try reads fewer files.
 
     A read stops at the first of them, and another try costs an application: so all files of the group, or of the
     window, are looked at now, and those that the policies let go are excluded with it. What is published loses no
     records by a policy: a source that was tidied up since must not empty the output of a window that is read again.
 
+    Args:
+        env: ledger and stores.
+        window: as its generation reads it.
+        policies: of the generation.
+        error: names the file.
+        failed: what the error ended.
+
     Raises:
         SourceError: when the policies let the file go, but the window is published with its records.
     """
     rules = {"missing": policies.on_missing, "changed": policies.on_changed}
-    reason = "missing" if isinstance(error, FileMissingError) else "changed"
-    if not error.path or rules[reason] != "exclude":
+    reads = (block for block in _blocks(env, window) if block.version.path == error.path)
+    found = dict(_unlike_planned(env, (block for block in reads if block.file not in failed.left_out)))
+    reason = found.get(error.path)
+    if reason is None or rules[reason] != "exclude":
         return False
     if published_generation(env.ledger, window.id) is not None:
-        raise type(error)(_kept(window, error.path, reason), path=error.path) from error
+        raise _ERRORS[reason](_kept(window, error.path, reason), path=error.path) from error
     known = set(excluded_files(env.ledger, window.id))
-    found = {error.path: reason}
-    for path, why in _unlike_planned(env, (b for b in _blocks(env, window, group) if b.file not in known)):
+    for path, why in _unlike_planned(env, (b for b in _blocks(env, window, failed.group) if b.file not in known)):
         if rules[why] == "exclude":
             found.setdefault(path, why)
     for path, why in found.items():
         for behind in windows_behind(env.ledger, window.id, path):  # they cannot be published without this part
-            _exclude(env, get_window(env.ledger, behind), {path: why}, who)
+            _exclude(env, get_window(env.ledger, behind), {path: why}, failed.who)
             env.log(f"WARNING: {path} is excluded from window {behind} too, which goes on behind this part of it")
-    _exclude(env, window, found, who)
+    _exclude(env, window, found, failed.who)
     _tell(env, window, found)
     return True
 

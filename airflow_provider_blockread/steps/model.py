@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
 from airflow_provider_blockread.errors import WrongLedgerError
+from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import FileList, FileSource, GenerationOptions, Selection, Splitting
 from airflow_provider_blockread.storage.stores import Stores
@@ -16,7 +17,12 @@ from airflow_provider_blockread.storage.stores import Stores
 class Submitter(Protocol):
     """Runs one Spark application at a time."""
 
-    def submit(self, spec_uri: str, *, name: str) -> None:
+    @property
+    def keeps_secrets(self) -> bool:
+        """Whether a submission's secret reaches the driver by a way that nobody else can read."""
+        ...
+
+    def submit(self, submission: Submission, *, name: str) -> None:
         """Run the job of a specification and return when it has ended.
 
         Raises:

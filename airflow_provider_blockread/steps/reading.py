@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from airflow_provider_blockread.errors import (
-    BlockReadError,
     ConflictError,
     ExchangeError,
     FileChangedError,
     FileMissingError,
     SourceError,
 )
-from airflow_provider_blockread.exchange.failures import read_failure
-from airflow_provider_blockread.exchange.layout import attempt_folder, window_folder
+from airflow_provider_blockread.exchange.files import remedy
+from airflow_provider_blockread.exchange.layout import attempt_folder, data_folder, quarantine_folder, window_folder
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.model import GroupResult, JobSpec
-from airflow_provider_blockread.exchange.results import RESULT_NAME, read_result, write_spec
+from airflow_provider_blockread.exchange.results import accept_result
 from airflow_provider_blockread.ledger.exclusions import excluded_files
 from airflow_provider_blockread.ledger.generations import as_read_by, latest_generation, list_groups
 from airflow_provider_blockread.ledger.groups import claim_group, complete_group, fail_group, heartbeat
 from airflow_provider_blockread.ledger.model import Claim, Generation, Group, GroupOutcome, GroupRef, Window
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.options import GenerationOptions, SparkJob
+from airflow_provider_blockread.sinks.names import StagedName
 from airflow_provider_blockread.steps.describe import describe_group
-from airflow_provider_blockread.steps.excluding import excluded_by_policy
+from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_policy
 from airflow_provider_blockread.steps.heartbeat import beating
 from airflow_provider_blockread.steps.inferring import with_columns
 from airflow_provider_blockread.steps.model import Caller, Environment, ReadOutcome, Submitter, WindowRef
 from airflow_provider_blockread.steps.scanning import EntryStates
+from airflow_provider_blockread.steps.submitting import run_submission, write_submission
 
 
 def read(
@@ -83,7 +84,7 @@ class _Attempt:
             return self._read(claim)
         except (FileMissingError, FileChangedError) as error:
             fail_group(ledger, claim, str(error))
-            if not self._exclude(error, claim.owner):
+            if not self._exclude(error, claim):
                 raise
             return False
         except ConflictError:
@@ -96,7 +97,7 @@ class _Attempt:
     def _read(self, claim: Claim) -> bool:
         """Submit the application, check its result and complete the group; not if a file of it was excluded since."""
         spec = self._spec(claim)
-        spec_uri = write_spec(self._env.stores, spec)
+        submission = write_submission(self._env, spec, self._submitter)
         name = f"blockread-{spec.window}-g{spec.generation}-{spec.group}-e{spec.epoch}"
         self._env.log(f"{self.title}: reading as epoch {claim.epoch}, application {name}")
         with beating(
@@ -104,9 +105,8 @@ class _Attempt:
             interval_s=self._job.heartbeat_s,
             on_lost=self._submitter.cancel,
         ):
-            self._submit(spec, spec_uri, name)
-        uri = f"{spec.work_uri}/{RESULT_NAME}"
-        result, result_hash = read_result(self._env.stores, uri)
+            run_submission(self._env, submission, self._submitter, name=name)
+        result, uri, result_hash = accept_result(self._env.stores, submission)
         check_result(result, spec, uri)
         speed = f"{result.bytes / 1e6 / result.seconds:,.0f} MB/s" if result.seconds else "-"
         self._env.log(f"{self.title}: {result.records:,} records in {result.seconds:.1f} s of Spark's stages, {speed}")
@@ -134,12 +134,6 @@ class _Attempt:
         blocks = read_manifest(self._env.stores, window.manifest_uri, window.manifest_hash, group=self.ref.group)
         return bool(late) and any(block.file in late for block in blocks)
 
-    def _submit(self, spec: JobSpec, spec_uri: str, name: str) -> None:
-        try:
-            self._submitter.submit(spec_uri, name=name)
-        except BlockReadError as error:
-            raise read_failure(self._env.stores, spec.work_uri) or error from error
-
     def _spec(self, claim: Claim) -> JobSpec:
         window, generation = self._window, self._generation
         states = self._states
@@ -161,11 +155,10 @@ class _Attempt:
             group_states_uri=states.uri(self._folder, self.ref.group),
         )
 
-    def _exclude(self, error: SourceError, owner: str) -> bool:
+    def _exclude(self, error: SourceError, claim: Claim) -> bool:
         """Exclude the file that is missing or changed, where the policy says so; tell whether it was."""
-        return excluded_by_policy(
-            self._env, self._window, self._options.policies, error, who=owner, group=self.ref.group
-        )
+        failed = FailedTry(who=claim.owner, left_out=claim.excluded, group=self.ref.group)
+        return excluded_by_policy(self._env, self._window, self._options.policies, error, failed)
 
     def outcome(self, *, done_before: bool) -> ReadOutcome:
         """Return what the ledger holds of the group."""
@@ -195,4 +188,17 @@ def check_result(result: GroupResult, spec: JobSpec, uri: str) -> None:
                 f"result file {uri} belongs to {name} {getattr(result, name)!r}, not {getattr(spec, name)!r};"
                 " clear the group's task so that it is read again"
             )
+            raise ExchangeError(msg)
+    for files, folder in ((result.outputs, data_folder), (result.quarantined, quarantine_folder)):
+        own = StagedName(
+            folder=folder(spec.work_uri),
+            window=spec.window,
+            generation=spec.generation,
+            group=spec.group,
+            epoch=spec.epoch,
+            attempt=0,
+        )
+        foreign = next((file.uri for file in files if not own.is_kin(file.uri)), None)
+        if foreign is not None:
+            msg = f"result file {uri} names {foreign!r}, which is no file of this attempt; {remedy('result file')}"
             raise ExchangeError(msg)

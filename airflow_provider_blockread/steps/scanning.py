@@ -12,11 +12,9 @@ from typing import Self
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.blocks.ids import digest, options_digest
-from airflow_provider_blockread.errors import BlockReadError, FileChangedError, FileMissingError
-from airflow_provider_blockread.exchange.failures import FAILURE_NAME, read_failure
+from airflow_provider_blockread.errors import FileChangedError, FileMissingError
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.model import JobSpec
-from airflow_provider_blockread.exchange.results import write_spec
 from airflow_provider_blockread.exchange.states import read_states, write_states
 from airflow_provider_blockread.ledger.exclusions import excluded_files
 from airflow_provider_blockread.ledger.generations import as_read_by, latest_generation
@@ -25,9 +23,12 @@ from airflow_provider_blockread.ledger.parts import part_ends_before
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.records.registry import make_format
-from airflow_provider_blockread.steps.excluding import excluded_by_policy
+from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_policy
 from airflow_provider_blockread.steps.model import Environment, Submitter, WindowRef
+from airflow_provider_blockread.steps.submitting import run_submission, write_submission
 from airflow_provider_blockread.storage.stores import Stores
+
+_WHO = "the scan step"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,10 +141,14 @@ def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
         env.log(f"window {ref.window}: scanned already")
         return False
     while True:
+        spec = _spec(env, ref, states, uri)
         try:
-            _submit(env, _spec(env, ref, states, uri), submitter)
+            submission = write_submission(env, spec, submitter)
+            run_submission(env, submission, submitter, name=f"blockread-{window.id}-scan")
         except (FileMissingError, FileChangedError) as error:
-            if not excluded_by_policy(env, window, options.policies, error, who="the scan step"):
+            if not excluded_by_policy(
+                env, window, options.policies, error, FailedTry(who=_WHO, left_out=spec.excluded)
+            ):
                 raise
         else:
             return True
@@ -167,11 +172,3 @@ def _spec(env: Environment, ref: WindowRef, states: EntryStates, uri: str) -> Jo
         entry_states_uri=uri,
         group_states_uri=states.known_uri(uri.rpartition("/")[0]),
     )
-
-
-def _submit(env: Environment, spec: JobSpec, submitter: Submitter) -> None:
-    env.stores.remove(f"{spec.work_uri}/{FAILURE_NAME}")  # every try has the same folder
-    try:
-        submitter.submit(write_spec(env.stores, spec), name=f"blockread-{spec.window}-scan")
-    except BlockReadError as error:
-        raise read_failure(env.stores, spec.work_uri) or error from error

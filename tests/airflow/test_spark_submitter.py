@@ -15,6 +15,7 @@ import pytest
 from airflow.exceptions import AirflowException
 
 from airflow_provider_blockread.errors import OptionsError, SparkJobError
+from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.hooks.spark import SparkSubmitter, spark_connection
 from airflow_provider_blockread.hooks.tracked_submit import TrackedSubmitHook
 from airflow_provider_blockread.options import SparkJob
@@ -22,6 +23,7 @@ from airflow_provider_blockread.options import SparkJob
 pytestmark = pytest.mark.airflow
 
 JOB = SparkJob(master="local[1]", conf={"spark.ui.enabled": "false"})
+SPEC = Submission(spec_uri="file:///spec.json", spec_hash="00ff", secret="mum")  # noqa: S106 - of this test
 SLEEPER = """#!{python}
 import signal, subprocess, sys, time
 if {stubborn}:
@@ -55,7 +57,7 @@ def wait_for(started: Path, thread: threading.Thread) -> psutil.Process:
 
 def test_a_stop_reaches_every_process(sleeper: Path) -> None:
     """What spark-submit started dies with it, and what ignores SIGTERM is killed."""
-    hook = TrackedSubmitHook(spark_connection(JOB), JOB, name="sleep", spec_uri="file:///spec.json", py_files="")
+    hook = TrackedSubmitHook(spark_connection(JOB), JOB, name="sleep", arguments=[], py_files="")
     failed: list[AirflowException] = []
 
     def run() -> None:
@@ -80,7 +82,7 @@ def test_a_stop_that_comes_first_lets_nothing_run(sleeper: Path) -> None:
     submitter = SparkSubmitter(JOB)
     submitter.cancel()
     with pytest.raises(SparkJobError, match="was stopped"):
-        submitter.submit("file:///spec.json", name="sleep")
+        submitter.submit(SPEC, name="sleep")
 
     assert not sleeper.exists()
 
@@ -96,7 +98,7 @@ def test_an_application_does_not_hold_its_tasks_socket(tmp_path: Path, monkeypat
     with ours, theirs:
         os.dup2(theirs.fileno(), 0)
         try:
-            SparkSubmitter(JOB).submit("file:///spec.json", name="short")
+            SparkSubmitter(JOB).submit(SPEC, name="short")
         finally:
             os.dup2(kept, 0)
             os.close(kept)
@@ -108,8 +110,9 @@ def test_an_application_does_not_hold_its_tasks_socket(tmp_path: Path, monkeypat
 @pytest.mark.spark
 def test_a_failure_says_what_the_driver_said(tmp_path: Path) -> None:
     """The driver's own error comes first, then the end of its output, without Spark's routine."""
+    gone = Submission(spec_uri=f"file://{tmp_path}/spec.json", spec_hash="00")
     with pytest.raises(SparkJobError) as raised:
-        SparkSubmitter(JOB).submit(f"file://{tmp_path}/spec.json", name="blockread-w-g1-0-e1")
+        SparkSubmitter(JOB).submit(gone, name="blockread-w-g1-0-e1")
     first, *tail = str(raised.value).splitlines()
 
     assert first.startswith("blockread-w-g1-0-e1: the Spark application failed: ")
@@ -146,7 +149,7 @@ def test_without_spark_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_p
     with pytest.raises(
         OptionsError, match=r"spark-submit is not on PATH; install .*airflow-provider-blockread\[spark\]"
     ):
-        SparkSubmitter(JOB).submit("file:///spec.json", name="sleep")
+        SparkSubmitter(JOB).submit(SPEC, name="sleep")
 
 
 def test_secrets_travel_in_a_private_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -159,11 +162,12 @@ def test_secrets_travel_in_a_private_file(monkeypatch: pytest.MonkeyPatch, tmp_p
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    SparkSubmitter(JOB, {"s3://lake": {"secret": "hush"}}).submit("file:///spec.json", name="blockread")
+    SparkSubmitter(JOB, {"s3://lake": {"secret": "hush"}}).submit(SPEC, name="blockread")
     path, mode, content, arguments = json.loads(seen.read_text())
 
-    assert (mode, json.loads(content)) == (0o600, {"s3://lake": {"secret": "hush"}})
-    assert not any("hush" in argument for argument in arguments)
+    assert (mode, json.loads(content)) == (0o600, {"secret": "mum", "stores": {"s3://lake": {"secret": "hush"}}})
+    assert not any(secret in argument for argument in arguments for secret in ("hush", "mum"))
+    assert arguments[-4:] == ["--spec", "file:///spec.json", "--spec-hash", "00ff"]
     assert not Path(path).exists()
 
 
@@ -172,7 +176,9 @@ def test_secrets_do_not_go_to_a_driver_elsewhere(monkeypatch: pytest.MonkeyPatch
     fields = {"conn_type": "spark", "host": "yarn", "extra": {"deploy-mode": "cluster"}}
     monkeypatch.setenv("AIRFLOW_CONN_CLUSTER", json.dumps(fields))
     submitter = SparkSubmitter(SparkJob(conn_id="cluster"), {"s3://lake": {"secret": "hush"}})
+    assert not submitter.keeps_secrets
+    assert SparkSubmitter(JOB).keeps_secrets
     with pytest.raises(OptionsError, match="deploy mode cluster; give the cluster an ambient identity") as raised:
-        submitter.submit("file:///spec.json", name="blockread")
+        submitter.submit(SPEC, name="blockread")
 
     assert "hush" not in str(raised.value)

@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.failures import write_failure
-from airflow_provider_blockread.spark.job import _die_with_parent
+from airflow_provider_blockread.spark.job import _die_with_parent, what_was_submitted
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.here import ReadHere
 
@@ -26,16 +26,16 @@ def install(folder: Path, name: str = "spark-submit", *options: str) -> None:
 
 def main(arguments: list[str]) -> int:
     """Do what the job's specification says; return the exit code of an application."""
-    spec_uri = arguments[arguments.index("--spec") + 1]
+    submission, credentials = what_was_submitted(arguments[arguments.index("--spec") :])
     if "--py-files" in arguments:
         files = arguments[arguments.index("--py-files") + 1].split(",")
         sys.path[:0] = [str(Path(file).parent) for file in files if file.endswith(".py")]
     if OUTLIVES not in arguments:
         _die_with_parent()
     try:
-        ReadHere().submit(spec_uri, name="")
+        ReadHere(Stores(credentials)).submit(submission, name="")
     except BlockReadError as error:
-        write_failure(Stores(), spec_uri.rpartition("/")[0], error)
+        write_failure(Stores(credentials), submission, error)
         print(f"Error: {type(error).__name__}: {error}", file=sys.stderr)
         return 1
     return 0

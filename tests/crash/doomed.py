@@ -18,6 +18,7 @@ from fsspec.spec import AbstractFileSystem
 
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.failures import write_failure
+from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.ledger.journal import journal_entries
 from airflow_provider_blockread.ledger.queries import list_files, list_windows
 from airflow_provider_blockread.options import Csv, FormatOption, ParquetSink, Policies
@@ -107,12 +108,12 @@ class Doomed(Pipe):
 
 
 class _Here(ReadHere):
-    def submit(self, spec_uri: str, *, name: str) -> None:
+    def submit(self, submission: Submission, *, name: str) -> None:
         """Run the job; an error is left beside the specification, as an application leaves it."""
         try:
-            super().submit(spec_uri, name=name)
+            super().submit(submission, name=name)
         except BlockReadError as error:
-            write_failure(self.stores, spec_uri.rpartition("/")[0], error)
+            write_failure(self.stores, submission, error)
             raise
 
 

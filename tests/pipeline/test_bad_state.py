@@ -16,6 +16,7 @@ from airflow_provider_blockread.errors import (
     SparkJobError,
     WrongLedgerError,
 )
+from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.ledger.groups import claim_group
 from airflow_provider_blockread.ledger.model import GroupRef
 from airflow_provider_blockread.ledger.publishing import claim_publication
@@ -49,14 +50,14 @@ def _fails(pipe: Pipe, error: type[BlockReadError], message: str) -> WindowRef:
 class _Dies(ReadHere):
     """An application that ends without a result, like one that was killed."""
 
-    def submit(self, spec_uri: str, *, name: str) -> None:
+    def submit(self, submission: Submission, *, name: str) -> None:
         self.attempts += 1
         if self.attempts == 1:
             return
         if self.attempts == 2:
             msg = f"{name} was killed; see its log, then retry"
             raise SparkJobError(msg)
-        super().submit(spec_uri, name=name)
+        super().submit(submission, name=name)
 
 
 def test_application_without_a_result(two: Pipe) -> None:
@@ -145,8 +146,8 @@ def test_foreign_result(two: Pipe, text: str) -> None:
     class Foreign(ReadHere):
         """Something else writes the first result."""
 
-        def submit(self, spec_uri: str, *, name: str) -> None:
-            super().submit(spec_uri, name=name)
+        def submit(self, submission: Submission, *, name: str) -> None:
+            super().submit(submission, name=name)
             self.attempts += 1
             if self.attempts == 1:
                 two.attempt_files("result.json")[0].write_text(text)
@@ -183,8 +184,8 @@ def test_group_that_is_taken_over_while_it_is_read(two: Pipe) -> None:
     class Slow(ReadHere):
         """Is overtaken by another owner during its first job."""
 
-        def submit(self, spec_uri: str, *, name: str) -> None:
-            super().submit(spec_uri, name=name)
+        def submit(self, submission: Submission, *, name: str) -> None:
+            super().submit(submission, name=name)
             self.attempts += 1
             if self.attempts == 1:
                 two.pass_seconds(61)

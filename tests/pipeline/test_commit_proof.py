@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import select
 
 from airflow_provider_blockread.errors import ExchangeError
+from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.ledger.tables import files
 from tests.pipeline.make import Pipe
 
@@ -85,12 +86,14 @@ def test_commit_refuses_a_result_of_another_epoch(here: Pipe) -> None:
     class Zombie(type(here.submitter)):  # type: ignore[misc]
         """Leaves the first attempt's result in place of its own."""
 
-        def submit(self, spec_uri: str, *, name: str) -> None:
-            super().submit(spec_uri, name=name)
+        def submit(self, submission: Submission, *, name: str) -> None:
+            super().submit(submission, name=name)
             first, second = here.attempt_files("result.json")
             second.write_bytes(first.read_bytes())
 
     here.submitter = Zombie()
-    with pytest.raises(ExchangeError, match="belongs to epoch 1, not 2; clear the group's task"):
+    with pytest.raises(
+        ExchangeError, match="is not what the application of this attempt wrote; clear the group's task"
+    ):
         here.read(ref, clear_number=1)
     assert here.published() == []

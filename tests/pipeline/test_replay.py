@@ -8,6 +8,7 @@ import os
 import pytest
 
 from airflow_provider_blockread.errors import ConflictError, FileChangedError, FileMissingError, ProofError, RecordError
+from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.ledger.exclusions import exclude_file
 from airflow_provider_blockread.ledger.queries import list_files
 from airflow_provider_blockread.options import CustomFormat, Delimited, Lines, Policies, Selection
@@ -227,9 +228,9 @@ class _ExcludesMeanwhile(ReadHere):
     window = ""
     excluded = False
 
-    def submit(self, spec_uri: str, *, name: str) -> None:
+    def submit(self, submission: Submission, *, name: str) -> None:
         """Read, then exclude."""
-        super().submit(spec_uri, name=name)
+        super().submit(submission, name=name)
         if not self.excluded:
             self.excluded = True
             path, ledger = self.pipe.uri("b.txt"), self.pipe.env.ledger

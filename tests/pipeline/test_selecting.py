@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.ledger.planning import Planner
 from airflow_provider_blockread.ledger.queries import feed_counts
 from airflow_provider_blockread.options import FileSource, Limits, Policies, Selection, nanoseconds
@@ -268,7 +269,7 @@ class _Counting(ReadHere):
 
     submitted = 0
 
-    def submit(self, spec_uri: str, *, name: str) -> None:
+    def submit(self, submission: Submission, *, name: str) -> None:
         """Run the job."""
         self.submitted += 1
-        super().submit(spec_uri, name=name)
+        super().submit(submission, name=name)

@@ -9,6 +9,7 @@ import pytest
 from oracles import quoted_lines
 
 from airflow_provider_blockread.errors import ExchangeError
+from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.ledger.generations import FINISHED, start_generation
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.options import CustomFormat
@@ -108,10 +109,10 @@ def test_lost_states_of_files_that_span_groups(quoted: Pipe) -> None:
     class NoScan(ReadHere):
         """Somebody removes the states between scan and read."""
 
-        def submit(self, spec_uri: str, *, name: str) -> None:
+        def submit(self, submission: Submission, *, name: str) -> None:
             if name.endswith("-scan"):
                 return
-            super().submit(spec_uri, name=name)
+            super().submit(submission, name=name)
 
     quoted.submitter = NoScan()
     with pytest.raises(ExchangeError, match=r"state file .*is missing or damaged; clear the run's scan task"):

@@ -115,3 +115,9 @@ class Breaks(QuotedLines):
             msg = "no idea what ? means"
             raise KeyError(msg)
         return super().walk(buffer, final=final)
+
+
+def quotes(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Raise with the first record in the message, as functions of this world do."""
+    msg = f"cannot parse {batch['value'][0].as_py()!s}"
+    raise ValueError(msg)

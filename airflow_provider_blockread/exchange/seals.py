@@ -1,0 +1,62 @@
+"""Seals: a small JSON object with an HMAC-SHA-256 of its content, under a secret that data and foreign files lack.
+
+What is sealed stands under its name, beside the seal: `{"failure": {...}, "seal": "<64 hex digits>"}`. The HMAC is of
+the name, of what the object is bound to (such as the hash of a specification), and of the object itself. Under an empty
+secret a seal binds and does not prove: whoever can read what it is bound to can make one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+
+def new_secret() -> str:
+    """Return a secret that nobody else has."""
+    return secrets.token_hex(32)
+
+
+def sealed(name: str, fields: Mapping[str, Any], *, secret: str, bound: str) -> bytes:
+    """Return a JSON object with its seal.
+
+    Args:
+        name: what it is, so that no seal of one kind passes for one of another.
+        fields: the object, of JSON values.
+        secret: shared with those who are to believe it.
+        bound: what it belongs to.
+    """
+    return json.dumps({name: fields, "seal": _seal(name, fields, secret, bound)}, indent=1, sort_keys=True).encode()
+
+
+def unsealed(name: str, data: bytes, *, secret: str, bound: str) -> dict[str, Any] | None:
+    """Return the object that was sealed under this name and secret and bound to the same; None for anything else."""
+    found = fields_of(name, data)
+    if found is None:
+        return None
+    fields, seal = found
+    try:
+        expected = _seal(name, fields, secret, bound)
+    except RecursionError:  # nested deeper than anything of ours
+        return None
+    return fields if hmac.compare_digest(expected, seal) else None
+
+
+def fields_of(name: str, data: bytes) -> tuple[dict[str, Any], str] | None:
+    """Return an object and its seal, unchecked, for data that a hash vouches for; None for anything else."""
+    try:
+        parsed = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(parsed, dict) or parsed.keys() != {name, "seal"}:
+        return None
+    fields, seal = parsed[name], parsed["seal"]
+    return (fields, seal) if isinstance(fields, dict) and isinstance(seal, str) and seal.isascii() else None
+
+
+def _seal(name: str, fields: Mapping[str, Any], secret: str, bound: str) -> str:
+    content = json.dumps([name, bound, fields], sort_keys=True)
+    return hmac.digest(secret.encode(), content.encode(), hashlib.sha256).hex()

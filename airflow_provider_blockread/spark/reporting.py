@@ -1,0 +1,49 @@
+"""What a task reports as its error, and what the driver makes of the text in which Spark passes it on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from airflow_provider_blockread.errors import BlockReadError, SparkJobError
+from airflow_provider_blockread.exchange.failures import as_line, from_text
+
+# The line of Spark's long message that says why: Py4J's own first line only names a call.
+_REASON = re.compile(r"Job aborted.*|Job \d+ cancelled.*|.*Connection refused.*")
+
+# The last line of a traceback, which Spark puts into its message; names of classes in the JVM begin with a package.
+_RAISED = re.compile(r"^(?!org\.|java\.|py4j\.)(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit): .*", re.MULTILINE)
+
+_FIRST_LINE = re.compile(r".*")
+_MAX_CHARS = 1000  # of what is quoted
+
+
+@contextmanager
+def own_errors_as_text(secret: str) -> Iterator[None]:
+    """Raise this package's errors as a sealed line, which survives in the traceback that Spark passes on."""
+    try:
+        yield
+    except BlockReadError as error:
+        raise RuntimeError(as_line(error, secret)) from error
+
+
+def as_own_error(error: Exception, secret: str) -> BlockReadError:
+    """Return the error of this package that a task sealed, or a `SparkJobError` with Spark's own reason in a line.
+
+    All else in the text may come from a record or a file name: it chooses words of that line, and nothing more.
+    """
+    text = str(error)
+    own = from_text(text, secret)
+    if own is not None:
+        return own
+    raised = _RAISED.findall(text.partition("\n\tat ")[0])
+    reason = _REASON.search(text) or _FIRST_LINE.match(text.strip())
+    said = raised[-1] if raised else reason[0] if reason else ""  # the former by a task, in Python
+    return SparkJobError(f"the Spark job failed: {_quoted(said) or type(error).__name__}; see Spark's log, then retry")
+
+
+def _quoted(text: str) -> str:
+    """Return a line of somebody else's text as it may stand in a message: printable, and not long."""
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:_MAX_CHARS].strip())
+    return f"{line} ..." if len(text) > _MAX_CHARS else line
