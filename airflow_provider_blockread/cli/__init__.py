@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
 from airflow_provider_blockread import __version__
 from airflow_provider_blockread.cli.clean import clean
+from airflow_provider_blockread.cli.interrupts import Interrupted, raise_on_signals
 from airflow_provider_blockread.cli.ledger import db, files
 from airflow_provider_blockread.cli.looking import new_files
 from airflow_provider_blockread.cli.plan import plan
@@ -38,9 +40,18 @@ files.add_command(new_files)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 when done, 1 with a message for this package's errors, 2 for wrong usage."""
+    """Run the command line and exit.
+
+    The exit code is 0 when done, 1 with a message for this package's errors, 2 for wrong usage, and 128 and the
+    signal's number when SIGINT, SIGTERM or SIGHUP stopped the command.
+    """
+    raise_on_signals()
     try:
         blockread.main(args=None if arguments is None else list(arguments), prog_name="blockread")
     except BlockReadError as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(1)
+    except Interrupted as stop:
+        with suppress(OSError):  # the terminal may be gone
+            click.echo(f"blockread: {stop}", err=True)
+        sys.exit(stop.exit_code)

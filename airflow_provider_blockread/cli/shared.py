@@ -8,11 +8,10 @@ import getpass
 import json
 import os
 import re
-import shutil
 import socket
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -25,6 +24,7 @@ from airflow_provider_blockread.ledger.noop import is_noop, noop_ledger
 from airflow_provider_blockread.ledger.owners import process_owner
 from airflow_provider_blockread.ledger.store import Ledger, default_url
 from airflow_provider_blockread.options import FORMATS, FormatOption, parse
+from airflow_provider_blockread.spark.private_folder import private_folder
 from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -114,8 +114,9 @@ def open_environment(state: str | None, *, quiet: bool = False, makes: bool = Fa
 
 def _forgetful() -> Ledger:
     """Return a ledger of this process alone, gone with it."""
-    folder = Path(tempfile.mkdtemp(prefix="blockread-noop-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    opened = ExitStack()
+    folder = opened.enter_context(private_folder())
+    atexit.register(opened.close)
     return noop_ledger(folder, "this")
 
 

@@ -6,15 +6,16 @@ import logging
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from airflow_provider_blockread.cli.quiet import quiet_start
 from airflow_provider_blockread.errors import OptionsError, SparkJobError
+from airflow_provider_blockread.spark.private_folder import private_folder
+from airflow_provider_blockread.spark.settings import LOCAL_IP, LOOPBACK, guarding, is_local
 
 if TYPE_CHECKING:
     from airflow_provider_blockread.exchange.model import Submission
@@ -42,26 +43,37 @@ _FIRST_LINE = re.compile(r"(.*)")
 
 
 class InProcessSpark:
-    """A `Submitter` that runs jobs on one Spark context of this process, started at the first job."""
+    """A `Submitter` that runs jobs on one Spark context of this process, started at the first job.
+
+    Spark is called from a thread of its own: a signal then interrupts a wait, and never a call to the JVM.
+    """
 
     def __init__(self, master: str, conf: Mapping[str, str] | None = None) -> None:
         """Take the master, such as `local[2]` or `spark://host:7077`, and further configuration."""
         self._master, self._conf = master, dict(conf or {})
         self._context: SparkContext | None = None
-        self._folder = tempfile.TemporaryDirectory(prefix="blockread-")
+        self._cancelled = False
+        self._opened = ExitStack()
 
     def __enter__(self) -> Self:
         """Return this submitter; leaving stops its context."""
+        self._folder = self._opened.enter_context(private_folder())
+        self._opened.callback(self._stop)
+        self._thread = self._opened.enter_context(ThreadPoolExecutor(1, thread_name_prefix="blockread-spark"))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Stop the context."""
+        if error is not None:
+            self.cancel()
+        self._opened.close()
+
+    def _stop(self) -> None:
         if self._context is not None:
             with _if_living():
                 self._context.stop()
-        self._folder.cleanup()
 
     @property
     def keeps_secrets(self) -> bool:
@@ -70,16 +82,26 @@ class InProcessSpark:
 
     def submit(self, submission: Submission, *, name: str) -> None:
         """Run the job and return when it has ended."""
+        self._cancelled = False
+        self._thread.submit(self._run, submission, name).result()
+
+    def _run(self, submission: Submission, name: str) -> None:
         from airflow_provider_blockread.spark import job  # noqa: PLC0415 - starts with pyspark
 
         context = self._started()
+        if self._cancelled:
+            msg = f"{name}: the job was stopped before it began; run the same command again"
+            raise SparkJobError(msg)
+        context.setLogLevel("ERROR")
         context.setJobGroup(name, name, interruptOnCancel=True)
         job.run(submission, context)
 
     def cancel(self) -> None:
         """Cancel what is running; where Spark itself has died, nothing is."""
+        self._cancelled = True
         if self._context is not None:
             with _if_living():
+                self._context.setLogLevel("OFF")  # tasks that are cancelled fail in many ways
                 self._context.cancelAllJobs()
 
     def _started(self) -> SparkContext:
@@ -91,14 +113,16 @@ class InProcessSpark:
     def _start(self) -> SparkContext:
         from airflow_provider_blockread.spark import bundle, job  # noqa: PLC0415 - starts with pyspark
 
-        folder = Path(self._folder.name)
+        folder = self._folder
         (folder / "log4j2.properties").write_text(_LOG4J, "utf-8")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         logging.getLogger("py4j").setLevel(logging.WARNING)  # it tells of each connection that it closes
+        logging.getLogger().addFilter(_is_not_of_py4j)
         java = f"-Dlog4j2.configurationFile=file:{folder}/log4j2.properties"
         conf = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
-        if self._master.startswith("local"):
-            conf |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        conf |= guarding(self._master, has_secrets=False)
+        if is_local(self._master):
+            os.environ.setdefault(LOCAL_IP, LOOPBACK)
             java += f" {_QUICK_START}"
         conf["spark.driver.extraJavaOptions"] = java
         try:
@@ -109,8 +133,13 @@ class InProcessSpark:
             said = reason[1].rstrip(".") if reason else type(error).__name__
             msg = f"Spark did not start on {self._master}: {said}; check --master and that Java 17+ is there"
             raise SparkJobError(msg) from error
-        context.addPyFile(bundle.write_bundle(self._folder.name))
+        context.addPyFile(bundle.write_bundle(str(folder)))
         return context
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """Tell whether a record of the root logger is to be shown; Py4J logs there whatever it raises to its caller."""
+    return record.module != "java_gateway"
 
 
 @contextmanager

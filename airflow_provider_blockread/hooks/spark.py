@@ -8,7 +8,6 @@ import os
 import shutil
 import socket
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +16,11 @@ from airflow.sdk import BaseHook, Connection
 from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 
 from airflow_provider_blockread.errors import OptionsError, SparkJobError
+from airflow_provider_blockread.hooks.driver_environment import inherited
 from airflow_provider_blockread.hooks.stores import Credentials
 from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.spark.private_folder import private_folder
+from airflow_provider_blockread.spark.settings import LOCAL_IP, LOOPBACK
 
 if TYPE_CHECKING:
     from airflow_provider_blockread.exchange.model import Submission
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
 #: Used when the default connection does not exist: Spark inside the task, on all cores.
 LOCAL_MASTER = "local[*]"
 _GRACE_S = 10.0  # below Airflow's own 60 s between SIGTERM and SIGKILL
-_CONNECTIONS = "AIRFLOW_CONN_"
 _INSTALL = "install it with `pip install 'airflow-provider-blockread[spark]'`"
 
 
@@ -59,9 +60,9 @@ class SparkSubmitter:
             OptionsError: when Spark, its provider or the connection is missing.
             SparkJobError: when the application failed or was cancelled; the message holds the tail of its output.
         """
-        with tempfile.TemporaryDirectory(prefix="blockread-") as folder:
+        with private_folder() as folder:
             arguments = ["--spec", submission.spec_uri, "--spec-hash", submission.spec_hash]
-            self._hook = hook = self._make_hook(name, arguments, py_files=self._py_files(folder))
+            self._hook = hook = self._make_hook(name, arguments, py_files=self._py_files(str(folder)))
             try:
                 if not self._cancelled:
                     hook.run(_application(), self._environment(hook, folder, submission.secret))
@@ -96,9 +97,8 @@ class SparkSubmitter:
 
         return ",".join([write_bundle(folder), *self._job.py_files])
 
-    def _environment(self, hook: TrackedSubmitHook, folder: str, secret: str) -> dict[str, str]:
-        # Airflow may have been given connections by its environment; a driver shows its own to whoever runs beside it.
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(_CONNECTIONS)}
+    def _environment(self, hook: TrackedSubmitHook, folder: Path, secret: str) -> dict[str, str]:
+        environment = inherited(os.environ, self._job.environment)
         programs = str(Path(sys.executable).parent)
         if shutil.which(hook.spark_binary or "spark-submit") is None:
             environment["PATH"] = f"{environment.get('PATH', os.defpath)}{os.pathsep}{programs}"
@@ -111,11 +111,13 @@ class SparkSubmitter:
                 raise OptionsError(msg)
             return environment
         environment["BLOCKREAD_PARENT"] = f"{socket.gethostname()}:{os.getpid()}"
+        environment["BLOCKREAD_FOLDER"] = str(folder)
         environment.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
         if hook.is_local:
             environment.setdefault("PYSPARK_PYTHON", sys.executable)
+            environment.setdefault(LOCAL_IP, LOOPBACK)
         private = {"secret": secret, "stores": self._credentials}
-        environment["BLOCKREAD_CREDENTIALS_FILE"] = _private_file(Path(folder) / "private.json", private)
+        environment["BLOCKREAD_CREDENTIALS_FILE"] = _private_file(folder / "private.json", private)
         return environment
 
 

@@ -16,6 +16,7 @@ from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.sdk import Connection
 
 from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.spark.settings import is_local
 
 _POLL_S = 0.05
 _TAIL_LINES = 20
@@ -50,7 +51,7 @@ class TrackedSubmitHook(SparkSubmitHook):
     @property
     def is_local(self) -> bool:
         """Whether executors share the driver's process, and so its Python."""
-        return str(self._connection["master"]).startswith("local")
+        return is_local(str(self._connection["master"]))
 
     @property
     def is_remote_driver(self) -> bool:

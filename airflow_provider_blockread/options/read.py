@@ -136,9 +136,9 @@ class SparkJob(Value):
     """Where and how the Spark application runs; nothing here changes what is read or written.
 
     `conn_id` is an Airflow Spark connection; `master` overrides its host. `conf` goes to Spark as it is,
-    `py_files` are further zips or modules for the executors (the module of a user's function, say). `max_readers`
-    bounds the Spark tasks that a group is read with. A task whose last heartbeat is older than `stale_after_s` seconds
-    counts as dead.
+    `py_files` are further zips or modules for the executors (the module of a user's function, say). `environment` names
+    variables that the driver inherits beside the usual ones; `*` stands for any text. `max_readers` bounds the Spark
+    tasks that a group is read with. A task whose last heartbeat is older than `stale_after_s` seconds counts as dead.
     """
 
     kind: ClassVar[str] = "spark_job"
@@ -146,12 +146,17 @@ class SparkJob(Value):
     master: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
     py_files: Sequence[str] = ()
+    environment: Sequence[str] = ()
     max_readers: int | None = None
     heartbeat_s: float = 10.0
     stale_after_s: float = 120.0
 
     def __post_init__(self) -> None:
         """Refuse bounds that let nothing run, and heartbeats too rare to be seen in time."""
+        for name in self.environment:
+            if not name.strip() or "=" in name:
+                msg = f"spark_job: environment names variables to inherit, such as 'CORP_*', not {name!r}"
+                raise OptionsError(msg)
         if self.max_readers is not None and self.max_readers < 1:
             msg = f"spark_job: max_readers must be at least 1, not {self.max_readers}"
             raise OptionsError(msg)

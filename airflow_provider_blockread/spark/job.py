@@ -5,7 +5,8 @@
 It reaches no database. It reads its job specification, which must have the hash, and the manifest, reads the blocks in
 Spark tasks, and writes receipts and, last, the result of the task attempts that Spark accepted. Environment:
 BLOCKREAD_CREDENTIALS_FILE names a private file (JSON) of storage options by URI prefix (`stores`) and the secret that
-seals what this application answers (`secret`); BLOCKREAD_PARENT is `host:pid` of the process whose end ends this one.
+seals what this application answers (`secret`), which is removed as soon as it is read; BLOCKREAD_PARENT is `host:pid`
+of the process whose end ends this one, and BLOCKREAD_FOLDER its folder, which then goes too.
 """
 
 from __future__ import annotations
@@ -13,9 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import socket
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -34,9 +33,11 @@ from airflow_provider_blockread.exchange.seals import new_secret
 from airflow_provider_blockread.exchange.states import read_states, require_states, write_states
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.packing import pack
+from airflow_provider_blockread.spark.parent import end_with_parent
 from airflow_provider_blockread.spark.partition import TaskReport, read_blocks, scan_blocks
 from airflow_provider_blockread.spark.reporting import as_own_error, own_errors_as_text
 from airflow_provider_blockread.spark.scanning import entry_states, files_to_scan
+from airflow_provider_blockread.spark.settings import guarding
 from airflow_provider_blockread.spark.worker import leave_pandas_out
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -211,10 +212,8 @@ def start_context(master: str, conf: Mapping[str, str]) -> SparkContext:
 def main(arguments: list[str] | None = None) -> int:
     """Run as a Spark application; return the process's exit code. A failure leaves `error.json` beside the spec."""
     submission, credentials = what_was_submitted(arguments)
-    _die_with_parent()
-    from pyspark import SparkContext  # noqa: PLC0415 - one is made only when this is an application
-
-    context = SparkContext.getOrCreate()
+    end_with_parent()
+    context = _own_context(has_secrets=bool(credentials))
     try:
         run(submission, context, credentials)
     except BlockReadError as error:
@@ -232,29 +231,31 @@ def what_was_submitted(arguments: list[str] | None = None) -> tuple[Submission, 
     parser.add_argument("--spec", required=True, help="URI of the job specification")
     parser.add_argument("--spec-hash", required=True, help="SHA-256 of the specification, as hex")
     given = parser.parse_args(arguments)
-    path = os.environ.pop("BLOCKREAD_CREDENTIALS_FILE", None)
-    private: dict[str, Any] = json.loads(Path(path).read_text("utf-8")) if path else {}
+    private = _private()
     submission = Submission(spec_uri=given.spec, spec_hash=given.spec_hash, secret=private.get("secret", ""))
     return submission, private.get("stores")
 
 
-def _die_with_parent() -> None:
-    """End this process, and Spark with it, when the process that asked for it is gone: its work is fenced anyway."""
-    host, _, pid = os.environ.get("BLOCKREAD_PARENT", "").rpartition(":")
-    if not pid or host != socket.gethostname():
-        return
+def _private() -> dict[str, Any]:
+    path = os.environ.pop("BLOCKREAD_CREDENTIALS_FILE", None)
+    if not path:
+        return {}
+    file = Path(path)
+    found: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    file.unlink()
+    return found
 
-    def watch() -> None:
-        while True:
-            try:
-                os.kill(int(pid), 0)
-            except ProcessLookupError:
-                os._exit(143)
-            except PermissionError:
-                pass
-            time.sleep(1.0)
 
-    threading.Thread(target=watch, name="blockread-parent-watch", daemon=True).start()
+def _own_context(*, has_secrets: bool) -> SparkContext:
+    """Return the context of this application; what the user or the cluster has configured stays."""
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - one is made only when this is an application
+    from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
+
+    gateway = launch_gateway()  # type: ignore[no-untyped-call]
+    conf = SparkConf(_jvm=gateway.jvm)
+    for key, value in guarding(conf.get("spark.master") or "", has_secrets=has_secrets).items():
+        conf.setIfMissing(key, value)
+    return SparkContext(conf=conf, gateway=gateway)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.failures import write_failure
-from airflow_provider_blockread.spark.job import _die_with_parent, what_was_submitted
+from airflow_provider_blockread.spark.job import what_was_submitted
+from airflow_provider_blockread.spark.parent import end_with_parent
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.here import ReadHere
 
@@ -31,7 +32,7 @@ def main(arguments: list[str]) -> int:
         files = arguments[arguments.index("--py-files") + 1].split(",")
         sys.path[:0] = [str(Path(file).parent) for file in files if file.endswith(".py")]
     if OUTLIVES not in arguments:
-        _die_with_parent()
+        end_with_parent()
     try:
         ReadHere(Stores(credentials)).submit(submission, name="")
     except BlockReadError as error:

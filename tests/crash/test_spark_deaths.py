@@ -39,7 +39,7 @@ from pathlib import Path
 from airflow_provider_blockread.hooks.spark import SparkSubmitter
 from airflow_provider_blockread.options import SparkJob, Transform
 from tests.pipeline.make import Pipe
-job = SparkJob(master="local[1]", conf={_CONF!r})
+job = SparkJob(master="local[1]", conf={_CONF!r}, environment=("BLOCKREAD_TEST_*",))
 pipe = Pipe(folder=Path(sys.argv[1]), submitter=SparkSubmitter(job), transform=Transform(function="{_FUNCTION}"))
 pipe.read(pipe.plan())
 """

@@ -46,7 +46,10 @@ def test_application_that_is_killed(here: Pipe) -> None:
     here.transform = Transform(function="user_functions:kills_spark")
     ref = here.plan()
     conf = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": "false"}
-    quick, here.submitter = here.submitter, SparkSubmitter(SparkJob(master="local[1]", conf=conf))
+    quick, here.submitter = (
+        here.submitter,
+        SparkSubmitter(SparkJob(master="local[1]", conf=conf, environment=("BLOCKREAD_TEST_*",))),
+    )
     with pytest.raises(SparkJobError, match=rf"blockread-{ref.window}-g2-1-e1: the Spark application failed"):
         here.read(ref, groups=[1])
     with pytest.raises(ConflictError, match=r"groups 0 \(pending\), 1 \(failed\) are not done"):

@@ -1,0 +1,40 @@
+"""A Spark driver's tie to the process that started it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import threading
+import time
+
+
+def end_with_parent() -> None:
+    """End this process, and Spark with it, when the process that asked for it is gone: its work is fenced anyway.
+
+    BLOCKREAD_PARENT names that process as `host:pid`; nothing is watched where it is on another host. BLOCKREAD_FOLDER
+    is its private folder, which goes with it.
+    """
+    host, _, pid = os.environ.get("BLOCKREAD_PARENT", "").rpartition(":")
+    folder = os.environ.get("BLOCKREAD_FOLDER")
+    if not pid or host != socket.gethostname():
+        return
+
+    def watch() -> None:
+        while _is_alive(int(pid)):
+            time.sleep(1.0)
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
+        os._exit(143)
+
+    threading.Thread(target=watch, name="blockread-parent-watch", daemon=True).start()
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
