@@ -28,6 +28,8 @@ class Sourcing:
     max_size: str | None
     done_marker: str | None
     time_pattern: str | None
+    follow_links: str
+    redirect_host: tuple[str, ...]
 
     def feed_name(self, env: Environment, given: str | None) -> str:
         """Return the feed's name: the one given, or the canonical roots."""
@@ -50,12 +52,24 @@ class Sourcing:
             max_size=self.max_size,
             done_marker=self.done_marker,
             time_pattern=self.time_pattern,
+            follow_links=self.follow_links,
+            redirect_hosts=self.redirect_host,
         )
 
 
 def sourcing_options(command: C) -> C:
     """Add the options of `Sourcing` but SOURCE, which the command adds itself."""
     for option in (
+        click.option(
+            "--redirect-host", multiple=True, metavar="HOST", help="Another host that a web server may redirect to."
+        ),
+        click.option(
+            "--follow-links",
+            type=click.Choice(["inside", "anywhere"]),
+            default="inside",
+            show_default=True,
+            help="Where links may lead: inside of all that is given as SOURCE, or anywhere.",
+        ),
         click.option(
             "--time-pattern", metavar="TEXT", help="Where a path names the file's time, as dt=%Y-%m-%d/hr=%H."
         ),

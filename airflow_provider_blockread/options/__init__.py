@@ -5,6 +5,7 @@ Standard library only: the DAG processor imports this at every parse. Sizes are 
 
 from __future__ import annotations
 
+from airflow_provider_blockread.options.bounds import Bounds
 from airflow_provider_blockread.options.formats import (
     FORMATS,
     Csv,
@@ -36,6 +37,7 @@ from airflow_provider_blockread.options.watching import StorageEvents
 
 __all__ = [
     "FORMATS",
+    "Bounds",
     "Csv",
     "CustomFormat",
     "Delimited",

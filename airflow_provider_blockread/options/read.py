@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Self
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options.bounds import Bounds
 from airflow_provider_blockread.options.formats import FormatOption, Lines
 from airflow_provider_blockread.options.plan import one_of
 from airflow_provider_blockread.options.values import Value, from_json
@@ -109,13 +110,17 @@ class Policies(Value):
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationOptions(Value):
-    """All that decides what a pass over a window reads and writes; its digest tells generations apart."""
+    """All that decides what a pass over a window reads and writes; its digest tells generations apart.
+
+    `bounds` follow from the source when a plan runs, and reach the tasks that open its files this way.
+    """
 
     kind: ClassVar[str] = "generation"
     sink: ParquetSink
     record_format: FormatOption = Lines()
     transform: Transform = Transform()
     policies: Policies = Policies()
+    bounds: Bounds = Bounds()
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:

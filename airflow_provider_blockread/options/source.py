@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options.plan import one_of
 from airflow_provider_blockread.options.sizes import parse_size
 from airflow_provider_blockread.options.times import TimePattern, is_template
 from airflow_provider_blockread.options.values import Value
 
 #: What stands for a file's name in the name of its done-marker: all of it, or what comes before its last dot.
 MARKER_PLACES = ("{name}", "{stem}")
+_HOST = re.compile(r"[^\s/:@?#\[\]]+|\[?[0-9A-Fa-f:.]+\]?")
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,9 @@ class FileSource(Value):
     Files wait, counted by each plan, until they are `min_age` seconds old and until their `done_marker` lies beside
     them: `{name}.done` or `{stem}.ok` for each file, `_SUCCESS` for a folder's. Markers are never taken. Files smaller
     than `min_size` or larger than `max_size` (bytes, or text such as `"1KiB"`) are left out and counted, too.
+
+    A link of a local or SFTP source whose target lies in none of the roots is left out and counted, unless
+    `follow_links` is `"anywhere"`. A web server is followed when it redirects to itself, and to the `redirect_hosts`.
 
     `time_pattern` says where a path names the file's time (UTC), as in `dt=%Y-%m-%d/hr=%H`; without it, a file's time
     is when it was last modified. `identity` is what makes a file a new one, and can only be its version. `conn_id`
@@ -46,6 +52,8 @@ class FileSource(Value):
     max_size: int | str | None = None
     done_marker: str | None = None
     time_pattern: str | None = None
+    follow_links: str = "inside"
+    redirect_hosts: Sequence[str] = ()
     identity: str = "version"
     conn_id: str | Mapping[str, str] | None = None
 
@@ -58,6 +66,8 @@ class FileSource(Value):
             TimePattern.parse(self.time_pattern)
         self._check_depth()
         self._check_sizes()
+        one_of(self.kind, "follow_links", self.follow_links, ("inside", "anywhere"))
+        self._check_hosts()
         if self.done_marker is not None and not is_template(self.done_marker):
             _check_marker(self.done_marker)
         if self.identity != "version":
@@ -86,6 +96,16 @@ class FileSource(Value):
         if smallest is not None and largest is not None and smallest > largest:
             msg = f"file_source: no file has at least {self.min_size} and at most {self.max_size}; correct one of them"
             raise OptionsError(msg)
+
+    def _check_hosts(self) -> None:
+        hosts = [self.redirect_hosts] if isinstance(self.redirect_hosts, str) else self.redirect_hosts
+        for host in hosts:
+            if isinstance(self.redirect_hosts, str) or not (is_template(host) or _HOST.fullmatch(host)):
+                msg = (
+                    f"file_source: redirect_hosts={self.redirect_hosts!r} must list names of hosts, without scheme,"
+                    ' port or path, as ["files.example.com"]'
+                )
+                raise OptionsError(msg)
 
     @property
     def roots(self) -> tuple[str, ...]:

@@ -20,11 +20,12 @@ def open_version(stores: Stores, version: FileVersion, options: GenerationOption
     Raises:
         FileMissingError: when the file is gone.
         FileChangedError: when it is another version before, during or after the reads.
-        SourceError: when it is compressed, and cut short, harmed or larger than the policies allow.
+        SourceError: when a link leads out of the source's roots, or it is compressed, and cut short, harmed or larger
+            than the policies allow.
     """
     codec = options.record_format.codec(version.path)
     policies = options.policies
-    with versions.open_version(stores, version) as file:
+    with versions.open_version(stores, version, options.bounds) as file:
         if codec is None:
             most = policies.max_record_bytes
             yield ByteSource(file, size=version.size, name=version.path, max_record_bytes=most)

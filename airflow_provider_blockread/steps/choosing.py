@@ -18,6 +18,7 @@ from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.globs import compile_glob
+from airflow_provider_blockread.storage.stores import Stores
 
 #: What was found in a file: any at all, bad records, or bad records that lie in the quarantine.
 STATUSES = ("done", "bad", "quarantined")
@@ -88,23 +89,24 @@ def choose(env: Environment, window: Window, shown: Generation, choice: FileChoi
     wanted = _wanted(env, window, shown, choice)
     excluded = set(excluded_files(env.ledger, window.id, shown.number))
     plan = as_read_by(window, shown)
+    stores = env.stores.within(GenerationOptions.from_json(shown.options).bounds)
     for block in read_manifest(env.stores, plan.manifest_uri, plan.manifest_hash):
         if block.file in excluded or (wanted is not None and block.file not in wanted):
             continue
         if choice.takes(block.version.path):
             if block.file not in files:
-                _look(env, block, newer, gone)
+                _look(stores, block, newer, gone)
             files.add(block.file)
             groups.add(block.group)
     lost = frozenset() if not files else _lost(env, window, shown)
     return Chosen(files=len(files), groups=frozenset(groups), lost=lost - groups, newer=tuple(newer), gone=tuple(gone))
 
 
-def _look(env: Environment, block: Block, newer: list[NewerVersion], gone: list[str]) -> None:
+def _look(stores: Stores, block: Block, newer: list[NewerVersion], gone: list[str]) -> None:
     """Note the file of a block if it is no longer there as it was read."""
     version = block.version
     try:
-        found = env.stores.stat(version.path)
+        found = stores.stat(version.path)
     except FileMissingError:
         gone.append(version.path)
         return

@@ -14,6 +14,7 @@ from airflow_provider_blockread.options import FileList, FileSource
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.storage.holding import HeldBack
 from airflow_provider_blockread.storage.listing import list_files
+from airflow_provider_blockread.storage.roots import bounds_of
 from airflow_provider_blockread.storage.upstream import named_files, read_list
 
 _SHOWN = 10  # files that the log names
@@ -83,14 +84,16 @@ def _held_back(source: FileSource, reason: str) -> str:
         "unmarked": f"without their done_marker={source.done_marker!r}",
         "too_small": f"smaller than min_size={source.min_size!r}",
         "too_large": f"larger than max_size={source.max_size!r}",
+        "linked_out": f"behind links out of the roots (follow_links={source.follow_links!r})",
     }[reason]
 
 
 def _found(env: Environment, request: PlanRequest, held: HeldBack) -> Iterable[FileVersion]:
     if request.files is None:
         return list_files(env.stores, request.source, now_s=env.ledger.now().timestamp(), held=held)
-    paths = read_list(env.stores, request.files) if isinstance(request.files, FileList) else request.files
-    return named_files(env.stores, request.source, paths)
+    stores = env.stores.within(bounds_of(request.source))
+    paths = read_list(stores, request.files) if isinstance(request.files, FileList) else request.files
+    return named_files(stores, request.source, paths, held)
 
 
 def _describe(request: PlanRequest, found: Discovered, held: HeldBack) -> str:

@@ -33,6 +33,7 @@ from airflow_provider_blockread.steps.reopening import of_interval
 from airflow_provider_blockread.steps.replaying import open_ref, replay
 from airflow_provider_blockread.steps.restoring import ensure_manifest, manifest_identity
 from airflow_provider_blockread.steps.taking import Chosen, group_limits
+from airflow_provider_blockread.storage.roots import bounds_of
 
 _CHANGES = 4  # of files that were chosen, before they are taken, one after another
 _TURN_S = 0.1  # after which a planner looks whether the one before is done
@@ -58,7 +59,7 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
         ProofError: when the sums over the plan's groups are not those of the files that were chosen.
     """
     check_key(request)
-    options = canonical_options(env, request.generation)
+    options = canonical_options(env, request)
     check_schemas(options)
     request = of_interval(env, request)
     window = find_window(env.ledger, request.feed, request.key)
@@ -104,10 +105,12 @@ def check_schemas(options: GenerationOptions) -> None:
         parse_schema(options.transform.schema)
 
 
-def canonical_options(env: Environment, options: GenerationOptions) -> GenerationOptions:
-    """Return the options with places that mean the same in every process."""
-    uri, work_uri = env.stores.canonical(options.sink.uri), env.stores.canonical(options.sink.work_area)
-    return dataclasses.replace(options, sink=dataclasses.replace(options.sink, uri=uri, work_uri=work_uri))
+def canonical_options(env: Environment, request: PlanRequest) -> GenerationOptions:
+    """Return the options with places that mean the same in every process, and how far links and redirects may lead."""
+    sink = request.generation.sink
+    uri, work_uri = env.stores.canonical(sink.uri), env.stores.canonical(sink.work_area)
+    sink = dataclasses.replace(sink, uri=uri, work_uri=work_uri)
+    return dataclasses.replace(request.generation, sink=sink, bounds=bounds_of(request.source))
 
 
 def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions) -> WindowRef:

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, cast
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.storage.identity import from_stat
+from airflow_provider_blockread.storage.regular import open_regular
 
 #: What `rmtree` calls whoever it tells of errors; before Python 3.12 it tells them as triples.
 _ON_ERROR = "onexc" if sys.version_info >= (3, 12) else "onerror"
@@ -32,7 +33,7 @@ class LocalDisk:
 
     def open_read(self, path: str) -> BinaryIO:
         """Return an unbuffered file: large reads go straight into the caller's bytes."""
-        return cast("BinaryIO", io.FileIO(path))
+        return cast("BinaryIO", open_regular(path))
 
     def open_write(self, path: str) -> BinaryIO:
         """Return a file to fill."""
@@ -40,7 +41,8 @@ class LocalDisk:
 
     def read_bytes(self, path: str) -> bytes:
         """Return a file's content."""
-        return Path(path).read_bytes()
+        with open_regular(path) as file:
+            return file.readall()
 
     def write_bytes(self, path: str, data: bytes) -> None:
         """Replace a file at once, surviving a power cut."""

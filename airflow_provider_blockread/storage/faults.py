@@ -43,7 +43,8 @@ _TYPES: dict[Kind, frozenset[str]] = {
     "expired": _words("RefreshError SSOTokenLoadError UnauthorizedSSOTokenError TokenRetrievalError"),
     "refused": _words(
         "ParamValidationError ProfileNotFound NoRegionError InvalidURL InvalidEndpointURLError SFTPBadMessage"
-        " SFTPOpUnsupported SFTPInvalidFilename"
+        " SFTPOpUnsupported SFTPInvalidFilename TooManyRedirects InvalidUrlRedirectClientError"
+        " NonHttpUrlRedirectClientError"
     ),
 }
 _WORD = re.compile(r"[A-Za-z0-9_.-]{1,60}")

@@ -11,8 +11,9 @@ from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import uris
 
-#: Why a file is held back: it may still be written, its marker is not there, or its size lies outside of the bounds.
-REASONS = ("young", "unmarked", "too_small", "too_large")
+#: Why a file is held back: it may still be written, its marker is not there, its size lies outside of the bounds, or a
+#: link leads out of the roots.
+REASONS = ("young", "unmarked", "too_small", "too_large", "linked_out")
 _SAMPLES = 3
 _TIMED = {"file", "s3", "gs", "abfs", "sftp", "ssh"}  # where a time of 0 is one
 
@@ -26,10 +27,14 @@ class HeldBack:
 
     def add(self, reason: str, version: FileVersion) -> None:
         """Count a file."""
+        self.note(reason, version.path)
+
+    def note(self, reason: str, uri: str) -> None:
+        """Count a file, or the link to a folder, that nobody has looked at."""
         self.counts[reason] += 1
         shown = self.samples.setdefault(reason, [])
         if len(shown) < _SAMPLES:
-            shown.append(version.path)
+            shown.append(uris.printable(uri))
 
 
 class VersionRules:

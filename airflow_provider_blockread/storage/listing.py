@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 import re
 import stat
 import time
@@ -20,7 +21,7 @@ from airflow_provider_blockread.storage.identity import from_stat
 from airflow_provider_blockread.storage.markers import Marked
 from airflow_provider_blockread.storage.pages import ObjectPages, WebPages, pages_of
 from airflow_provider_blockread.storage.patience import Patience
-from airflow_provider_blockread.storage.roots import real_uri
+from airflow_provider_blockread.storage.roots import Inside, bounds_of, real_uri
 from airflow_provider_blockread.storage.rules import NameRules
 from airflow_provider_blockread.storage.scan import LocalScan, scan_store
 from airflow_provider_blockread.storage.stores import Stores
@@ -77,7 +78,7 @@ def list_files(
 
     A root that names a file is taken as it is: patterns and hidden names do not apply; age, size and done-marker do.
     Files that several roots contain are yielded by the first. A local file or folder behind a link is listed under the
-    link's path, unless a root's own scan comes to it.
+    link's path, unless a root's own scan comes to it, or it lies outside of all roots and links must not lead there.
 
     Args:
         stores: opens the roots.
@@ -93,16 +94,18 @@ def list_files(
         OptionsError: when a pattern is none or a root cannot be addressed.
     """
     held = HeldBack() if held is None else held
+    stores = stores.within(bounds_of(source))
     rules, versions = NameRules(source), VersionRules(source, now_s, held)
     roots = list(_roots(stores, source, absent))
-    local = LocalScan(rules, _OwnScans(roots, rules))
+    inside = Inside.of(source)
+    local = LocalScan(rules, _OwnScans(roots, rules), inside, lambda path: held.note("linked_out", uris.file_uri(path)))
     for index, root in enumerate(roots):
         found = _scan(stores, root, rules, local)
         overlapping = [other for other in roots[:index] if _overlap(other.real, root.real)]
         if overlapping:
             found = _not_in(_OwnScans(overlapping, rules), rules, root, found)
         if rules.marker is not None:
-            marked = Marked(rules.marker, stores.exists, partial(held.add, "unmarked"))
+            marked = Marked(rules.marker, _marker_test(stores, inside), partial(held.add, "unmarked"))
             found = marked.of(found) if root.file is None else marked.looked_for(found)
         yield from versions.admitted(found)
 
@@ -154,9 +157,22 @@ def why_held(stores: Stores, source: FileSource, version: FileVersion, *, now_s:
     """Return why a listing of the source would hold back this file of it, one of `REASONS`; None where it would not."""
     held, rules, found = HeldBack(), NameRules(source), iter((version,))
     if rules.marker is not None:
-        found = Marked(rules.marker, stores.exists, partial(held.add, "unmarked")).looked_for(found)
+        inside = Inside.of(source)
+        found = Marked(rules.marker, _marker_test(stores, inside), partial(held.add, "unmarked")).looked_for(found)
     admitted = next(VersionRules(source, now_s, held).admitted(found), None)
     return next(iter(held.counts)) if admitted is None else None
+
+
+def _marker_test(stores: Stores, inside: Inside | None) -> Callable[[str], bool]:
+    """Return what tells whether a marker is there: a file, and not behind a link that must not be followed."""
+
+    def is_there(uri: str) -> bool:
+        path = uris.local_path(uri)
+        if path is not None and inside is not None and Path(path).is_symlink():
+            return inside.holds(os.path.realpath(path)) and stores.holds_file(uri)
+        return stores.holds_file(uri)
+
+    return is_there
 
 
 def _scan(stores: Stores, root: _Root, rules: NameRules, local: LocalScan) -> Iterator[FileVersion]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os.path
+from collections.abc import Iterable
+from typing import Self
 
-from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.options import Bounds, FileSource
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.rules import NameRules
 
@@ -13,6 +15,33 @@ def real_uri(uri: str) -> str:
     """Return the one URI of a place: links of the local disk are resolved, hosts elsewhere named in one way."""
     path = uris.local_path(uri)
     return uris.place_of(uri) if path is None else uris.file_uri(os.path.realpath(path))
+
+
+def bounds_of(source: FileSource) -> Bounds:
+    """Return how far links and redirects may lead those who read the files of a source."""
+    local = {uri for uri in map(uris.canonical, source.roots) if uris.local_path(uri) is not None}
+    inside = sorted(local) if local and source.follow_links == "inside" else None
+    return Bounds(link_roots=inside, redirect_hosts=tuple(source.redirect_hosts))
+
+
+class Inside:
+    """The places that lie inside of any of some local roots, once all links are resolved, those of the roots too."""
+
+    def __init__(self, roots: Iterable[str]) -> None:
+        """Resolve the roots, given as canonical URIs; those of other stores are passed over."""
+        paths = (path for root in roots if (path := uris.local_path(root)) is not None)
+        self._roots = {os.path.realpath(path) for path in paths}
+        self._folders = tuple(uris.child(root, "") for root in self._roots)
+
+    @classmethod
+    def of(cls, source: FileSource) -> Self | None:
+        """Return those of a source, None where its links may lead anywhere."""
+        roots = bounds_of(source).link_roots
+        return None if roots is None else cls(roots)
+
+    def holds(self, real: str) -> bool:
+        """Tell whether a path without links lies inside."""
+        return real.startswith(self._folders) or real in self._roots
 
 
 class SourceRoots:

@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import Protocol
 
@@ -20,6 +20,7 @@ from airflow_provider_blockread.storage.edge import system_error
 from airflow_provider_blockread.storage.identity import from_stat
 from airflow_provider_blockread.storage.pages import pages_of
 from airflow_provider_blockread.storage.remote import RemoteStore
+from airflow_provider_blockread.storage.roots import Inside
 from airflow_provider_blockread.storage.rules import NameRules
 from airflow_provider_blockread.storage.uris import file_uri, name_of, printable
 from airflow_provider_blockread.storage.walk import Walk, require_text
@@ -60,11 +61,21 @@ class LocalScan:
 
     Links to folders are followed after all real folders of their root, each target once, and not at all when a
     root's own scan comes to it: so loops end, and no path depends on which links happen to point at it.
+
+    Args:
+        rules: which names are taken.
+        own: what the scans of all roots come to.
+        inside: where links may lead; None for anywhere.
+        leaves_out: takes the path of each link to a file or folder that would be listed, but lies elsewhere.
     """
 
-    def __init__(self, rules: NameRules, own: OwnScans) -> None:
+    def __init__(
+        self, rules: NameRules, own: OwnScans, inside: Inside | None, leaves_out: Callable[[str], None]
+    ) -> None:
         self._rules = rules
         self._own = own
+        self._inside = inside
+        self._leaves_out = leaves_out
         self._followed: dict[str, str] = {}  # target -> relative path of the link
         self._waiting: deque[tuple[str, str]] = deque()
 
@@ -74,9 +85,14 @@ class LocalScan:
         while self._waiting:
             path, relative = self._waiting.popleft()
             real = os.path.realpath(path)
-            if not self._own.lists(real) and not self._seen_by_link(real):
+            if not self._may_follow(real):  # it led elsewhere when it was found
+                self._leaves_out(path)
+            elif not self._own.lists(real) and not self._seen_by_link(real):
                 self._followed[real] = relative
                 yield from self._tree(path, f"{relative}/", real=real)
+
+    def _may_follow(self, real: str) -> bool:
+        return self._inside is None or self._inside.holds(real)
 
     def _seen_by_link(self, real: str) -> bool:
         for target in (real, *map(str, PurePosixPath(real).parents)):
@@ -128,7 +144,7 @@ class LocalScan:
         if not self._rules.wants(relative):
             return None
         try:
-            return _version(path, os.stat(path))  # noqa: PTH116 - making a Path costs more than the call
+            return _version(path, os.lstat(path))
         except FileNotFoundError:  # taken away since its name was read: it is not there
             return None
         except OSError as error:
@@ -136,8 +152,12 @@ class LocalScan:
 
     def _behind_link(self, path: str, relative: str) -> FileVersion | None:
         """Return the file behind a link unless its own path is listed; note a folder for later."""
+        real = os.path.realpath(path)
+        if not self._may_follow(real):
+            self._leave_out(path, relative)
+            return None
         try:
-            found = os.stat(path)  # noqa: PTH116 - as above
+            found = os.stat(path)  # noqa: PTH116 - making a Path costs more than the call
         except OSError as error:
             if error.errno in _NOWHERE:
                 return None
@@ -148,9 +168,20 @@ class LocalScan:
             return None
         if not self._rules.wants(relative):
             return None
-        if not self._rules.marks(name_of(relative)) and self._own.yields(os.path.realpath(path)):
+        if not self._rules.marks(name_of(relative)) and self._own.yields(real):
             return None
         return _version(path, found)
+
+    def _leave_out(self, path: str, relative: str) -> None:
+        """Count a link that leads out, where what it leads to would be listed."""
+        try:
+            is_folder = stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116 - as above
+        except OSError as error:
+            if error.errno in _NOWHERE:
+                return
+            is_folder = True  # as far as this account can tell
+        if self._rules.wants(relative) or (is_folder and self._rules.enters(relative)):
+            self._leaves_out(path)
 
 
 def _scanned(path: str) -> Iterator[os.DirEntry[str]]:

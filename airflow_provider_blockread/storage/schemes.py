@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import fsspec
 from fsspec.spec import AbstractFileSystem
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage.redirects import bounded, keep_credentials
 
 _EXTRAS = {"s3": "s3", "abfs": "azure", "gs": "gcs", "sftp": "sftp", "ssh": "sftp"}
 _NAME = "name"
+_OF_WEB, _OF_HDFS = "HTTPFileSystem", "WebHDFS"
 
 
 def kind_of(uri: str) -> type[AbstractFileSystem]:
@@ -32,8 +34,16 @@ def kind_of(uri: str) -> type[AbstractFileSystem]:
     return kind
 
 
-def connect(kind: type[AbstractFileSystem], uri: str, options: Mapping[str, object]) -> AbstractFileSystem:
+def connect(
+    kind: type[AbstractFileSystem], uri: str, options: Mapping[str, object], redirect_hosts: Iterable[str] = ()
+) -> AbstractFileSystem:
     """Return a file system for what lies in the authority of a canonical URI.
+
+    Args:
+        kind: its class.
+        uri: whose authority is meant.
+        options: of the connection.
+        redirect_hosts: where a web server may redirect to besides itself.
 
     Raises:
         OptionsError: when the options do not fit, or are of another account than the one named; the cause is not
@@ -42,7 +52,9 @@ def connect(kind: type[AbstractFileSystem], uri: str, options: Mapping[str, obje
     scheme = uris.scheme_of(uri)
     try:
         asked = kind._get_kwargs_from_urls(f"{scheme}://{uris.authority_of(uri)}/")  # noqa: SLF001 - host, port, account
-        system = kind(**(asked | _fitted(options)))
+        system = kind(**(asked | _fitted(options) | _redirecting(kind, uri, options, redirect_hosts)))
+        if kind.__name__ == _OF_HDFS:
+            keep_credentials(system)
     except (TypeError, ValueError):
         msg = f"{uri}: cannot open {scheme}://, its connection's options do not fit; correct them"
         raise OptionsError(msg) from None
@@ -61,6 +73,14 @@ def connect(kind: type[AbstractFileSystem], uri: str, options: Mapping[str, obje
         msg = f"{uri}: its connection opens the account {opened}, not {named}; name by conn_id a connection to {named}"
         raise OptionsError(msg)
     return system
+
+
+def _redirecting(
+    kind: type[AbstractFileSystem], uri: str, options: Mapping[str, object], hosts: Iterable[str]
+) -> dict[str, object]:
+    if kind.__name__ != _OF_WEB:
+        return {}
+    return bounded(options, f"{uris.scheme_of(uri)}://{uris.authority_of(uri)}", hosts)
 
 
 def _account_of(system: AbstractFileSystem) -> str | None:

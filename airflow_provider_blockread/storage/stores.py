@@ -8,10 +8,11 @@ TransientError when the store fails otherwise, OptionsError when the place canno
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Self
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileMissingError, SourceError
+from airflow_provider_blockread.options import Bounds
 from airflow_provider_blockread.storage import taking, uris
 from airflow_provider_blockread.storage.disk import LocalDisk
 from airflow_provider_blockread.storage.edge import translated
@@ -37,13 +38,22 @@ class Stores:
 
     def __init__(self, credentials: Mapping[str, Mapping[str, object]] | None = None) -> None:
         self._credentials = {uris.canonical(root): dict(options) for root, options in (credentials or {}).items()}
-        self._opened: dict[tuple[str, str, str], RemoteStore] = {}
+        self._redirect_hosts: tuple[str, ...] = ()
+        self._opened: dict[tuple[str, ...], RemoteStore] = {}
 
     def __repr__(self) -> str:
         return f"Stores(roots={sorted(self._credentials)})"
 
     def __reduce__(self) -> tuple[type[Stores], tuple[dict[str, dict[str, object]]]]:
         return Stores, (self._credentials,)
+
+    def within(self, bounds: Bounds) -> Self:
+        """Return these stores as the files of a source are opened, whose bounds say where servers may redirect to."""
+        if tuple(bounds.redirect_hosts) == self._redirect_hosts:
+            return self
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), _redirect_hosts=tuple(bounds.redirect_hosts))
+        return other
 
     def canonical(self, uri: str) -> str:
         """Return the canonical form of a URI or local path."""
@@ -70,10 +80,10 @@ class Stores:
 
         uri = uris.canonical(uri)
         root, kind = self._root(uri), schemes.kind_of(uri)
-        key = (uris.scheme_of(uri), uris.authority_of(uri), root)
+        key = (uris.scheme_of(uri), uris.authority_of(uri), root, *self._redirect_hosts)
         if key not in self._opened:
             with translated(uri):  # some stores connect at once
-                system = schemes.connect(kind, uri, self._credentials.get(root, {}))
+                system = schemes.connect(kind, uri, self._credentials.get(root, {}), self._redirect_hosts)
             self._opened[key] = RemoteStore(system)
         return self._opened[key], schemes.path_in(kind, uri)
 
@@ -106,6 +116,16 @@ class Stores:
         except FileMissingError:
             return False
         return True
+
+    def holds_file(self, uri: str) -> bool:
+        """Tell whether a file is there, and nothing else; denied access is an error, not an absence."""
+        uri = uris.canonical(uri)
+        store, path = self._at(uri)
+        try:
+            with translated(uri):
+                return store.version(uri, path) is not None
+        except FileMissingError:
+            return False
 
     def open_read(self, uri: str) -> BinaryIO:
         """Return a seekable binary file, unbuffered on the local disk; its reads may come back short."""

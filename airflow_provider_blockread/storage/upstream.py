@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os.path
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import BinaryIO
 
 from airflow_provider_blockread.blocks import FileVersion
@@ -14,6 +16,8 @@ from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.options import FileList, FileSource
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.edge import translated
+from airflow_provider_blockread.storage.holding import HeldBack
+from airflow_provider_blockread.storage.roots import Inside
 from airflow_provider_blockread.storage.stores import Stores
 
 _BATCH = 1000  # paths held at once
@@ -80,11 +84,19 @@ def path_of(named: object) -> str | None:
     return path if isinstance(path, str) and path.strip() else None
 
 
-def named_files(stores: Stores, source: FileSource, paths: Iterable[str]) -> Iterator[FileVersion]:
+def named_files(
+    stores: Stores, source: FileSource, paths: Iterable[str], held: HeldBack | None = None
+) -> Iterator[FileVersion]:
     """Yield the versions of files by their paths, in order; the same path soon again is left out.
 
     Stores that take several requests at once are asked about many files at a time. Patterns and other rules of the
-    source do not apply: who names a file has chosen it.
+    source do not apply: who names a file has chosen it. But links lead no further than the source lets them.
+
+    Args:
+        stores: opens the roots.
+        source: its roots hold all paths.
+        paths: what upstream names.
+        held: counts the files that are left out, and why.
 
     Raises:
         SourceError: when a path lies in none of the source's roots, or is no file.
@@ -92,18 +104,35 @@ def named_files(stores: Stores, source: FileSource, paths: Iterable[str]) -> Ite
         OptionsError: when a path cannot be addressed.
     """
     roots = [uris.canonical(root) for root in source.roots]
-    rest = map(uris.canonical, paths)
+    named = (_inside(uris.canonical(path), roots) for path in paths)
+    rest = _unless_linked_out(named, Inside.of(source), HeldBack() if held is None else held)
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="blockread-stat") as pool:
         while batch := list(dict.fromkeys(islice(rest, _BATCH))):
-            for uri in batch:
-                _check_inside(uri, roots)
             look = partial(_look, stores)
             yield from pool.map(look, batch) if _take_many(stores, batch) else map(look, batch)
 
 
-def _check_inside(uri: str, roots: list[str]) -> None:
+def _unless_linked_out(named: Iterator[str], inside: Inside | None, held: HeldBack) -> Iterator[str]:
+    """Yield the URIs of files, but for local ones behind links that lead out; of a folder links are resolved once."""
+    last, real = "", ""
+    for uri in named:
+        path = uris.local_path(uri)
+        if path is None or inside is None:
+            yield uri
+            continue
+        folder, _, name = path.rpartition("/")
+        if folder != last or not real:
+            last, real = folder, os.path.realpath(folder or "/")
+        place = os.path.realpath(path) if Path(path).is_symlink() else uris.child(real, name)
+        if inside.holds(place):
+            yield uri
+        else:
+            held.note("linked_out", uri)
+
+
+def _inside(uri: str, roots: list[str]) -> str:
     if any(uris.relative_to(uri, root) is not None for root in roots):
-        return
+        return uri
     msg = (
         f"{uris.printable(uri)} is named upstream, but lies in none of the source's roots ({', '.join(roots)}); add its"
         " folder to the roots, or leave it out of the list"

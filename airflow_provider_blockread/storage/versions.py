@@ -2,45 +2,61 @@
 
 from __future__ import annotations
 
+import io
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO, cast
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.blocks.ids import same_version
-from airflow_provider_blockread.errors import BlockReadError, FileChangedError, FileMissingError, TransientError
+from airflow_provider_blockread.errors import (
+    BlockReadError,
+    FileChangedError,
+    FileMissingError,
+    SourceError,
+    TransientError,
+)
+from airflow_provider_blockread.options import Bounds
+from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.edge import as_error
+from airflow_provider_blockread.storage.identity import from_stat
 from airflow_provider_blockread.storage.patience import Patience
 from airflow_provider_blockread.storage.ranges import Fetch, RangedFile
+from airflow_provider_blockread.storage.regular import real_path
+from airflow_provider_blockread.storage.roots import Inside
 from airflow_provider_blockread.storage.stores import Stores
 
 
 @contextmanager
-def open_version(stores: Stores, version: FileVersion) -> Iterator[BinaryIO]:
+def open_version(stores: Stores, version: FileVersion, bounds: Bounds | None = None) -> Iterator[BinaryIO]:
     """Give a version of a file as a seekable binary file whose reads may come back short.
 
     A store that takes conditional requests is held to the version in each of them, and asked nothing else. Elsewhere
-    the version is looked at before and after; and when a read fails in between, to tell whether that is why.
+    the version is looked at before and after; and when a read fails in between, to tell whether that is why. On the
+    local disk it is the opened file that is looked at, and where it lies, so that no link can be exchanged in between.
 
     Raises:
         FileMissingError: when the file is gone.
         FileChangedError: when it is another version now; or was one at any read, if the store can tell.
+        SourceError: when a link leads out of the bounds.
     """
+    bounds = bounds or Bounds()
+    stores = stores.within(bounds)
     fetch = stores.pinned(version) if version.size else None
     with _named(version):
         if fetch is not None:
             yield cast("BinaryIO", RangedFile(_checked(stores, version, fetch), version.size, version.path))
             return
-        check_version(stores, version)
-        try:
-            with stores.open_read(version.path) as file:
+        with _opened(stores, version, bounds) as file:
+            try:
                 yield file
-        except (FileMissingError, FileChangedError):
-            raise
-        except BlockReadError:
-            check_version(stores, version)
-            raise
+            except (FileMissingError, FileChangedError):
+                raise
+            except BlockReadError:
+                check_version(stores, version)
+                raise
         check_version(stores, version)
 
 
@@ -51,13 +67,48 @@ def check_version(stores: Stores, version: FileVersion) -> None:
         FileMissingError: when it is gone.
         FileChangedError: when it is another one.
     """
-    found = stores.stat(version.path)
+    _compare(stores.stat(version.path), version)
+
+
+def _compare(found: FileVersion, version: FileVersion) -> None:
     if not same_version(found, version):
         msg = (
             f"{version.path} is no longer the version that was planned: planned {_describe(version)}, found"
             f" {_describe(found)}; restore it, or exclude it with `blockread windows exclude`, then retry"
         )
         raise FileChangedError(msg, version.path)
+
+
+@contextmanager
+def _opened(stores: Stores, version: FileVersion, bounds: Bounds) -> Iterator[BinaryIO]:
+    """Give an open file once it is known to be the version, and on the local disk to lie within bounds."""
+    is_local = uris.local_path(version.path) is not None
+    if not is_local:
+        check_version(stores, version)
+    with stores.open_read(version.path) as file:
+        if is_local:
+            if bounds.link_roots is not None:
+                _check_place(cast("io.FileIO", file), version.path, bounds.link_roots)
+            _compare(from_stat(version.path, os.fstat(file.fileno())), version)
+        yield file
+
+
+def _check_place(file: io.FileIO, uri: str, roots: Sequence[str]) -> None:
+    try:
+        place = real_path(file)
+    except OSError as error:
+        msg = (
+            f"{uri}: this system does not tell where an open file lies (no /proc), so links cannot be kept inside of"
+            " the source; set FileSource(follow_links='anywhere'), then clear the run from its plan on"
+        )
+        raise SourceError(msg, uri) from error
+    if place != uris.local_path(uri) and not Inside(roots).holds(place):
+        msg = (
+            f"{uri} is reached by a link out of the source's roots, to {uris.printable(place)}; exclude the file"
+            " (`blockread windows exclude`), or let links lead there: add that folder to the roots, or set"
+            " FileSource(follow_links='anywhere') (--follow-links anywhere), then clear the run from its plan on"
+        )
+        raise SourceError(msg, uri)
 
 
 def _checked(stores: Stores, version: FileVersion, fetch: Fetch) -> Fetch:

@@ -53,6 +53,8 @@ def test_plan_shows_what_is_selected(
         (["--max-depth", "1"], ["notes"], {}),
         (["--min-size", "3B"], ["f0", "f1", "f2", "f3"], {"too_small": 1}),
         (["--max-size", "3B"], ["notes"], {"too_large": 4}),
+        (["--max-depth", "2", "--pattern", "*.l*"], ["notes"], {"linked_out": 1}),
+        (["--follow-links", "anywhere", "--pattern", "*.link", "--pattern", "notes.*"], ["notes", "out.link"], {}),
         (["--min-age", "1h"], [], {"young": 5}),
         (["--done-marker", "{stem}.done"], ["f2"], {"unmarked": 4}),
         (["--hidden", "--pattern", ".h*"], [".hidden"], {}),
@@ -63,6 +65,8 @@ def test_plan_shows_what_is_listed(
 ) -> None:
     """The options of the source reach the listing, and what it holds back is counted."""
     hours.put({"dt=2026-11-21/hr=02/f2.done": b"", ".hidden.log": b"1\n"})
+    if any("*.l" in option for option in options):
+        (hours.source / "out.link").symlink_to(hours.folder / "ledger.db")
     if "--done-marker" not in options:
         (hours.source / "dt=2026-11-21/hr=02/f2.done").unlink()
     shown = hours.json("plan", str(hours.source), "--name", "listed", *options)

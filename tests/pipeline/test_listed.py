@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from airflow_provider_blockread.errors import FileMissingError, SourceError
+from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.options import FileList, FileSource, Transform
 from airflow_provider_blockread.steps import WindowRef, plan
+from airflow_provider_blockread.steps.excluding import exclude
 from tests.pipeline.make import Pipe
 
 ODD = ("a b", "a#b?c", "a%20b", "k=v/é=1", "new\nline", " ", "[x]", "~", "s3:::y", "a\\b", "'q\"", "100%", "+1")
@@ -107,3 +109,50 @@ def test_files_from_upstream_are_read_once_whatever_the_rules(here: Pipe) -> Non
     names.unlink()
     assert plan(here.env, request).files == ref.files == 2
     assert published(here, ref) == ["_c", "a"]
+
+
+def test_links_out_of_the_roots_are_told_and_not_published(here: Pipe) -> None:
+    """By the plan, from a listing and from a list; an option, and a clear, let them in."""
+    here.put({"a": b"a\n"})
+    (here.folder / "secret").write_text("secret\n")
+    (here.source / "link").symlink_to(here.folder / "secret")
+    first = planned(here, "1")
+
+    assert (first.files, first.left_out) == (1, {"linked_out": 1})
+    assert "left out: 1 behind links out of the roots (follow_links='inside')" in first.message
+    assert any(f"such as {here.uri('link')}" in told for told in here.messages)
+    assert published(here, first) == ["a"]
+    request = replace(here.request("2"), files=[here.uri("link")])
+    assert plan(here.env, request).left_out == {"linked_out": 1}
+    second = plan(here.env, replace(request, source=FileSource(str(here.source), follow_links="anywhere")))
+    assert published(here, second) == ["a", "secret"]
+
+
+def test_a_link_exchanged_after_the_plan_is_read_once_the_option_lets_it(here: Pipe) -> None:
+    """The read fails, and says what to do; each of the remedies works as it is written."""
+    here.put({"a": b"a\n", "b": b"b\n"})
+    (here.folder / "secret").write_text("x\n")
+    ref = planned(here, "1")
+    time_ns = (here.source / "a").stat().st_mtime_ns
+    os.utime(here.folder / "secret", ns=(time_ns, time_ns))
+    (here.source / "a").unlink()
+    (here.source / "a").symlink_to(here.folder / "secret")
+    with pytest.raises(SourceError, match=r"in/a is reached by a link out of the source's roots"):
+        here.read(ref)
+
+    again = planned(here, "1", follow_links="anywhere")
+    assert again.generation == ref.generation + 1
+    assert published(here, again) == ["b", "x"]
+
+
+def test_a_file_behind_an_exchanged_link_can_be_excluded(here: Pipe) -> None:
+    """The other remedy."""
+    here.put({"a": b"a\n", "b": b"b\n"})
+    ref = planned(here, "1")
+    (here.source / "a").rename(here.folder / "a")
+    (here.source / "a").symlink_to(here.folder / "a")
+    with pytest.raises(SourceError, match=r"exclude the file \(`blockread windows exclude`\)"):
+        here.read(ref)
+
+    exclude(here.env, get_window(here.env.ledger, ref.window), here.uri("a"), reason="a link", who="test")
+    assert published(here, ref) == ["b"]

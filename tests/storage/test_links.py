@@ -1,17 +1,25 @@
-"""Links of all kinds, and roots that overlap through them: every file is listed, and listings end."""
+"""Links of all kinds, and roots that overlap through them: every file inside is listed, none outside; listings end."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+import threading
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import FileChangedError, SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
+from airflow_provider_blockread.storage.holding import HeldBack
 from airflow_provider_blockread.storage.listing import list_files
+from airflow_provider_blockread.storage.roots import bounds_of
+from airflow_provider_blockread.storage.upstream import named_files
+from airflow_provider_blockread.storage.versions import open_version
 
 NAMES = st.sampled_from(["a", "b", "c"])
 PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
@@ -31,12 +39,15 @@ def grow(base: Path, files: set[str], links: dict[str, str]) -> None:
             place.symlink_to(base if target == ".." else base / "in" / target if target != "out" else base / "out")
 
 
-def reachable(root: Path) -> set[str]:
-    """Return the real paths of all files that following every link comes to, by marking where one has been."""
+def reachable(root: Path, inside: list[str] | None = None) -> set[str]:
+    """Return the real paths of all files that following every link comes to, by marking where one has been.
+
+    Nothing outside of the places `inside` is come to, if they are given.
+    """
     found, seen, waiting = set(), set(), [os.path.realpath(root)]
     while waiting:
         path = waiting.pop()
-        if path in seen:
+        if path in seen or (inside is not None and not any(Path(path).is_relative_to(place) for place in inside)):
             continue
         seen.add(path)
         if Path(path).is_file():
@@ -55,19 +66,199 @@ def reachable(root: Path) -> set[str]:
         min_size=1,
         max_size=3,
     ),
+    st.sampled_from(["inside", "anywhere"]),
 )
-def test_every_file_behind_links_is_listed(files: set[str], links: dict[str, str], inner: list[str]) -> None:
-    """Whatever points where, from one root or several: each file once by its own path, and none is left out."""
+def test_every_file_behind_links_is_listed(
+    files: set[str], links: dict[str, str], inner: list[str], follow: str
+) -> None:
+    """Whatever points where, from one root or several: each file once by its own path, and none is left out.
+
+    Unless it may lie anywhere, only what lies inside of a root is a file of the source.
+    """
     with tempfile.TemporaryDirectory() as folder:
         base = Path(os.path.realpath(folder))
         grow(base, files | {"in/z", "out/z"}, links)
         roots = [root for root in map(base.joinpath, inner) if root.exists()] or [base / "in"]
-        source = FileSource([str(root) for root in roots])
+        source = FileSource([str(root) for root in roots], follow_links=follow)
         listed = [version.path.removeprefix("file://") for version in list_files(Stores(), source, now_s=4e9)]
         real = [os.path.realpath(path) for path in listed]
         own = [path for path, place in zip(listed, real, strict=True) if path == place]
 
         assert len(listed) == len(set(listed))
-        assert set(real) == set().union(*map(reachable, roots))
+        inside = None if follow == "anywhere" else [os.path.realpath(root) for root in roots]
+        assert set(real) == set().union(*(reachable(root, inside) for root in roots))
         for path in own:
             assert real.count(path) == 1, path
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder with a root `in`, and a file and a folder `out` of it."""
+    (tmp_path / "in" / "sub").mkdir(parents=True)
+    (tmp_path / "out").mkdir()
+    for name in ("in/a", "in/sub/b", "out/secret", "out/more"):
+        (tmp_path / name).write_text("x\n")
+    return tmp_path
+
+
+def listed(source: FileSource, held: HeldBack | None = None) -> list[str]:
+    """Return the names below the source's only root that a listing yields."""
+    found = list_files(Stores(), source, now_s=4e9, held=held)
+    return [version.path.removeprefix(f"file://{source.roots[0]}/") for version in found]
+
+
+def link_out(place: Path) -> None:
+    """Make links of every kind that lead out, and some that do not."""
+    (place / "in" / "to-file").symlink_to(place / "out" / "secret")
+    (place / "in" / "to-folder").symlink_to("../out")
+    (place / "in" / "through").symlink_to("to-folder/secret")
+    (place / "in" / "up").symlink_to("sub/../../out/more")
+    (place / "in" / "dangling").symlink_to(place / "out" / "none")
+    (place / "in" / "round").symlink_to("round")
+    (place / "in" / "kept").symlink_to("sub/../sub/b")
+    (place / "in" / "home").symlink_to("../in/sub")
+
+
+def test_what_links_lead_to_outside_is_left_out_and_counted(place: Path) -> None:
+    """However they are written; a link that leads nowhere is nothing, and one that a pattern leaves out no case."""
+    link_out(place)
+    held = HeldBack()
+    assert listed(FileSource(str(place / "in")), held) == ["a", "sub/b"]
+    assert held.counts == {"linked_out": 4}
+    assert set(held.samples["linked_out"]) <= {
+        f"file://{place}/in/{name}" for name in ("to-file", "to-folder", "through", "up")
+    }
+
+    held = HeldBack()
+    assert listed(FileSource(str(place / "in"), exclude=["to-*", "to-*/**", "up"]), held) == ["a", "sub/b"]
+    assert held.counts == {"linked_out": 1}
+
+
+def test_an_option_lets_links_lead_anywhere(place: Path) -> None:
+    """Each file behind them comes under its link's name."""
+    link_out(place)
+    held = HeldBack()
+    found = listed(FileSource(str(place / "in"), follow_links="anywhere"), held)
+    assert found == ["a", "through", "to-file", "up", "sub/b", "to-folder/more", "to-folder/secret"]
+    assert not held.counts
+
+
+def test_any_root_is_inside_and_a_root_may_be_a_link(place: Path) -> None:
+    """What lies in another root is no matter of links; and roots are what they lead to."""
+    (place / "root").symlink_to(place / "in")
+    (place / "in" / "to-file").symlink_to(place / "out" / "secret")
+    (place / "in" / "own").symlink_to(place / "in" / "sub")
+    held = HeldBack()
+    assert listed(FileSource(str(place / "root")), held) == ["a", "sub/b"]
+    assert held.counts == {"linked_out": 1}
+    assert listed(FileSource([str(place / "root"), str(place / "out" / "secret")]), held := HeldBack())[:1] == ["a"]
+    assert not held.counts
+    (place / "single").symlink_to(place / "out" / "more")
+    assert [v.size for v in list_files(Stores(), FileSource(str(place / "single")), now_s=4e9)] == [2]
+
+
+@pytest.mark.parametrize("marker", ["_SUCCESS", "{name}.done"])
+def test_a_marker_outside_marks_nothing(place: Path, marker: str) -> None:
+    """A link to one is no marker, in a folder or beside a root that is a file; nor is a folder or a pipe one."""
+    (place / "in" / marker.format(name="a")).symlink_to(place / "out" / "secret")
+    for root in ("in", "in/a"):
+        held = HeldBack()
+        found = list_files(Stores(), FileSource(str(place / root), done_marker=marker), now_s=4e9, held=held)
+        assert list(found) == []
+        assert held.counts["unmarked"]
+    (place / "in" / marker.format(name="a")).unlink()
+    os.mkfifo(place / "in" / marker.format(name="a"))
+    assert list(list_files(Stores(), FileSource(str(place / "in/a"), done_marker=marker), now_s=4e9)) == []
+    (place / "in" / marker.format(name="a")).unlink()
+    (place / "in" / marker.format(name="a")).mkdir()
+    assert list(list_files(Stores(), FileSource(str(place / "in/a"), done_marker=marker), now_s=4e9)) == []
+
+
+def test_a_link_to_what_must_not_be_looked_at_fails_no_listing(place: Path) -> None:
+    """Whoever can make links cannot stop a feed by one: the root's folder alone is looked at."""
+    (place / "in" / "long").symlink_to("/" + "x" * 300)
+    (place / "in" / "secret").symlink_to(place / "out" / "secret" / "file")
+    assert listed(FileSource(str(place / "in"))) == ["a", "sub/b"]
+
+
+def test_a_list_from_upstream_leads_no_further_than_a_listing(place: Path) -> None:
+    """A link to a file, and any path through a link to a folder, are left out and counted; others are files."""
+    link_out(place)
+    names = ["a", "to-file", "to-folder/secret", "to-folder/more", "through", "kept", "home/b", "sub/b"]
+    source, held = FileSource(str(place / "in")), HeldBack()
+    found = named_files(Stores(), source, [f"{place}/in/{name}" for name in names], held)
+    assert [version.path.rpartition("/in/")[2] for version in found] == ["a", "kept", "home/b", "sub/b"]
+    assert held.counts == {"linked_out": 4}
+
+    source, held = FileSource(str(place / "in"), follow_links="anywhere"), HeldBack()
+    assert len(list(named_files(Stores(), source, [f"{place}/in/{name}" for name in names], held))) == len(names)
+    assert not held.counts
+
+
+def reading(source: FileSource, version: FileVersion) -> bytes:
+    """Return a planned file's bytes, as a task reads them."""
+    with open_version(Stores(), version, bounds_of(source)) as file:
+        return file.read()
+
+
+@pytest.mark.parametrize("at", ["file", "folder"])
+def test_a_link_exchanged_after_the_plan_leads_nowhere(place: Path, at: str) -> None:
+    """Though the file behind it has the size and time that were planned; the error says what to do."""
+    source = FileSource(str(place / "in"))
+    planned = Stores().stat(str(place / "in" / "sub" / "b"))
+    (place / "out" / "b").write_text("x\n")
+    os.utime(place / "out" / "b", ns=(planned.mtime_ns, planned.mtime_ns))
+    assert reading(source, planned) == b"x\n"
+
+    (place / "in" / "sub" / "b").unlink()
+    if at == "file":
+        (place / "in" / "sub" / "b").symlink_to(place / "out" / "b")
+    else:
+        (place / "in" / "sub").rmdir()
+        (place / "in" / "sub").symlink_to("../out")
+    with pytest.raises(SourceError, match=r"a link out of the source's roots, to .*/out/b; .*--follow-links anywhere"):
+        reading(source, planned)
+    assert reading(FileSource(str(place / "in"), follow_links="anywhere"), planned) == b"x\n"
+    assert reading(FileSource([str(place / "in"), str(place / "out")]), planned) == b"x\n"
+
+
+def test_a_link_that_changes_all_the_time_never_leads_out(place: Path) -> None:
+    """Whenever it is exchanged, what is read is a file of the source, or nothing is."""
+    source, path = FileSource(str(place / "in")), place / "in" / "sub" / "b"
+    (place / "out" / "b").write_text("y\n")
+    planned = Stores().stat(str(path))
+    os.utime(place / "out" / "b", ns=(planned.mtime_ns, planned.mtime_ns))
+    (place / "kept").mkdir()
+    (place / "in" / "sub").rename(place / "kept" / "sub")
+    stop = threading.Event()
+
+    def exchange() -> None:
+        spare = place / "spare"
+        while not stop.is_set():
+            for target in (place / "out", place / "in" / ".real"):
+                spare.symlink_to(target)
+                spare.replace(place / "in" / "sub")
+
+    (place / "kept" / "sub").rename(place / "in" / ".real")
+    (place / "in" / "sub").symlink_to(place / "in" / ".real")
+    thread = threading.Thread(target=exchange)
+    thread.start()
+    read = set()
+    try:
+        for _ in range(2000):
+            try:
+                read.add(reading(source, planned))
+            except (SourceError, FileChangedError):
+                read.add(b"refused")
+    finally:
+        stop.set()
+        thread.join()
+    assert read == {b"x\n", b"refused"}
+
+
+def test_a_root_that_is_a_link_is_read(place: Path) -> None:
+    """Its files are known by the link's path, and open behind it."""
+    (place / "root").symlink_to(place / "in")
+    source = FileSource(str(place / "root"))
+    (one, other) = list_files(Stores(), source, now_s=4e9)
+    assert reading(source, one) + reading(source, other) == b"x\nx\n"

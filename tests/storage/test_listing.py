@@ -146,11 +146,13 @@ def test_links_to_folders_are_followed_once_and_loops_end(tmp_path: Path) -> Non
     (inside / "x").symlink_to("y")
     (inside / "y").symlink_to("x")
 
-    assert listed(FileSource(str(inside)), below=inside) == ["real/1", "a_link/3", "a_link/deep/4", "current/2"]
+    source = FileSource(str(inside), follow_links="anywhere")
+    assert listed(source, below=inside) == ["real/1", "a_link/3", "a_link/deep/4", "current/2"]
+    assert listed(FileSource(str(inside)), below=inside) == ["real/1", "current/2"]
 
 
 def test_links_to_files_are_read_under_their_own_name_unless_listed(tmp_path: Path) -> None:
-    """A link to a file outside is a file; one to a listed file is not a second one; a broken one is nothing."""
+    """One to a file outside is a file, where it may be; one to a listed file is not a second one; a broken one is none."""
     inside = grow(tmp_path / "in", "1.log", "_kept/2.log")
     grow(tmp_path / "out", "3.log")
     (inside / "latest.log").symlink_to("1.log")
@@ -158,7 +160,9 @@ def test_links_to_files_are_read_under_their_own_name_unless_listed(tmp_path: Pa
     (inside / "shown.log").symlink_to("_kept/2.log")
     (inside / "broken.log").symlink_to("nowhere")
 
-    assert listed(FileSource(str(inside)), below=inside) == ["1.log", "far.log", "shown.log"]
+    source = FileSource(str(inside), follow_links="anywhere")
+    assert listed(source, below=inside) == ["1.log", "far.log", "shown.log"]
+    assert listed(FileSource(str(inside)), below=inside) == ["1.log", "shown.log"]
 
 
 def test_pipes_and_sockets_are_no_files(tmp_path: Path) -> None:
