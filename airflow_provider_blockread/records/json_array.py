@@ -100,7 +100,8 @@ class JsonArrayFormat(TextFormat):
         if self.array:
             comma = offset - run_before(source, offset, WHITE)
             return source.read(comma - 1, comma) == b","
-        return source.read(offset - 1, offset) in {b"}", b"]", b" ", b"\t", b"\n", b"\r"}
+        before = source.read(offset - 1, offset)
+        return before in b"}] \t\n\r" or (before == b'"' and not _escaped(source, offset - 1))
 
     def look(self) -> Look:
         """Return what finds elements; each is complete where the next one's start is seen."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,14 @@ from airflow_provider_blockread.records.format import Mask, Offsets
 Fits = Callable[[object], bool]
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_NO_NUMBER = r"[:,\[\s](?:-?Inf|-NaN)[,\]}\s]"  # what Arrow's parser takes for a number though nobody writes it so
+_NAME_OF_NONE = re.compile(rb"-?Inf(?!inity)|-NaN")
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_TOO_LARGE = {16: 65520, 32: 2**128 - 2**103, 64: 2**1024 - 2**970}  # rounded to a float of so many bits: infinite
+
+
+class _Named(float):
+    """`NaN`, `Infinity` or `-Infinity`, as it was written: no number that was too large."""
 
 
 def object_check(schema: pa.Schema) -> Callable[[bytes], str | None]:
@@ -28,7 +37,7 @@ def object_check(schema: pa.Schema) -> Callable[[bytes], str | None]:
     fields = [(field.name, str(field.type), _fits(field.type)) for field in schema]
 
     def check(record: bytes) -> str | None:
-        value = json.loads(record.decode())
+        value = json.loads(record.decode(), parse_constant=_Named)
         for name, kind, fits in fields:
             if not fits(value.get(name)):
                 return f"field {name!r} is not of type {kind}"
@@ -51,16 +60,54 @@ def _fits(kind: pa.DataType) -> Fits:
         return lambda value: value is None or (type(value) is int and -bound <= value < bound)
     if pa.types.is_temporal(kind):
         return lambda value: value is None or (isinstance(value, str) and _DATE.match(value) is not None)
+    if pa.types.is_floating(kind):
+        return partial(_is_float, _TOO_LARGE[kind.bit_width])
     types = _accepted(kind)
     return lambda value: value is None or type(value) in types
+
+
+def _is_float(too_large: int, value: object) -> bool:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return -too_large < value < too_large or isinstance(value, _Named)
+    return value is None
 
 
 def _accepted(kind: pa.DataType) -> tuple[type, ...]:
     if pa.types.is_boolean(kind):
         return (bool,)
-    if pa.types.is_floating(kind):
-        return (int, float)
     return (int, float, str) if pa.types.is_decimal(kind) else (str,)
+
+
+def false_numbers(text: bytes, values: Callable[[], pa.BinaryArray]) -> list[int]:
+    """Return the records with `Inf`, `-Inf` or `-NaN` outside of strings, at any depth; nearly all texts have none.
+
+    Arrow's parser takes them for numbers; `NaN`, `Infinity` and `-Infinity` alone are meant.
+    """
+    if b"Inf" not in text and b"-NaN" not in text:
+        return []
+    records = values()
+    suspects = np.flatnonzero(np.asarray(pc.match_substring_regex(records, _NO_NUMBER))).tolist()
+    return [index for index in suspects if _NAME_OF_NONE.search(_STRING.sub(b"", records[index].as_py()))]
+
+
+def infinite_rows(batch: pa.RecordBatch) -> Offsets:
+    """Return the rows with an infinite number at any depth: those whose text may be a number that is too large."""
+    found = np.zeros(batch.num_rows, np.bool_)
+    for column in batch.columns:
+        found |= _holds_infinity(column)
+    return np.flatnonzero(found)
+
+
+def _holds_infinity(values: pa.Array) -> Mask:
+    found = np.zeros(len(values), np.bool_)
+    if pa.types.is_floating(values.type):
+        found |= np.isinf(values.to_numpy(zero_copy_only=False))
+    if pa.types.is_list(values.type):
+        found[np.asarray(pc.list_parent_indices(values))[_holds_infinity(values.flatten())]] = True
+    elif pa.types.is_struct(values.type):
+        for number in range(values.type.num_fields):
+            found |= _holds_infinity(values.field(number))
+    return found
 
 
 def null_rows(batch: pa.RecordBatch) -> dict[int, str]:

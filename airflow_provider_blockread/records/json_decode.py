@@ -14,14 +14,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
-from airflow_provider_blockread.records.decode import BadRecord, Decoded
+from airflow_provider_blockread.records.decode import BadRecord, Decoded, raw_values
 from airflow_provider_blockread.records.format import Offsets
-from airflow_provider_blockread.records.json_check import null_rows, object_check, unlikely_objects
+from airflow_provider_blockread.records.json_check import (
+    false_numbers,
+    infinite_rows,
+    null_rows,
+    object_check,
+    unlikely_objects,
+)
 from airflow_provider_blockread.records.json_columns import ColumnReader, Part
 from airflow_provider_blockread.records.json_objects import Objects, find_objects, no_objects
 from airflow_provider_blockread.records.json_parse import JsonParser, named_row
@@ -30,6 +37,7 @@ from airflow_provider_blockread.records.walking import Chunk
 
 Reasons = dict[int, str]  # why a record, named by its index in the chunk, is bad
 
+_FALSE_NUMBER = "a number must not be Inf, -Inf or -NaN: write Infinity, -Infinity or NaN"
 _PIECE_BYTES = 128 * 2**10  # of a chunk with bad records, most pieces of which have none
 
 
@@ -38,7 +46,8 @@ class JsonDecoder:
 
     Fields that the schema does not name are left out, fields that an object lacks are null. Times are ISO 8601 text:
     digits beyond microseconds are cut off, an instant without a zone is UTC, and a `timestamp_ntz` must have none.
-    `NaN` and `Infinity` are taken for a float or double, as Spark does. `binary` is a string's UTF-8 bytes.
+    `NaN`, `Infinity` and `-Infinity` are taken for a float or double, as Spark does; a number too large for it is bad.
+    `binary` is a string's UTF-8 bytes.
     """
 
     def __init__(self, schema: str, *, commas: bool = False) -> None:
@@ -61,7 +70,8 @@ class JsonDecoder:
         others = _others(len(chunk.ends), parts)
         if len(others):
             few = chunk.only(others) if parts else chunk
-            misfits: Reasons = dict.fromkeys(no_objects(few), "not a JSON object")
+            misfits: Reasons = dict.fromkeys(false_numbers(few.buffer, partial(raw_values, few)), _FALSE_NUMBER)
+            misfits |= dict.fromkeys(no_objects(few), "not a JSON object")
             parts += [
                 (others[places], table) for places, table in self._parts(few, self._objects(few, misfits), misfits)
             ]
@@ -71,12 +81,23 @@ class JsonDecoder:
             indices, table = _in_order(parts)
             batch, untimely = self._parser.timed(table)
             reasons |= {int(indices[row]): why for row, why in untimely.items()}
-            if absent := null_rows(batch):
-                timely = np.delete(indices, list(untimely))
-                reasons |= {int(timely[row]): why for row, why in absent.items()}
-                batch = batch.filter(pa.array(~np.isin(np.arange(batch.num_rows), list(absent))))
+            timely = np.delete(indices, list(untimely)) if untimely else indices
+            if unfit := self._too_large(chunk, batch, timely) | null_rows(batch):
+                reasons |= {int(timely[row]): why for row, why in unfit.items()}
+                batch = batch.filter(pa.array(~np.isin(np.arange(batch.num_rows), list(unfit))))
         bad = tuple(BadRecord(index=index, reason=reasons[index]) for index in sorted(reasons))
         return Decoded(batch=batch, bad=bad)
+
+    def _too_large(self, chunk: Chunk, batch: pa.RecordBatch, indices: Offsets) -> Reasons:
+        """Return which rows hold a number that became infinite, as it was too large for its type, and why."""
+        found: Reasons = {}
+        for row in infinite_rows(batch).tolist():
+            try:
+                why = self._check(chunk.record(int(indices[row])))
+            except (ValueError, RecursionError):
+                why = "a number may be too large: beside an infinite one there are too many digits or levels to tell"
+            found |= {} if why is None else {row: why}
+        return found
 
     def _objects(self, chunk: Chunk, reasons: Reasons) -> Objects:
         return find_objects(chunk, reasons, commas=self._commas)

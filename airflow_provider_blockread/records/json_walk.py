@@ -2,7 +2,8 @@
 
 Between elements stands what is at depth 0 outside strings. An array's elements lie between its commas there, without
 the white space around them: of `[1,,2]` the second has no bytes, at the place of the second comma. A value of the
-other layout begins at a visible byte there that follows white space, or a bracket that closed to depth 0.
+other layout begins at a visible byte there that follows white space, or a string or bracket that closed there, and
+where a string or bracket opens: of `1"a"[]2` there are four, though no white space parts them.
 """
 
 from __future__ import annotations
@@ -42,23 +43,38 @@ class Borders:
 
 
 def borders(lexer: Lexer, data: Bytes, *, array: bool) -> Borders:
-    """Return the borders of the next piece of text, which `lexer` steps over."""
+    """Return the borders of the next piece of text, which `lexer` steps over.
+
+    Between values one after another a border may be found twice, and one stands before each bracket or string.
+    """
     opened, closed = openings(data), closings(data)
     between = data == COMMA if array else white_starts(data)
-    marks = np.flatnonzero((opened | closed | between) & lexer.outside(data))
-    closed = closed[marks]
-    depths = lexer.depth + np.cumsum(opened[marks].view(np.int8) - closed.view(np.int8), dtype=np.int64)
-    lexer.depth = int(depths[-1]) if len(depths) else lexer.depth
-    top = depths == 0
+    depth, inside = lexer.depth, lexer.inside
+    outside = lexer.outside(data)
+    marks = np.flatnonzero((opened | closed | between) & outside)
+    opened, closed = opened[marks], closed[marks]
+    depths = depth + np.cumsum(opened.view(np.int8) - closed.view(np.int8), dtype=np.int64)
+    lexer.depth = int(depths[-1]) if len(depths) else depth
     if not array:
-        top &= closed | between[marks]
+        top = depths == opened
         ends = marks[top] + closed[top]
+        if depth < 0 or (depth == 0 and (inside or _is_bare(data, 0))) or _is_bare(data, ends):
+            strings = np.flatnonzero(np.diff(outside, prepend=not inside))  # where they begin and end
+            strings = strings[np.append(depth, depths)[np.searchsorted(marks, strings)] == 0]
+            ends = np.sort(np.concatenate([ends, strings + outside[strings]]))
         return Borders(ends, ends, -1)
+    top = depths == 0
     below = np.flatnonzero(depths < 0)
     last = int(marks[below[0]]) if len(below) else -1
     commas = marks[top & between[marks]]
     commas = commas if last < 0 else commas[commas < last]
     return Borders(commas, commas + 1, last)
+
+
+def _is_bare(data: Bytes, places: Offsets | int) -> bool:
+    """Tell whether anything but a bracket is the first visible byte at or behind any of the places."""
+    nexts = next_visible(data, np.atleast_1d(places))
+    return not openings(data[nexts[nexts < len(data)]]).all()
 
 
 class ValueLook:
@@ -67,6 +83,7 @@ class ValueLook:
     def __init__(self) -> None:
         self._lexer = Lexer()
         self._ended = _NONE  # where a value ended before the piece, if one did
+        self._before = 0  # a value begins there already: at the start of the first piece
 
     def __call__(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
         """Return the values that are complete."""
@@ -74,7 +91,8 @@ class ValueLook:
         found = borders(self._lexer, data, array=False)
         ends = np.concatenate([self._ended, found.ends])
         nexts = next_visible(data, np.maximum(ends, 0))
-        first = np.append(True, nexts[1:] != nexts[:-1])[: len(nexts)]  # an end may be told twice
+        first = np.diff(nexts, prepend=self._before) != 0  # an end may be found twice
+        self._before = -1
         ends, nexts = ends[first], nexts[first]
         if final:
             return Walk(*with_last(ends, nexts, len(data), final=True)), len(data)

@@ -51,6 +51,8 @@ _JSON = [
     "1",
     "null",
     '"[,"',
+    '1"a"',
+    '{"a": -Inf}',
 ]
 _PLAIN = ["a", "b", " ", "\n", "\r", "\r\n", "\x00", "ab", "é"]
 _BOMS = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff"]

@@ -131,15 +131,16 @@ def _outside(state: str, c: str, marks: CsvMarks) -> tuple[str, str]:
     return "in field" if literal else "escaped", c * literal
 
 
-def _strings(text: str, start: int) -> tuple[list[bool], bool]:
-    """Return for each character whether it lies in a string, quotes included, and whether the last one is open."""
-    inside, run, marks = False, 0, [False] * start
+def _strings(text: str, start: int) -> tuple[list[bool], list[int]]:
+    """Return for each character whether it lies in a string, quotes included, and where strings begin and end."""
+    inside, run, marks, quotes = False, 0, [False] * start, []
     for c in text[start:]:
         quote = c == '"' and run % 2 == 0
+        quotes += [len(marks)] * quote
         marks.append(inside or quote)
         inside ^= quote
         run = run + 1 if c == "\\" else 0
-    return marks, inside
+    return marks, quotes
 
 
 def json_array(text: str, start: int) -> Spans:
@@ -180,17 +181,20 @@ def _behind_blanks(text: str, place: int) -> int:
 
 def json_values(text: str, start: int) -> Spans:
     """Return the values that stand one after another."""
-    spans, depth, (strings, unclosed) = [], 0, _strings(text, start)
+    spans, depth, (strings, quotes) = [], 0, _strings(text, start)
     begin = place = _behind_blanks(text, start)
     while place < len(text):
         c = "" if strings[place] else text[place]
+        if depth == 0 and place > begin and (c in {"[", "{"} or place in quotes[::2]):
+            spans.append((begin, place))
+            begin = place
         depth += (c in {"[", "{"}) - (c in {"]", "}"})
         if depth < 0:
             raise UnspecifiedError
         place += 1
-        if depth == 0 and c and c in "]}" + _BLANK:
+        if depth == 0 and ((c and c in "]}" + _BLANK) or place - 1 in quotes[1::2]):
             spans.append((begin, begin + len(text[begin:place].rstrip(_BLANK))))
             begin = place = _behind_blanks(text, place)
-    if depth or unclosed:
+    if depth or len(quotes) % 2:
         raise UnspecifiedError
     return [*spans, (begin, len(text))] if begin < len(text) else spans

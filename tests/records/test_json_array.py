@@ -79,20 +79,20 @@ def elements(data: bytes, start: int) -> Records | None:
 
 
 def values(scanner: Scanner) -> Records:
-    """Return what begins at a visible byte at depth 0 behind white space or a closing bracket."""
-    data, records = scanner.data, Records()
+    """Return what white space at depth 0 parts, and where brackets and strings begin and end there."""
+    data, records, begin = scanner.data, Records(), scanner.place
+    borders = []
     while scanner.place < len(data):
-        begin = scanner.place
-        end = len(data)
-        scanner.depth = 0
-        while scanner.place < len(data):
-            scanner.step()
-            byte = data[scanner.place - 1]
-            if scanner.depth == 0 and not scanner.inside and byte in b"]}" + WHITE:
-                end = scanner.place - (byte in WHITE)
-                break
+        place, was_inside, was_deep = scanner.place, scanner.inside, scanner.depth
+        scanner.step()
+        if was_deep == 0 and not was_inside and (scanner.inside or scanner.depth == 1 or data[place] in WHITE):
+            borders.append(place)
+        if scanner.depth == 0 and not scanner.inside and (was_inside or was_deep == 1):
+            borders.append(place + 1)
+    while begin < len(data):
+        end = min((border for border in borders if border > begin), default=len(data))
         records.append((begin, data[begin:end]))
-        scanner.visible()
+        begin = len(data) - len(data[end:].lstrip(WHITE))
     return records
 
 
