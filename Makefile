@@ -35,7 +35,7 @@ check: $(READY) ## Check format, lint, types, import contracts and the rules of 
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
-	$(VENV)/bin/python -m pytest -q tests/architecture
+	$(VENV)/bin/python -m pytest -q tests/architecture tests/remedies/test_catalog.py
 
 test: $(READY) servers ## Run all tests, in an order that SEED decides, in WORKERS processes; TESTS=tests/records runs some.
 	$(RUN) SEED=$(SEED) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),120) \
