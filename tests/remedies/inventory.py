@@ -103,10 +103,13 @@ class _Module:
         for node in _own_nodes(function):
             if isinstance(node, ast.Return) and node.value is not None:
                 value = node.value
-                if isinstance(value, ast.Call) and (_called(value) in _OURS or isinstance(value.func, ast.Call)):
-                    value = value.args[0]
+                if isinstance(value, ast.Call) and value.args and not self._knows(_called(value)):
+                    value = value.args[0]  # of the error that is made
                 texts += self._texts(value, function, bound, before=node.lineno)
         return texts or [HOLE]
+
+    def _knows(self, name: str) -> bool:
+        return name in self._functions or (name in self._imported and name not in _OURS) or name.endswith(".format")
 
     def _texts(self, node: ast.expr, function: _Function | None, bound: _Bound, *, before: int) -> list[str]:
         """Return the readings of an expression."""
