@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shlex import quote
 
 from sqlalchemy import Connection, or_, select
 
@@ -15,7 +16,7 @@ from airflow_provider_blockread.ledger.known_tables import parts
 from airflow_provider_blockread.ledger.model import Publication
 from airflow_provider_blockread.ledger.parts import leave_part_out
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.tables import exclusions, files, generations, windows
+from airflow_provider_blockread.ledger.tables import exclusions, feeds, files, generations, windows
 
 #: Reasons that are file states of their own; any other text makes the file `excluded`.
 _REASON_STATES = ("missing", "changed")
@@ -113,9 +114,9 @@ def _unpublished(connection: Connection, window_id: str) -> tuple[int, bool]:
     given_up = states[number] == "superseded" and "published" in states.values()
     if rows[number].mode == "verify" or states[number] == "published" or given_up:
         msg = (
-            f"window {window_id} is published, with this file; its records go when the file is left out of a rebuild"
-            " that was begun (clear the run, or `blockread windows rebuild`), or with the whole window"
-            " (`blockread windows undo`)"
+            f"window {window_id} is published with this file's records; to take them away, move the file out of the"
+            f" source, begin `blockread windows rebuild {window_id}`, which stops there, repeat this command, and then"
+            f" the rebuild; or take the whole window away with `blockread windows undo {window_id}`"
         )
         raise ConflictError(msg)
     if lock_generation(connection, window_id, number).state not in UNFINISHED:
@@ -128,8 +129,8 @@ def _refuse_part(connection: Connection, window_id: str, file_id: int) -> None:
     part = (parts.c.window_id == window_id, parts.c.file_id == file_id)
     if connection.scalar(select(parts.c.file_id).where(*part)) is not None:
         msg = (
-            f"window {window_id} is published with a part of this file, which others may go on behind; take it away"
-            " with `blockread windows undo`"
+            f"window {window_id} is published with a part of this file, so the file cannot be left out of its rebuild;"
+            f" take the whole window away with `blockread windows undo {window_id}`"
         )
         raise ConflictError(msg)
 
@@ -151,10 +152,12 @@ def _file(connection: Connection, window_id: str, path: str) -> int:
         excluded = (exclusions.c.window_id == window_id, exclusions.c.path == path)
         known = connection.scalar(select(exclusions.c.file_id).where(*excluded))
         if known is None:
+            feed = connection.scalar(select(feeds.c.name).join(windows).where(windows.c.id == window_id))
             msg = (
-                f"window {window_id} holds no file {path}; see what it holds with `blockread windows show {window_id}`"
+                f"window {window_id} holds no file {path}; see what it holds with"
+                f" `blockread files list {quote(str(feed))}`"
             )
-            raise SourceError(msg)
+            raise SourceError(msg, path)
         return int(known)
     return int(found[0].id)
 

@@ -113,7 +113,7 @@ def get_window(ledger: Ledger, id_or_key: str, feed: str | None = None) -> Windo
         raise OptionsError(msg)
     if len(exact) > 1:
         names = ", ".join(window.feed for window in exact)
-        msg = f"several feeds have a window {id_or_key!r}: {names}; name the feed, or give the window's id"
+        msg = f"several feeds have a window {id_or_key!r}: {names}; name the feed (--name), or give the window's id"
         raise OptionsError(msg)
     return exact[0]
 

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
+from shlex import quote
 from typing import Any
 
 from airflow_provider_blockread.blocks import Block
@@ -52,7 +53,8 @@ def propose_excluding(env: Environment, window: Window, path: str, *, reason: st
     behind = windows_behind(env.ledger, window.id, path)
     if behind:
         msg = (
-            f"window {window.id} reads a part of {path}, and window {behind[0]} goes on behind it; begin with that one"
+            f"window {window.id} reads a part of {path}, and window {behind[0]} goes on behind it; begin with"
+            f" `blockread windows exclude {behind[0]} {quote(path)} --reason {quote(reason)}`"
         )
         raise ConflictError(msg)
     if file in excluded_files(env.ledger, window.id, number):
@@ -95,7 +97,7 @@ def _find(env: Environment, window: Window, path: str) -> tuple[int, list[int]]:
     for found in window_files(env.ledger, window.id, order="oldest"):
         if found.version.path == path:
             return found.file, []
-    msg = f"window {window.id} holds no file {path}; see what it holds with `blockread files list {window.feed}`"
+    msg = f"window {window.id} holds no file {path}; see what it holds with `blockread files list {quote(window.feed)}`"
     raise SourceError(msg, path)
 
 
@@ -159,11 +161,13 @@ def _tell(env: Environment, window: Window, found: Mapping[str, str]) -> None:
 
 
 def _kept(window: Window, path: str, reason: str) -> str:
-    newer = "; or read what is there now with `blockread reprocess`" if reason == "changed" else ""
+    newer = (
+        f"; or read what is there now with `blockread reprocess --window {window.id}`" if reason == "changed" else ""
+    )
     return (
         f"{path} is {reason}, and window {window.id} is published with its records, which no policy takes away: restore"
-        f" it and retry{newer}; or leave it out with `blockread windows exclude {window.id} {path} --reason {reason}`"
-        f" and retry; or give this rebuild up with `blockread windows abandon {window.id}`, and what is published stays"
+        f" it and retry{newer}; or leave it out with"
+        f" `blockread windows exclude {window.id} {quote(path)} --reason {reason}` and retry; or give this rebuild up with `blockread windows abandon {window.id}`, and what is published stays"
     )
 
 
