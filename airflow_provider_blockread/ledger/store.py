@@ -243,7 +243,9 @@ class Ledger:
             reason = str(error.orig).strip()
             state = getattr(error.orig, "sqlstate", None)
             if state in _NO_TABLE_STATES or reason.startswith(_NO_TABLE):
-                raise LedgerSchemaError(self._needs_upgrade(f"lacks a table ({reason})")) from error
+                what = self._needs_upgrade(f"lacks a table ({reason})")
+                msg = f"{what}; where that finds it at the newest revision already, restore it from a backup"
+                raise LedgerSchemaError(msg) from error
             if isinstance(error, exc.ProgrammingError) and state not in OF_THE_SERVER:
                 raise
             raise self._trouble(reason, state) from error

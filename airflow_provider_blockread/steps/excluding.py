@@ -167,7 +167,8 @@ def _kept(window: Window, path: str, reason: str) -> str:
     return (
         f"{path} is {reason}, and window {window.id} is published with its records, which no policy takes away: restore"
         f" it and retry{newer}; or leave it out with"
-        f" `blockread windows exclude {window.id} {quote(path)} --reason {reason}` and retry; or give this rebuild up with `blockread windows abandon {window.id}`, and what is published stays"
+        f" `blockread windows exclude {window.id} {quote(path)} --reason {reason}` and retry; or give this rebuild up"
+        f" with `blockread windows abandon {window.id}`, and what is published stays"
     )
 
 

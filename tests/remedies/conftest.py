@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.pipeline.make import Pipe, ReadHere
+from tests.postgres import postgres_server
 from tests.remedies.desk import Desk, without_spark
 
 
@@ -24,3 +25,10 @@ def desk(here: Pipe, monkeypatch: pytest.MonkeyPatch) -> Desk:
     """Commands on that ledger."""
     without_spark(monkeypatch)
     return Desk(here)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """The URL of a PostgreSQL server."""
+    with postgres_server() as url:
+        yield url

@@ -1,0 +1,178 @@
+"""Ledgers that are not there, not this package's or cannot be used: each message says what makes the command work."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from sqlalchemy import text
+
+from airflow_provider_blockread.cli import blockread
+from airflow_provider_blockread.errors import (
+    ConflictError,
+    LedgerSchemaError,
+    OptionsError,
+)
+from airflow_provider_blockread.ledger import tables, trouble
+from airflow_provider_blockread.ledger.feeds import open_feed
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.tables import feeds
+from tests.ledger.test_upgrades import RELEASED, fill
+from tests.pipeline.make import Pipe
+from tests.postgres import new_schema
+from tests.remedies.advice import commands
+from tests.remedies.desk import Desk
+
+
+@pytest.mark.parametrize(
+    ("wrong", "written"),
+    [
+        ("sqlite://{folder}/new.db", "sqlite:////folder/file.db"),
+        ("sqlite://", "sqlite:////folder/file.db"),
+        ("no address", "sqlite:////folder/file.db"),
+        ("mysql://me@host/db", "sqlite:////folder/file.db"),
+    ],
+)
+def test_an_address_as_the_message_writes_it(desk: Desk, tmp_path: Path, wrong: str, written: str) -> None:
+    """The form that the message gives, with a folder and a file of one's own, makes a ledger."""
+    message = desk.refused("windows", "list", state=wrong.format(folder="host" + str(tmp_path)))
+    assert written in message
+    url = written.replace("/folder/file.db", f"{tmp_path}/new.db")
+
+    assert "created" in desk.done("db", "upgrade", state=url)
+    desk.done("windows", "list", state=url)
+
+
+@pytest.mark.postgres
+def test_an_address_of_a_server_as_the_message_writes_it(server: str) -> None:
+    """A second @ is written as %40, and another driver is left out: then the server is reached."""
+    url = new_schema(server, "addresses")
+    wrong = url.replace("postgresql://postgres:", "postgresql://postgres:p@ss", 1)
+    with pytest.raises(OptionsError, match="write one that belongs to the user or the password as %40"):
+        Ledger(wrong)
+    with pytest.raises(OptionsError, match="postgresql://user@host/database, which is reached by psycopg 3"):
+        Ledger(url.replace("postgresql:", "postgresql+psycopg2:"))
+    for right in (wrong.replace("p@ss", "p%40ss"), url):
+        with closing(Ledger(right)) as ledger:
+            ledger.check()
+
+
+@pytest.mark.parametrize("missing", ["file", "tables", "identity", "older"])
+def test_a_ledger_is_made_or_brought_up_to_date(desk: Desk, tmp_path: Path, missing: str) -> None:
+    """The command that the message names, with the ledger's URL in the place of URL."""
+    url = f"sqlite:///{tmp_path}/other.db"
+    _lacking(Ledger(url), tmp_path / "other.db", missing)
+    look = ["plan", str(desk.pipe.source)] if missing == "identity" else ["windows", "list"]
+    desk.done(*_with(url, desk.refused(*look, state=url)))
+
+    desk.done(*look, state=url)
+
+
+def _with(url: str, message: str) -> list[str]:
+    return [url if word == "URL" else word for word in commands(message)[0]]
+
+
+def _lacking(ledger: Ledger, file: Path, missing: str) -> None:
+    if missing == "tables":
+        file.touch()
+    elif missing == "older":
+        with ledger.writing() as connection:
+            fill(connection, RELEASED[0])
+    elif missing == "identity":
+        ledger.upgrade()
+        with ledger.writing() as connection:
+            connection.execute(text("DELETE FROM ledger"))
+    ledger.close()
+
+
+def test_a_ledger_without_one_of_its_tables(here: Pipe, desk: Desk, tmp_path: Path) -> None:
+    """The upgrade finds it at the newest revision already, and the backup helps, as the message says."""
+    here.put({"a.txt": b"a\n"})
+    here.run()
+    here.close()
+    shutil.copy(tmp_path / "ledger.db", tmp_path / "backup.db")
+    with here.env.ledger.writing() as connection:
+        connection.execute(text("DROP TABLE scans"))
+    here.close()
+    message = desk.refused("plan", str(here.source), "--name", "feed")
+    assert "already" in desk.done(*_with(desk.url, message))
+    assert "lacks a table" in desk.refused("plan", str(here.source), "--name", "feed")
+    assert "restore it from a backup" in message
+    shutil.copy(tmp_path / "backup.db", tmp_path / "ledger.db")
+
+    desk.done("plan", str(here.source), "--name", "feed")
+
+
+def test_a_ledger_that_vanished_while_it_was_open(tmp_path: Path) -> None:
+    """The upgrade makes it again, and the same call works."""
+    with closing(Ledger(f"sqlite:///{tmp_path}/ledger.db")) as ledger:
+        ledger.upgrade()
+        for file in tmp_path.glob("ledger.db*"):
+            file.unlink()
+        ledger.close()
+        with pytest.raises(LedgerSchemaError, match="lacks a table"):
+            open_feed(ledger, "feed")
+        CliRunner().invoke(blockread, ["db", "upgrade", "--state", f"sqlite:///{tmp_path}/ledger.db"])
+        assert open_feed(ledger, "feed") == 1
+
+
+def test_a_newer_ledger_needs_a_newer_package(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package that knows the revision works with it; both the check and the upgrade say so."""
+    url = f"sqlite:///{tmp_path}/other.db"
+    with monkeypatch.context() as older:
+        newest = tables.REVISIONS
+        desk.done("db", "upgrade", state=url)
+        older.setattr(tables, "REVISIONS", newest[:-1])
+        for command in (["windows", "list"], ["db", "upgrade"]):
+            assert "newer than this package; upgrade airflow-provider-blockread" in desk.refused(*command, state=url)
+
+    desk.done("windows", "list", state=url)
+    desk.done("db", "upgrade", state=url)
+
+
+def test_a_folder_that_cannot_be_made(desk: Desk, tmp_path: Path) -> None:
+    """Once the path is a folder's, the ledger is made."""
+    taken = tmp_path / "taken"
+    taken.touch()
+    url = f"sqlite:///{taken}/home/ledger.db"
+    assert "its folder cannot be made (Not a directory); correct the path" in desk.refused("db", "upgrade", state=url)
+    taken.unlink()
+
+    desk.done("db", "upgrade", state=url)
+
+
+@pytest.mark.postgres
+def test_a_ledger_on_a_network_file_system_moves(
+    desk: Desk, tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Put on a local disk, the same file works; so does a ledger in PostgreSQL."""
+    shared = tmp_path / "share"
+    shared.mkdir()
+    with closing(Ledger(f"sqlite:///{shared}/ledger.db")) as made:
+        made.upgrade()
+    (tmp_path / "mounts").write_text(f"root / ext4 rw 0 0\nhost:/x {shared} nfs4 rw 0 0\n")
+    monkeypatch.setattr(trouble, "_MOUNTS", tmp_path / "mounts")
+    message = desk.refused("windows", "list", state=f"sqlite:///{shared}/ledger.db")
+    assert "put it on a local disk, or use PostgreSQL: postgresql://user@host/database" in message
+    (tmp_path / "local").mkdir()
+    shutil.move(shared / "ledger.db", tmp_path / "local" / "ledger.db")
+
+    desk.done("windows", "list", state=f"sqlite:///{tmp_path}/local/ledger.db")
+    with closing(Ledger(new_schema(server, "moved"))) as ledger:
+        ledger.check()
+
+
+def test_another_process_changed_the_same_rows(tmp_path: Path) -> None:
+    """A row that two processes insert is a conflict for one of them, and the retry finds it."""
+    with closing(Ledger(f"sqlite:///{tmp_path}/ledger.db")) as ledger:
+        ledger.upgrade()
+        row = {"name": "feed", "created_at": ledger.now()}
+        with ledger.writing() as connection:
+            connection.execute(feeds.insert().values(row))
+        with pytest.raises(ConflictError, match="another process changed the same rows"), ledger.writing() as again:
+            again.execute(feeds.insert().values(row))
+
+        assert open_feed(ledger, "feed") == 1
