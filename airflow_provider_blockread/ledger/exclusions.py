@@ -119,6 +119,9 @@ def _unpublished(connection: Connection, window_id: str) -> tuple[int, bool]:
             f" the rebuild; or take the whole window away with `blockread windows undo {window_id}`"
         )
         raise ConflictError(msg)
+    if states[number] == "publishing":
+        msg = f"window {window_id} is half published; let its commit end, then repeat this command"
+        raise ConflictError(msg)
     if lock_generation(connection, window_id, number).state not in UNFINISHED:
         msg = f"window {window_id} generation {number} is {states[number]}; read the state again"
         raise ConflictError(msg)

@@ -6,7 +6,8 @@ import pytest
 
 from airflow_provider_blockread.errors import BlockReadError, ConflictError
 from airflow_provider_blockread.ledger.exclusions import exclude_file
-from airflow_provider_blockread.ledger.generations import start_generation
+from airflow_provider_blockread.ledger.generations import get_generation, start_generation
+from airflow_provider_blockread.ledger.publishing import claim_publication
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.ledger.withdrawing import begin_abandoning, begin_undoing
 from airflow_provider_blockread.options import Limits, Selection
@@ -195,8 +196,6 @@ def test_an_abandoned_window_reads_nothing_more(two: Pipe, desk: Desk) -> None:
 
 def test_a_generation_that_is_not_there_is_looked_up(two: Pipe, desk: Desk) -> None:
     """What the message names shows which generation there is."""
-    from airflow_provider_blockread.ledger.generations import get_generation
-
     ref = two.run()
     with pytest.raises(ConflictError, match="has no generation 7") as refused:
         get_generation(two.env.ledger, ref.window, 7)
@@ -206,8 +205,6 @@ def test_a_generation_that_is_not_there_is_looked_up(two: Pipe, desk: Desk) -> N
 def test_an_undoing_waits_for_the_publisher(two: Pipe, desk: Desk) -> None:
     """Once the publisher's heartbeat is stale the same command works."""
     window = _half(two)
-    from airflow_provider_blockread.ledger.publishing import claim_publication
-
     claim_publication(two.env.ledger, window, 1, owner="somebody else", stale_after_s=60)
     with pytest.raises(BlockReadError, match="somebody else is publishing generation 1, last heartbeat 0 s ago"):
         begin_undoing(two.env.ledger, window, files=None, who="me")
