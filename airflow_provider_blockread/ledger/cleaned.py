@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
 from airflow_provider_blockread.errors import CleanedError
 from airflow_provider_blockread.ledger.known_tables import parts
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.tables import files
 from airflow_provider_blockread.ledger.upkeep_tables import cleanings
 
 #: Files that a message names.
@@ -88,4 +89,6 @@ def _count(connection: Connection, window_id: str) -> int:
 
 def _of_window(window_id: str) -> ColumnElement[bool]:
     in_parts = select(parts.c.file_id).where(parts.c.window_id == window_id)
-    return and_(_AWAY, or_(cleanings.c.window_id == window_id, cleanings.c.file_id.in_(in_parts)))
+    replaced = select(files.c.id).where(files.c.window_id == window_id, files.c.state == "replaced")
+    mine = or_(cleanings.c.window_id == window_id, cleanings.c.file_id.in_(in_parts))
+    return and_(_AWAY, mine, cleanings.c.file_id.not_in(replaced))

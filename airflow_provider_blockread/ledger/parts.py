@@ -175,14 +175,26 @@ def refuse_followed(connection: Connection, window_id: str, *, to: str, file: in
     row = connection.execute(query.limit(1)).one_or_none()
     if row is None:
         return
-    undo = f"`blockread windows undo {row.window_id}{' --files pending' if to == 'pending' else ''}`"
-    first = f"`blockread windows abandon {row.window_id}`, or where it is published {undo}"
     msg = (
         f"window {window_id} holds a part of {_name(row.path, row.file_id)}, and window {row.window_id} {row.key!r}"
         f" goes on behind it, at byte {row.part_start}: parts are given up from the last one on, so give that window up"
-        f" first, by {first if row.state == 'open' else undo}"
+        f" first, by {_giving_up(connection, row.window_id, row.state, to)}"
     )
     raise ConflictError(msg)
+
+
+def giving_up(ledger: Ledger, file: int) -> list[str]:
+    """Return the commands that give up all windows with parts of a file, in the order in which they work."""
+    query = select(windows.c.id, windows.c.state).join(parts).where(parts.c.file_id == file)
+    with ledger.reading() as connection:
+        rows = connection.execute(query.order_by(parts.c.part_start.desc())).all()
+        return [_giving_up(connection, row.id, row.state, "pending") for row in rows]
+
+
+def _giving_up(connection: Connection, window_id: str, state: str, to: str) -> str:
+    if state == "open" and not _is_shown(connection, window_id, ("published", "publishing")):
+        return f"`blockread windows abandon {window_id}`"
+    return f"`blockread windows undo {window_id}{' --files pending' if to == 'pending' else ''}`"
 
 
 def give_back(connection: Connection, window_id: str) -> int:

@@ -58,7 +58,7 @@ class Planner:
         if connection.execute(windows.update().where(*held).values(heartbeat_at=self.ledger.now(), **values)).rowcount:
             return
         owner = connection.scalar(select(windows.c.owner).where(windows.c.id == self.window))
-        msg = f"window {self.window}: {owner} has taken the plan over; read the window again"
+        msg = f"window {self.window}: {owner} has taken the plan over; plan again, to go on with its window"
         raise PlanConflictError(msg)
 
     def take(self, batch: list[int]) -> None:
@@ -206,11 +206,12 @@ def _refuse_held(held: Row[Any], owner: str, now: datetime) -> None:
         return
     place = f"feed {held.feed} window {held.key!r}"
     if held.state != "planning":
-        msg = f"{place} is {held.state} since {held.created_at.isoformat()}, planned by {held.owner}; read it again"
+        since = held.created_at.isoformat()
+        msg = f"{place} is {held.state} since {since}, planned by {held.owner}; plan again, to go on with it"
         raise PlanConflictError(msg)
     if held.owner != owner and is_live(held.owner, held.heartbeat_at, _stale_before(now)):
         beat = age(held.heartbeat_at, now)
-        msg = f"{place}: {held.owner} is planning it, last heartbeat {beat}; wait, then read it again"
+        msg = f"{place}: {held.owner} is planning it, last heartbeat {beat}; wait, then plan again"
         raise PlanConflictError(msg)
 
 

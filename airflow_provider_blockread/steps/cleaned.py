@@ -37,7 +37,12 @@ class Restored:
 
 
 def require_sources(
-    env: Environment, window: Window, again: Collection[int] | None = None, *, only_look: bool = False
+    env: Environment,
+    window: Window,
+    again: Collection[int] | None = None,
+    *,
+    renewed: Collection[int] = (),
+    only_look: bool = False,
 ) -> int:
     """Make sure that no file was cleaned away that is to be read again, and return how many others were.
 
@@ -47,6 +52,7 @@ def require_sources(
         env: ledger and stores.
         window: an open window that is published.
         again: the groups that are to be read; None for all.
+        renewed: ids of files that are read in a newer version, which is there.
         only_look: write nothing down.
 
     Raises:
@@ -62,7 +68,7 @@ def require_sources(
         if back and not only_look:
             mark_back(env.ledger, back)
         total -= len(back)
-        wanted = [file for file in away if needed is None or file.file in needed]
+        wanted = [f for f in away if (needed is None or f.file in needed) and f.file not in renewed]
         others += len(away) - len(wanted)
         missing += wanted
         if len(missing) > SHOWN and needed is None:
@@ -91,7 +97,7 @@ def restore_files(env: Environment, window: Window) -> Restored:
     """
     restored = 0
     for page in _pages(env, window.id):
-        back = [file.file for file in page if _bring_back(env, file)]
+        back = [file.file for file in page if _bring_back(env, window, file)]
         restored += len(back)
         if back:
             mark_back(env.ledger, back)
@@ -108,20 +114,20 @@ def found_at(env: Environment, uri: str) -> FileVersion | None:
         return None
 
 
-def _bring_back(env: Environment, file: AwayFile) -> bool:
+def _bring_back(env: Environment, window: Window, file: AwayFile) -> bool:
     """Put a file into its place, if it is not there; tell whether it is, and then take it from the archive."""
     kept = None if file.target is None else found_at(env, file.target)
     back = _is_back(env, file)
     if file.target is None or kept is None:
         return back
     if not back:
-        _put_back(env, file, file.target)
+        _put_back(env, window, file, file.target)
     if found_at(env, file.target) is not None and same_content(env.stores, file.path, file.target):
         env.stores.remove(file.target)
     return True
 
 
-def _put_back(env: Environment, file: AwayFile, target: str) -> None:
+def _put_back(env: Environment, window: Window, file: AwayFile, target: str) -> None:
     if found_at(env, file.path) is not None:
         msg = f"{file.path}: another file is there now, so {target} was left; move that file away, then repeat"
         raise SourceError(msg, file.path)
@@ -131,8 +137,8 @@ def _put_back(env: Environment, file: AwayFile, target: str) -> None:
             env.stores.remove(file.path)
         msg = (
             f"{file.path} cannot come back from {target} as it was, since its store makes every copy another version;"
-            " to read it again, copy it there by hand and use `blockread reprocess --path`, which reads the newer"
-            " version in the place of the old one"
+            " to read the window again, copy all its archived files there by hand and use"
+            f" `blockread reprocess --window {window.id}`, which reads the newer versions in the place of the old ones"
         )
         raise SourceError(msg, file.path)
 

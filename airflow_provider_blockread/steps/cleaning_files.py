@@ -98,7 +98,10 @@ def _leave(env: Environment, file: CleanFile, target: str) -> str:
 
 
 def _not_whole(version: FileVersion, target: str) -> SourceError:
-    msg = f"{version.path} was put into the archive as {target}, but is not whole there; look at both, and then repeat"
+    msg = (
+        f"{version.path} was put into the archive as {target}, but is not whole there; where the original is still in"
+        " its place, remove the copy, then repeat"
+    )
     return SourceError(msg, version.path)
 
 

@@ -259,8 +259,15 @@ def _require_sources(env: Environment, window: Window, files: FileChoice | None,
     if not count_away(env.ledger, window.id):
         return
     shown = published_generation(env.ledger, window.id)
-    again = None if files is None or shown is None else choose(env, window, shown, files).again
-    require_sources(env, window, again, only_look=only_look)
+    if files is None or shown is None:
+        require_sources(env, window, only_look=only_look)
+        return
+    chosen = choose(env, window, shown, files)
+    require_sources(env, window, chosen.again, renewed=_renewed(chosen), only_look=only_look)
+
+
+def _renewed(chosen: Chosen) -> list[int]:
+    return [newer.file for newer in chosen.newer]
 
 
 def _has_changed(env: Environment, window: Window, begun: Generation, files: FileChoice) -> bool:
@@ -273,7 +280,7 @@ def _start(env: Environment, request: Request, window: Window, files: FileChoice
     if files is None or shown is None:
         return start_requested(env.ledger, request, window.id)
     chosen = choose(env, window, shown, files)
-    unneeded = require_sources(env, window, chosen.again)
+    unneeded = require_sources(env, window, chosen.again, renewed=_renewed(chosen))
     plan = plan_newer(env, window, shown, chosen.newer)
     return start_requested(env.ledger, request, window.id, again=chosen.again, plan=plan, unneeded=unneeded)
 

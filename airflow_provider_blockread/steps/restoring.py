@@ -9,8 +9,10 @@ from airflow_provider_blockread.exchange.files import MANIFEST, read_checked
 from airflow_provider_blockread.exchange.manifest import read_manifest, render_manifest, summarize
 from airflow_provider_blockread.ledger.generations import PRUNED, as_read_by, published_generation
 from airflow_provider_blockread.ledger.model import PendingFile, Window
+from airflow_provider_blockread.ledger.parts import giving_up
 from airflow_provider_blockread.ledger.retention import restore_plan
 from airflow_provider_blockread.ledger.selection import window_files
+from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import FormatOption
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
@@ -21,7 +23,7 @@ def manifest_identity(env: Environment, window: str, feed: str) -> dict[str, str
     return {"window": window, "feed": feed, "ledger": env.ledger.uuid}
 
 
-def part_of(found: PendingFile, option: FormatOption) -> Part:
+def part_of(ledger: Ledger, found: PendingFile, option: FormatOption) -> Part:
     """Return what a window reads of a file: a part or all of it, in one block where it is compressed.
 
     Raises:
@@ -34,7 +36,8 @@ def part_of(found: PendingFile, option: FormatOption) -> Part:
     if part.start and (whole or not make_format(option).splittable):
         msg = (
             f"{version.path} was read up to byte {part.start} by earlier windows, and format {option.kind} cannot go on"
-            " there; plan with the format that they were read with, or take these windows away, the newest first"
+            " there; plan with the format that they were read with, or give these windows up, in this order:"
+            f" {', '.join(giving_up(ledger, found.file))}"
         )
         raise OptionsError(msg)
     return Part(file=found.file, version=version, start=part.start, end=part.end, whole=whole)
@@ -75,7 +78,7 @@ def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, reque
         read_checked(env.stores, window.manifest_uri, window.manifest_hash, MANIFEST)
     except ExchangeError:
         found = window_files(env.ledger, window.id, order=request.selection.order)
-        parts = (part_of(file, request.generation.record_format) for file in found)
+        parts = (part_of(env.ledger, file, request.generation.record_format) for file in found)
         blocks = iter_blocks(parts, limits, total_bytes=window.bytes)
         data, summary = render_manifest(blocks, identity=manifest_identity(env, window.id, window.feed))
         if summary.hash != window.manifest_hash:

@@ -81,7 +81,7 @@ class Chosen:
                 self.ids.extend([pending.file for pending in found])
                 self.late += sum(pending.late for pending in found)
                 self.in_parts.update((pending.file, pending) for pending in found if pending.part is not None)
-                parts = [part_of(pending, self._format) for pending in found]
+                parts = [part_of(self._env.ledger, pending, self._format) for pending in found]
                 self._count(found, parts)
                 yield from parts
 
@@ -172,7 +172,7 @@ class Chosen:
                 return
             if pending.file == self.ids[position]:
                 position += 1
-                yield part_of(self.in_parts.get(pending.file, pending), self._format)
+                yield part_of(self._env.ledger, self.in_parts.get(pending.file, pending), self._format)
         if position < len(self.ids):
             msg = f"feed {self._request.feed}: another planner took file {self.ids[position]} first; plan again"
             raise PlanConflictError(msg)
