@@ -163,7 +163,7 @@ def refuse_remote_executors(executor: str) -> None:
         msg = (
             f"ledger: tasks of {', '.join(remote) or executor} may run on other hosts, which cannot share the embedded "
             "SQLite ledger; make a connection `blockread_default` of type blockread to a PostgreSQL database, "
-            "then run `airflow blockread db upgrade`"
+            "then run `airflow blockread db upgrade --state URL` with its URL"
         )
         raise OptionsError(msg)
 

@@ -160,4 +160,4 @@ def _failure(hook: TrackedSubmitHook, name: str, *, cancelled: bool) -> str:
         return f"{name}: the Spark application was stopped; clear the task to read the group again"
     tail = "\n".join(hook.tail)
     why = hook.error or "its last lines say why"
-    return f"{name}: the Spark application failed: {why}. Mend the cause and retry; the task's log has it all.\n{tail}"
+    return f"{name}: the Spark application failed: {why}. Fix the cause and retry; the task's log has it all.\n{tail}"

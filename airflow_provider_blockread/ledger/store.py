@@ -154,7 +154,7 @@ class Ledger:
             LedgerUnavailableError: when the database cannot be reached.
         """
         if self._file is not None and is_missing(self._file):
-            raise LedgerSchemaError(self._needs_upgrade("does not exist: correct its name, or make it"))
+            raise LedgerSchemaError(self._needs_upgrade("does not exist: correct its name (--state), or make it"))
         try:
             with self.reading() as connection:
                 revision = migrations.current(connection)

@@ -182,7 +182,7 @@ class _Unreached:
         """Raise the first of the errors, with what is left, if there is any."""
         if self.errors:
             error = self.errors[0][1]
-            rest = "All else is pruned; mend the cause and repeat the command: these windows are tried again"
+            rest = "All else is pruned; fix the cause and repeat the command: these windows are tried again"
             raise type(error)("\n".join(["prune: some work areas are left:", *self.lines(), rest])) from error
 
 

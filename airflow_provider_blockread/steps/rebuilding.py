@@ -153,7 +153,7 @@ def rebuild(env: Environment, asked: RebuildRequest, runner: WindowRunner) -> li
             before, left = [found.window for found in done], [found.id for found in todo[len(done) + 1 :]]
             msg = (
                 f"{asked.action} of window {window.id} {window.key!r} failed: {error}\nDone before it:"
-                f" {_named(before)}; left: {_named(left)}. Mend the cause and repeat the command: it goes on"
+                f" {_named(before)}; left: {_named(left)}. Fix the cause and repeat the command: it goes on"
                 " from this window"
             )
             raise type(error)(msg) from error

@@ -218,7 +218,9 @@ def test_an_unreachable_server_is_transient_and_keeps_the_password() -> None:
 def test_a_folder_that_is_missing_is_made(tmp_path: Path) -> None:
     """The embedded default is created with its folder; before that, nothing is."""
     ledger = Ledger(default_url(str(tmp_path / "new" / "home")))
-    with pytest.raises(LedgerSchemaError, match="does not exist: correct its name, or make it; run `blockread db upgr"):
+    with pytest.raises(
+        LedgerSchemaError, match=r"does not exist: correct its name \(--state\), or make it; run `blockread db"
+    ):
         ledger.check()
     assert not (tmp_path / "new").exists()
 

@@ -1,0 +1,187 @@
+"""Connections, queues and programs that are missing or wrong: what each message asks for, done, works."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import stat
+import sys
+from importlib.metadata import requires
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.sdk import Connection
+from click.testing import CliRunner
+
+from airflow_provider_blockread.cli import blockread
+from airflow_provider_blockread.errors import BlockReadError, LedgerSchemaError, OptionsError, SparkJobError
+from airflow_provider_blockread.hooks.assumed_role import assume_role
+from airflow_provider_blockread.hooks.ledger import LedgerHook, connection_url, refuse_remote_executors
+from airflow_provider_blockread.hooks.queues import AzureQueue, SqsQueue
+from airflow_provider_blockread.hooks.spark import SparkSubmitter, spark_connection
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.options import SparkJob
+from tests.airflow.test_hints import aws as aws  # noqa: PLC0414 - a fixture
+from tests.postgres import new_schema, postgres_server
+
+pytestmark = pytest.mark.airflow
+
+KEYS = {"login": "a", "password": "b"}
+
+
+def _connect(monkeypatch: pytest.MonkeyPatch, conn_id: str, conn_type: str, **fields: object) -> None:
+    monkeypatch.setenv(f"AIRFLOW_CONN_{conn_id.upper()}", json.dumps({"conn_type": conn_type} | fields))
+
+
+def _refused(call: Any, *arguments: Any) -> str:
+    with pytest.raises(BlockReadError) as refused:
+        call(*arguments)
+    return str(refused.value)
+
+
+def test_a_ledger_connection_that_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Created with the type that the message names, it leads to the ledger; so does another one."""
+    with pytest.raises(OptionsError, match="there is no connection 'mine'; create one of type blockread, or name"):
+        LedgerHook("mine").get_conn()
+    ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    ledger.upgrade()
+    for name in ("mine", "another"):
+        _connect(monkeypatch, name, "blockread", extra={"url": f"sqlite:///{tmp_path}/ledger.db"})
+        assert LedgerHook(name).get_conn().uuid == ledger.uuid
+    ledger.close()
+
+
+def test_a_ledger_connection_without_a_database() -> None:
+    """Edited in either of the two ways, it is a URL."""
+    message = _refused(connection_url, Connection(conn_id="mine", conn_type="blockread", host="db"))
+    assert "needs a host and a database, or `url` in its extra; edit it" in message
+
+    for fields in ({"host": "db", "schema": "ledger"}, {"extra": '{"url": "postgresql://me@db/ledger"}'}):
+        assert connection_url(Connection(conn_id="mine", conn_type="blockread", **fields)).startswith("postgresql://")
+
+
+@pytest.mark.postgres
+def test_an_executor_on_other_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connection and the command that the message names give such an executor its ledger."""
+    message = _refused(refuse_remote_executors, "CeleryExecutor")
+    [conn_id, command] = re.findall(r"`([^`]+)`", message)
+    assert (conn_id, "of type blockread to a PostgreSQL database" in message) == ("blockread_default", True)
+    with postgres_server() as server:
+        url = new_schema(server, "remote", upgraded=False)
+        _connect(monkeypatch, conn_id, "blockread", extra={"url": url})
+        with pytest.raises(LedgerSchemaError):
+            LedgerHook().get_conn()
+        words = [url if word == "URL" else word for word in shlex.split(command)]
+        assert words[:2] == ["airflow", "blockread"]
+        with pytest.MonkeyPatch.context() as closing:
+            closing.setattr(Ledger, "name", property(lambda ledger: ledger.close() or "closed"))
+            assert CliRunner().invoke(blockread, words[2:]).exit_code == 0
+        ledger = LedgerHook().get_conn()
+        ledger.check()
+        ledger.close()
+
+
+def test_a_spark_connection_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Created, or replaced by a master, it says where Spark is."""
+    message = _refused(spark_connection, SparkJob(conn_id="cluster"))
+    assert "create one of type spark, or set master" in message
+    assert spark_connection(SparkJob(conn_id="cluster", master="local[1]")).host == "local[1]"
+    _connect(monkeypatch, "cluster", "spark", host="yarn")
+
+    assert spark_connection(SparkJob(conn_id="cluster")).host == "yarn"
+
+
+def _program(folder: Path, text: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "spark-submit").write_text(f"#!/bin/sh\n{text}\n")
+    (folder / "spark-submit").chmod(stat.S_IRWXU)
+
+
+JOB = SparkJob(master="local[1]")
+
+
+def test_spark_submit_that_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What the extra installs brings the program, which is found beside Python without being on PATH."""
+    with monkeypatch.context() as bare:
+        bare.setenv("PATH", str(tmp_path))
+        bare.setattr(sys, "executable", str(tmp_path / "python"))
+        message = _refused(lambda: SparkSubmitter(JOB).submit("file:///spec.json", name="job"))
+    assert _extra_of(message) == "spark"
+    assert shutil.which("spark-submit", path=str(Path(sys.executable).parent)) is not None
+
+
+def test_an_application_that_failed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its cause fixed, the retry works."""
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    _program(tmp_path, "echo 'the cause' >&2; exit 1")
+    with pytest.raises(SparkJobError, match=r"(?s)the Spark application failed.*retry.*the cause"):
+        SparkSubmitter(JOB).submit("file:///spec.json", name="job")
+    _program(tmp_path, "exit 0")
+
+    SparkSubmitter(JOB).submit("file:///spec.json", name="job")
+
+
+def test_an_application_that_was_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The task that was cleared makes another one, which runs."""
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    _program(tmp_path, "exit 0")
+    stopped = SparkSubmitter(JOB)
+    stopped.cancel()
+    with pytest.raises(SparkJobError, match="was stopped; clear the task"):
+        stopped.submit("file:///spec.json", name="job")
+
+    SparkSubmitter(JOB).submit("file:///spec.json", name="job")
+
+
+@pytest.mark.parametrize("remedy", ["identity", "client"])
+def test_a_driver_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, remedy: str) -> None:
+    """Without a connection of a store, or in deploy mode client, the application runs."""
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    _program(tmp_path, "exit 0")
+    _connect(monkeypatch, "cluster", "spark", host="yarn", extra={"deploy-mode": "cluster"})
+    job, secrets = SparkJob(conn_id="cluster"), {"s3://lake": {"key": "hush"}}
+    with pytest.raises(OptionsError, match="leave conn_id out, or use deploy mode client"):
+        SparkSubmitter(job, secrets).submit("file:///spec.json", name="job")
+    if remedy == "client":
+        _connect(monkeypatch, "cluster", "spark", host="yarn", extra={"deploy-mode": "client"})
+
+    SparkSubmitter(job, secrets if remedy == "client" else {}).submit("file:///spec.json", name="job")
+
+
+def _extra_of(message: str) -> str:
+    return re.findall(r"airflow-provider-blockread\[(\w+)\]", message)[0]
+
+
+@pytest.mark.parametrize(
+    ("module", "package", "call"),
+    [
+        ("azure.storage.queue", "azure-storage-queue", lambda: AzureQueue("https://a.queue.core.windows.net/q", None)),
+        ("botocore.session", "s3fs", lambda: SqsQueue("https://sqs.eu-central-1.amazonaws.com/1/q", None)),
+        (
+            "botocore.session",
+            "s3fs",
+            lambda: assume_role(
+                Connection(conn_id="s", conn_type="aws", extra='{"role_arn": "arn:aws:iam::1:role/r"}'),
+                (None, None, None),
+            ),
+        ),
+        (
+            "airflow.providers.apache.spark.hooks.spark_submit",
+            "apache-airflow-providers-apache-spark",
+            lambda: SparkSubmitter(JOB)._make_hook("file:///spec.json", "job", "/tmp"),  # noqa: S108 - not written to
+        ),
+    ],
+    ids=["azure", "sqs", "role", "spark"],
+)
+def test_what_an_extra_installs(monkeypatch: pytest.MonkeyPatch, module: str, package: str, call: Any) -> None:
+    """The extra that the message names holds the package whose module is missing."""
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.delitem(sys.modules, "airflow_provider_blockread.hooks.tracked_submit", raising=False)
+    with pytest.raises(OptionsError, match="install") as refused:
+        call()
+
+    wanted = [line for line in requires("airflow-provider-blockread") or () if line.startswith(package)]
+    assert any(f'extra == "{_extra_of(str(refused.value))}"' in line.replace("'", '"') for line in wanted)

@@ -1,0 +1,118 @@
+"""Options that mean nothing: what each message asks for is given, and the command works."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.steps.choosing import FileChoice
+from airflow_provider_blockread.steps.pruning import PruneRequest, prune
+from tests.cli.place import Place
+from tests.pipeline.make import Pipe
+from tests.remedies.desk import Desk
+
+
+@pytest.fixture
+def logs(here: Pipe) -> Pipe:
+    """A file of lines."""
+    here.put({"a.log": b"a\n"})
+    return here
+
+
+_INTERVAL = "2026-11-21T04:00Z/2026-11-21T05:00Z"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says", "right"),
+    [
+        (["--interval", "2026-11-21"], _INTERVAL, ["--interval", _INTERVAL]),
+        (["--interval", "2026-11-21/2026-11-21"], "end must come after its start", ["--interval", _INTERVAL]),
+        (["--schema", "id long"], "--schema belongs to csv", ["--format", "csv", "--schema", "id long"]),
+        (["--schema", "id long"], "json_lines", ["--format", "json_lines", "--schema", "id long"]),
+        (["--schema", "id long"], "json_array", ["--format", "json_array", "--schema", "id long"]),
+        (["--format-option", "newline"], "must read KEY=VALUE", ["--format-option", "newline=lf"]),
+    ],
+)
+def test_options_of_a_plan(logs: Pipe, desk: Desk, wrong: list[str], says: str, right: list[str]) -> None:
+    """As the message writes them, or with what it says they belong to."""
+    assert says in desk.refused("plan", str(logs.source), *wrong)
+
+    desk.done("plan", str(logs.source), *right)
+
+
+def test_a_file_that_is_not_there(logs: Pipe, desk: Desk) -> None:
+    """Under its right path its records are shown."""
+    assert "does not exist; correct the path" in desk.refused("records", str(logs.source / "b.log"))
+
+    assert '"record": "a"' in desk.done("records", str(logs.source / "a.log"))
+
+
+@pytest.mark.parametrize("command", [["windows", "rebuild"], ["reprocess"]])
+@pytest.mark.parametrize("named", ["window", "feed"])
+def test_windows_to_read_again(logs: Pipe, desk: Desk, command: list[str], named: str) -> None:
+    """Either of the two that the message asks for."""
+    logs.run()
+    assert "name a window, or a feed with --feed" in desk.refused(*command)
+    window = ["--window", "w"] if command == ["reprocess"] else ["w"]
+    desk.done(*command, *(window if named == "window" else ["--feed", "feed"]))
+
+    assert logs.plan().generation == 2
+
+
+def test_a_rebuild_that_fails_goes_on(logs: Pipe, desk: Desk) -> None:
+    """Its cause fixed, the same command goes on from the window where it failed."""
+    logs.run("1")
+    logs.put({"b.log": b"b\n"})
+    logs.run("2")
+    (logs.source / "b.log").rename(logs.folder / "b.log")
+    message = desk.refused("windows", "rebuild", "--feed", "feed")
+    assert "Fix the cause and repeat the command: it goes on from this window" in message
+    (logs.folder / "b.log").rename(logs.source / "b.log")
+    printed = desk.done("windows", "rebuild", "--feed", "feed")
+
+    assert "done already, as generation 2" in printed
+    assert logs.plan("2").generation >= 2
+
+
+def test_java_that_is_missing(logs: Pipe, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JAVA_HOME set, as the message says, the run goes on."""
+    command = ("run", str(logs.source), "--output", str(logs.out))
+    with monkeypatch.context() as bare:
+        bare.delenv("JAVA_HOME")
+        bare.setenv("PATH", "")
+        assert "install a JRE, or set JAVA_HOME" in desk.refused(*command)
+        bare.setenv("JAVA_HOME", "/usr")
+
+        desk.done(*command)
+
+
+@pytest.mark.spark
+def test_spark_that_does_not_start(tmp_path: Path) -> None:
+    """Under a master that there is, and with Java, it does."""
+    place = Place(tmp_path)
+    place.put({"a.log": b"a\n"})
+    command = ("run", str(place.source), "--output", str(tmp_path / "out"), "--master")
+    failed, done = place.shell(*command, "nothing"), place.shell(*command, "local[1]")
+
+    assert "check --master and that Java 17+ is there" in failed.stderr
+    assert done.returncode == 0
+
+
+def test_a_status_of_files() -> None:
+    """Each of the words that the message lists is taken."""
+    with pytest.raises(OptionsError, match="status must be done, bad, quarantined, not 'gone'"):
+        FileChoice(status="gone")
+
+    assert [FileChoice(status=word).status for word in ("done", "bad", "quarantined")]
+
+
+def test_bounds_of_pruning(logs: Pipe) -> None:
+    """With 0, as the message says, it works."""
+    logs.run()
+    logs.pass_seconds(9)
+    with pytest.raises(OptionsError, match="must be 0 or more"):
+        PruneRequest(older_than=-1, keep=-1)
+
+    assert prune(logs.env, PruneRequest(older_than=0, keep=0)).windows == 1
