@@ -58,7 +58,8 @@ def every_message() -> tuple[Message, ...]:
 class _Module:
     def __init__(self, tree: ast.Module, file: str) -> None:
         self._file = file
-        self._functions = {f.name: f for f in ast.walk(tree) if isinstance(f, _Function)}
+        self._all = [f for f in ast.walk(tree) if isinstance(f, _Function)]  # several may have one name
+        self._functions = {f.name: f for f in self._all}
         self._constants = _assigned(tree.body)
         self._imported = {
             alias.asname or alias.name: node.module
@@ -71,7 +72,7 @@ class _Module:
     def messages(self) -> Iterator[Message]:
         raised = [node.exc for node in ast.walk(self._tree) if isinstance(node, ast.Raise)]
         makers = {name for exc in raised if isinstance(exc, ast.Call) and (name := _called(exc)) in self._functions}
-        for function in self._functions.values():
+        for function in self._all:
             for node in _own_nodes(function):
                 if isinstance(node, ast.Call) and self._is_error(node, raised, within=function.name in makers):
                     yield from self._read(node, function)
