@@ -87,5 +87,5 @@ def encode_text(kind: str, text: str | bytes, encoding: str) -> bytes:
     try:
         return text.encode(codec)
     except UnicodeEncodeError as error:
-        msg = f"{kind}: {text!r} cannot be written in {encoding} ({error.reason}); choose another one"
+        msg = f"{kind}: {text!r} cannot be written in {encoding} ({error.reason}); choose another text or encoding"
         raise OptionsError(msg) from error

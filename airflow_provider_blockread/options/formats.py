@@ -41,7 +41,7 @@ def _one_byte(kind: str, what: str, value: str | bytes, encoding: str) -> None:
     """Refuse what is not one byte, or one code unit of a wide encoding."""
     unit = UNIT_BYTES.get(encoding, 1)
     if len(encode_text(kind, value, encoding)) != unit:
-        kind_of = "single byte" if unit == 1 else f"single code unit of {unit} bytes"
+        kind_of = "single byte" if unit == 1 else f"single character of {unit} bytes in {encoding}"
         msg = f"{kind}: {what} must be a {kind_of}, not {value!r}"
         raise OptionsError(msg)
 
@@ -111,7 +111,7 @@ class Escaped(FormatOption):
         escape = encode_text(self.kind, self.escape, self.encoding)
         ends = "\n\r" if self.delimiter is None else self.delimiter
         if escape in encode_text(self.kind, ends, self.encoding):
-            msg = f"escaped: the escape {self.escape!r} must not be part of the delimiter {ends!r}"
+            msg = f"escaped: the escape {self.escape!r} must not be part of the delimiter {ends!r}; choose another"
             raise OptionsError(msg)
 
 
@@ -149,10 +149,13 @@ class Csv(FormatOption):
             _one_byte(self.kind, what, value, self.encoding)
             mark = encode_text(self.kind, value, self.encoding)
             if mark in {encode_text(self.kind, newline, self.encoding) for newline in "\r\n"}:
-                msg = f"csv: {what} must not be a newline"
+                msg = f"csv: {what} must not be a newline; choose another character"
                 raise OptionsError(msg)
             if mark in marks:
-                msg = f"csv: {marks[mark]} and {what} must not be the same byte {value!r}"
+                msg = (
+                    f"csv: {marks[mark]} and {what} must not be the same byte {value!r}; choose another {what}, or none"
+                    f" with {what}=None"
+                )
                 raise OptionsError(msg)
             marks[mark] = what
         if self.columns not in {"equal", "by_name"}:
@@ -211,7 +214,8 @@ class Fixed(FormatOption):
             msg = f"fixed: length must be a whole number of bytes above 0, not {self.length!r}"
             raise OptionsError(msg)
         if self.length % UNIT_BYTES.get(self.encoding, 1):
-            msg = f"fixed: length must be a multiple of the {UNIT_BYTES[self.encoding]} bytes of a {self.encoding} unit"
+            unit = UNIT_BYTES[self.encoding]
+            msg = f"fixed: length counts bytes and must be a multiple of {unit} in {self.encoding}, not {self.length}"
             raise OptionsError(msg)
         if self.short_last not in {"fail", "keep"}:
             msg = f"fixed: short_last must be 'fail' or 'keep', not {self.short_last!r}"

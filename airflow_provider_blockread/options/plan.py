@@ -25,6 +25,17 @@ def one_of(kind: str, name: str, value: str, allowed: tuple[str, ...]) -> None:
         raise OptionsError(msg)
 
 
+def above_zero(kind: str, name: str, value: object) -> None:
+    """Refuse what is no whole number above 0.
+
+    Raises:
+        OptionsError: naming the option.
+    """
+    if not isinstance(value, int) or value < 1:
+        msg = f"{kind}: {name} must be a whole number above 0, not {value!r}"
+        raise OptionsError(msg)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Limits(Value):
     """How much one window may hold; all limits hold together.
@@ -41,10 +52,8 @@ class Limits(Value):
     def __post_init__(self) -> None:
         """Refuse limits that admit nothing."""
         for name in ("max_files", "max_bytes", "max_blocks"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                msg = f"limits: {name} must be at least 1, not {value}"
-                raise OptionsError(msg)
+            if getattr(self, name) is not None:
+                above_zero(self.kind, name, getattr(self, name))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +115,4 @@ class Splitting(Value):
             parse_size(self.block_size)
         parse_size(self.group_bytes)
         for name in ("readers", "max_groups"):
-            if getattr(self, name) < 1:
-                msg = f"splitting: {name} must be at least 1, not {getattr(self, name)}"
-                raise OptionsError(msg)
+            above_zero(self.kind, name, getattr(self, name))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.bounds import Bounds
 from airflow_provider_blockread.options.formats import FormatOption, Lines
-from airflow_provider_blockread.options.plan import one_of
+from airflow_provider_blockread.options.plan import above_zero, one_of
 from airflow_provider_blockread.options.values import Value, from_json
 
 #: Columns that a reader adds on request: the file's path, the block's number, the record's byte offset.
@@ -103,9 +103,7 @@ class Policies(Value):
         one_of(self.kind, "on_empty", self.on_empty, ("skip", "succeed"))
         one_of(self.kind, "proof", self.proof, ("sums", "digest"))
         for name in ("max_record_bytes", "max_decoded_bytes", "max_expansion"):
-            if getattr(self, name) < 1:
-                msg = f"policies: {name} must be at least 1, not {getattr(self, name)}"
-                raise OptionsError(msg)
+            above_zero(self.kind, name, getattr(self, name))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,9 +160,8 @@ class SparkJob(Value):
             if not name.strip() or "=" in name:
                 msg = f"spark_job: environment names variables to inherit, such as 'CORP_*', not {name!r}"
                 raise OptionsError(msg)
-        if self.max_readers is not None and self.max_readers < 1:
-            msg = f"spark_job: max_readers must be at least 1, not {self.max_readers}"
-            raise OptionsError(msg)
+        if self.max_readers is not None:
+            above_zero(self.kind, "max_readers", self.max_readers)
         if not 0 < self.heartbeat_s < self.stale_after_s:
             msg = f"spark_job: heartbeat_s={self.heartbeat_s} must lie between 0 and stale_after_s={self.stale_after_s}"
             raise OptionsError(msg)

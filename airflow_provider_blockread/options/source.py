@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.plan import one_of
+from airflow_provider_blockread.options.plan import above_zero, one_of
 from airflow_provider_blockread.options.sizes import parse_size
 from airflow_provider_blockread.options.times import TimePattern, is_template
 from airflow_provider_blockread.options.values import Value
@@ -60,7 +60,10 @@ class FileSource(Value):
     def __post_init__(self) -> None:
         """Refuse a source without a root, options that contradict each other, and an identity that loses records."""
         if not self.roots or not all(root.strip() for root in self.roots):
-            msg = "file_source: name at least one root, and none that is blank"
+            msg = "file_source: uris must name at least one root, and none that is blank"
+            raise OptionsError(msg)
+        if not isinstance(self.min_age, (int, float)) or not self.min_age >= 0:
+            msg = f"file_source: min_age must be a number of seconds, not {self.min_age!r}"
             raise OptionsError(msg)
         if self.time_pattern is not None and not is_template(self.time_pattern):
             TimePattern.parse(self.time_pattern)
@@ -80,9 +83,8 @@ class FileSource(Value):
             raise OptionsError(msg)
 
     def _check_depth(self) -> None:
-        if self.max_depth is not None and self.max_depth < 1:
-            msg = f"file_source: max_depth must be at least 1, not {self.max_depth}; 1 takes the root's own files"
-            raise OptionsError(msg)
+        if self.max_depth is not None:
+            above_zero(self.kind, "max_depth", self.max_depth)
         if not self.recursive and self.max_depth not in {None, 1}:
             msg = (
                 f"file_source: recursive=False is a depth of 1, max_depth says {self.max_depth}; leave one of them out"

@@ -73,7 +73,8 @@ def build(cls: type[V], options: Mapping[str, Any]) -> V:
 def parse(cls: type[V], texts: Mapping[str, str]) -> V:
     r"""Return `cls` from options given as text, as a command line has them.
 
-    Options that take bytes understand the escapes of a shell user: `\n`, `\r`, `\t`, `\0`, `\\` and `\xNN`.
+    Options that take bytes understand the escapes of a shell user: `\n`, `\r`, `\t`, `\0`, `\\` and `\xNN`. Blank text
+    is None where such an option may be None.
 
     Raises:
         OptionsError: when an option is unknown, or its text is not of the option's type.
@@ -85,7 +86,7 @@ def parse(cls: type[V], texts: Mapping[str, str]) -> V:
 def _from_text(name: str, text: str, hint: object) -> object:
     accepted = get_args(hint) or (hint,)
     if bytes in accepted:
-        return _unescape(name, text)
+        return None if not text and type(None) in accepted else _unescape(name, text)
     if bool in accepted:
         if text.lower() not in {"true", "false"}:
             msg = f"option {name}={text!r} must be true or false"

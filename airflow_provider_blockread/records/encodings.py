@@ -47,16 +47,16 @@ def file_encoding(source: ByteSource, named: str) -> tuple[str, int]:
     if named.endswith(("-le", "-be")):
         other = named[:-2] + ("be" if named.endswith("-le") else "le")
         if head.startswith(_MARKS[other]):
-            msg = f"{source.name} begins with the byte order mark of {other}, not of {named}; set the file's encoding"
+            msg = f"{source.name} begins with the byte order mark of {other}, not of {named}; set encoding={other!r}"
             raise RecordError(msg)
         return named, len(_MARKS[named]) if head.startswith(_MARKS[named]) else 0
     for found, mark in _MARKS.items():
         if head.startswith(mark):
             return found, len(mark)
     if named != "utf-8" and head:
-        msg = f"{source.name} has no byte order mark; say {named}-le or {named}-be"
+        msg = f"{source.name} has no byte order mark; set encoding='{named}-le' or '{named}-be'"
         raise RecordError(msg)
-    return "utf-8", 0
+    return (named if named == "utf-8" else f"{named}-le"), 0  # where the file is empty, any order will do
 
 
 class EncodedFormat(BaseFormat):

@@ -62,7 +62,7 @@ def test_the_codec_follows_from_the_name_and_the_encoding_from_the_mark(
             "f.log",
             b"a\0",
             ["--format-option", "encoding=utf-16"],
-            "/f.log has no byte order mark; say utf-16-le or utf",
+            "/f.log has no byte order mark; set encoding='utf-16-le' or 'utf",
         ),
         ("g.bin", b"abcde", ["--format", "fixed", "--format-option", "length=2"], "/g.bin ends inside .* at byte 4"),
     ],

@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options import Delimited, FileSource, Fixed, Lines, Splitting, parse, parse_size
+from airflow_provider_blockread.options import (
+    Csv,
+    Delimited,
+    Escaped,
+    FileSource,
+    Fixed,
+    Lines,
+    Splitting,
+    parse,
+    parse_size,
+)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +55,14 @@ def test_unknown_escapes_are_refused(text: str) -> None:
     """A slip of the pen never becomes another delimiter."""
     with pytest.raises(OptionsError, match=r"delimiter=.* has an unknown escape .* write a backslash as two"):
         parse(Delimited, {"delimiter": text})
+
+
+def test_a_blank_mark_is_none() -> None:
+    """What turns an option off in Python can be said on a command line, too; one that must be there stays blank."""
+    assert parse(Csv, {"quote": "", "comment": ""}) == Csv(quote=None)
+    assert parse(Escaped, {"delimiter": ""}) == Escaped()
+    with pytest.raises(OptionsError, match="delimiter must be a single byte, not ''"):
+        parse(Csv, {"delimiter": ""})
 
 
 def test_text_becomes_the_option_s_type() -> None:

@@ -50,6 +50,14 @@ def test_json_is_read_by_its_byte_order_mark(encoding: str) -> None:
         assert [row for part in chunks_of(data, fmt, 64) for row in decoder.decode(part).batch.to_pylist()] == rows
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_an_empty_file_has_no_byte_order_and_no_records(encoding: str) -> None:
+    """Marks that only the encoding knows are none the less those of the format."""
+    fmt = record_format("csv", encoding=encoding, delimiter="\u00a7")
+
+    assert list(read_records(io.BytesIO(b""), 0, 0, fmt)) == []
+
+
 def test_delimiters_as_bytes_are_units_of_the_file() -> None:
     """Bytes are in the encoding that the option names, and must be text there."""
     data = "a§b§c".encode("utf-16-le")

@@ -164,7 +164,7 @@ def test_a_byte_order_mark_tells_the_encoding(case: Case, named: str, found: str
 def test_a_file_without_a_byte_order_mark_is_refused(name: str) -> None:
     """The message says how to name the order; an empty file needs none."""
     fmt = record_format("lines", encoding=name)
-    with pytest.raises(RecordError, match=f"no byte order mark; say {name}-le or {name}-be"):
+    with pytest.raises(RecordError, match=f"no byte order mark; set encoding='{name}-le' or '{name}-be'"):
         bind(ByteSource(io.BytesIO(b"a\x00b\x00")), fmt)
 
     assert list(read_records(io.BytesIO(b""), 0, 0, fmt)) == []
@@ -172,7 +172,7 @@ def test_a_file_without_a_byte_order_mark_is_refused(name: str) -> None:
 
 def test_a_byte_order_mark_of_the_other_order_is_refused() -> None:
     """A named order that the file's mark contradicts is an error, for text would come out as nonsense."""
-    with pytest.raises(RecordError, match="mark of utf-16-be, not of utf-16-le; set the file's encoding"):
+    with pytest.raises(RecordError, match="mark of utf-16-be, not of utf-16-le; set encoding='utf-16-be'"):
         bind(ByteSource(io.BytesIO(b"\xfe\xff\x00a")), record_format("lines", encoding="utf-16-le"))
 
 

@@ -1,0 +1,21 @@
+"""A user's desk: an empty source, and the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_blockread.cli.spark import InProcessSpark
+from tests.pipeline.here import ReadHere
+from tests.remedies.data.desk import Desk
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """An empty source; what runs read is read in this very process, and no JVM is asked for."""
+    monkeypatch.setattr(InProcessSpark, "submit", lambda _, spec_uri, *, name: ReadHere().submit(spec_uri, name=name))
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    made = Desk(tmp_path)
+    made.source.mkdir()
+    return made
