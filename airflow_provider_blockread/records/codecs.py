@@ -95,9 +95,11 @@ class _Input:
         if any(start.startswith(head) for start in starts):
             self._cut_short()
         found = codec_of_head(head)
-        looks = f"it looks like {found}; rename it or set compression={found!r}" if found else ""
-        advice = looks or 'rename it or set compression="none"'
-        self._refuse(f"does not begin as {codec} data: {advice}")
+        looks = f", it looks like {found}" if found else ""
+        self._refuse(
+            f"does not begin as {codec} data{looks}; set compression={found or 'none'!r}, or exclude the file with"
+            " `blockread windows exclude` and rename it"
+        )
 
     def _refuse(self, what: str, cause: Exception | None = None) -> NoReturn:
         msg = f"{self._raw.name} {what}"
@@ -119,7 +121,7 @@ class _Input:
 
     def _followed_by_others(self, end: int, cause: Exception | None = None) -> NoReturn:
         self._refuse(
-            f"holds bytes behind the end of its {self._codec} data at byte {end}; take them away, or exclude the file"
+            f"holds bytes behind the end of its {self._codec} data at byte {end}; take them out, or exclude the file"
             " with `blockread windows exclude`",
             cause,
         )

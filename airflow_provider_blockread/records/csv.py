@@ -103,7 +103,10 @@ class CsvFormat(TextFormat):
         at = start * self.unit_bytes
         why = self.explain(source.read(start, end), at) if end == source.size else ""
         if why:
-            msg = f"{source.name}: the header at byte {at} takes up the file{why}; close it, or check the quote option"
+            msg = (
+                f"{source.name}: the header at byte {at} takes up the file{why}; close it, set quote=None, or exclude"
+                " the file with `blockread windows exclude`"
+            )
             raise RecordError(msg)
 
     def _names(self, source: ByteSource, start: int, end: int) -> tuple[str, ...]:
@@ -122,10 +125,16 @@ class CsvFormat(TextFormat):
         try:
             names = tuple(next(rows))
             "".join(names).encode()
-        except (csv.Error, UnicodeEncodeError) as error:
+        except UnicodeEncodeError as error:
             msg = (
-                f"{source.name}: the header at byte {start * self.unit_bytes} cannot be read ({error}); check the"
-                " format's encoding, quote and header options"
+                f"{source.name}: the header at byte {start * self.unit_bytes} is not UTF-8; set encoding to that of the"
+                " file, such as 'cp1252'"
+            )
+            raise RecordError(msg) from error
+        except csv.Error as error:
+            msg = (
+                f"{source.name}: the header at byte {start * self.unit_bytes} cannot be read ({error}); correct it or"
+                " the quote option, or set header=False if the file has none"
             )
             raise RecordError(msg) from error
         return names

@@ -7,6 +7,7 @@ not depend on its neighbours: fields are those of Python's `csv`, and each value
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -43,7 +44,9 @@ def csv_decoder(option: Csv, header: tuple[str, ...] | None, file: str = "") -> 
 @lru_cache(maxsize=64)
 def _decoder(option: Csv, header: tuple[str, ...] | None) -> CsvDecoder:
     if option.schema is None:
-        msg = 'csv: columns are not known yet; set schema="id long, msg string", or let a plan infer one from the files'
+        msg = (
+            'csv: columns are not known yet; set schema="id long, msg string", or let a window infer one from its files'
+        )
         raise OptionsError(msg)
     schema = parse_schema(option.schema)
     for field in schema:
@@ -53,11 +56,11 @@ def _decoder(option: Csv, header: tuple[str, ...] | None) -> CsvDecoder:
     names = column_names(header)
     if option.columns == "equal":
         if names != tuple(schema.names):
-            raise _unlike(names, schema)
+            raise _unlike(names, schema, option.columns)
         return CsvDecoder(option, schema, Places(width=len(names), columns=tuple(range(len(names)))))
     places = {name: place for place, name in enumerate(names)}
     if not places.keys() & set(schema.names):
-        raise _unlike(names, schema)
+        raise _unlike(names, schema, option.columns)
     return CsvDecoder(option, schema, Places(width=len(names), columns=tuple(places.get(n) for n in schema.names)))
 
 
@@ -70,16 +73,24 @@ def column_names(header: tuple[str, ...]) -> tuple[str, ...]:
     names = tuple(name if name.strip() else f"_c{place}" for place, name in enumerate(header))
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        msg = f"the header has column {twice!r} twice; rename one, or set header=False and name the columns in a schema"
+        msg = (
+            f"the header has column {twice!r} twice; rename one of them in the file, or exclude the file with"
+            " `blockread windows exclude`"
+        )
         raise RecordError(msg)
     return names
 
 
-def _unlike(names: tuple[str, ...], schema: pa.Schema) -> RecordError:
-    found, wanted = (", ".join(map(repr, some))[:_SHOWN_NAMES] for some in (names, schema.names))
+def shown_names(names: Iterable[str]) -> str:
+    """Return the names of columns as messages show them."""
+    return ", ".join(map(repr, names))[:_SHOWN_NAMES]
+
+
+def _unlike(names: tuple[str, ...], schema: pa.Schema, columns: str) -> RecordError:
+    by_name = ", set columns='by_name'" if columns == "equal" and set(names) & set(schema.names) else ""
     return RecordError(
-        f"the header has columns {found} where the schema has {wanted}; correct the schema, set columns='by_name', or"
-        " exclude the file with `blockread windows exclude`"
+        f"the header has columns {shown_names(names)} where the schema has {shown_names(schema.names)}; correct the"
+        f" schema{by_name}, or exclude the file with `blockread windows exclude`"
     )
 
 
@@ -87,7 +98,7 @@ def _check_type(field: pa.Field) -> None:
     try:
         typed(pa.array([b"x"]), field.type, valid=True)
     except pa.ArrowNotImplementedError as error:
-        msg = f"csv: column {field.name!r} cannot be of type {field.type}: no field of text is; choose another type"
+        msg = f"csv: column {field.name!r} cannot be of type {field.type}; choose another type, such as string"
         raise OptionsError(msg) from error
 
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.options import Csv
-from airflow_provider_blockread.records.csv_decode import column_names
+from airflow_provider_blockread.records.csv_decode import column_names, shown_names
 from airflow_provider_blockread.records.csv_fields import Dialect, dialect_of
 from airflow_provider_blockread.records.csv_split import RowSplitter
 from airflow_provider_blockread.records.encodings import EncodedFormat
@@ -80,7 +80,10 @@ def infer_schema(option: Csv, samples: Iterable[Sample]) -> str:
         names = first if first and sample.header is None else _names(option, sample)
         first = first or names
         if option.columns == "equal" and names != first:
-            msg = f"the headers of the files differ: {first} and {names}; set columns='by_name', or exclude a file"
+            msg = (
+                f"the headers of the files differ: {shown_names(first)} and {shown_names(names)}; set"
+                " columns='by_name', or exclude one of the files with `blockread windows exclude`"
+            )
             raise RecordError(msg)
         for name in names:
             columns.setdefault(name, None)

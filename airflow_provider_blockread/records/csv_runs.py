@@ -13,7 +13,7 @@ import numpy as np
 
 from airflow_provider_blockread.errors import LookBackError
 from airflow_provider_blockread.records.csv_modes import Marks
-from airflow_provider_blockread.records.format import MAX_LOOK_BACK, Mask
+from airflow_provider_blockread.records.format import MAX_LOOK_BACK, ONE_BLOCK, Mask
 from airflow_provider_blockread.records.source import ByteSource
 from airflow_provider_blockread.records.statemap import StateMap
 
@@ -95,7 +95,7 @@ class QuoteRuns:
             if position - start > MAX_LOOK_BACK:
                 msg = (
                     f"{source.name}: more than {MAX_LOOK_BACK} quotes stand in a row from byte {start} on, so no state"
-                    " can be told there; read this file as one block (a block_size above its size)"
+                    f" can be told there; {ONE_BLOCK}"
                 )
                 raise LookBackError(msg)
             want = _LARGEST_READ

@@ -31,7 +31,7 @@ def load_object(path: str, what: str) -> Any:  # noqa: ANN401 - whatever the use
         return getattr(importlib.import_module(module), name)
     except Exception as error:  # a module may raise anything while it is imported
         why = f"{type(error).__name__}: {error}"
-        msg = f"{what} {path!r} cannot be imported ({why}); it must be importable where the job runs: see py_files"
+        msg = f"{what} {path!r} cannot be imported ({why}); put its module on PYTHONPATH here, and into SparkJob(py_files=...) for the job"
         raise OptionsError(msg) from error
 
 
@@ -66,7 +66,8 @@ def _build(option: CustomFormat) -> Any:  # noqa: ANN401 - not known to be a for
     except BlockReadError:
         raise
     except Exception as error:
-        raise _refused(option, f"does not take the options {dict(option.options)} ({error})") from error
+        msg = f"record format {option.path!r} does not take the options {dict(option.options)} ({error}); correct them"
+        raise OptionsError(msg) from error
 
 
 def _try(option: CustomFormat, made: Any) -> None:  # noqa: ANN401 - as above

@@ -11,7 +11,7 @@ import numpy as np
 
 from airflow_provider_blockread.errors import LookBackError
 from airflow_provider_blockread.options import Delimited
-from airflow_provider_blockread.records.format import MAX_LOOK_BACK, Mask, Offsets, Walk
+from airflow_provider_blockread.records.format import MAX_LOOK_BACK, ONE_BLOCK, Mask, Offsets, Walk
 from airflow_provider_blockread.records.lines import with_last
 from airflow_provider_blockread.records.looking import Look
 from airflow_provider_blockread.records.source import ByteSource
@@ -99,7 +99,7 @@ class DelimitedFormat(TextFormat):
                 msg = (
                     f"{source.name}: no record start can be told within {MAX_LOOK_BACK} bytes before byte"
                     f" {found * source.unit_bytes}, where the delimiter {self.delimiter!r} overlaps itself all the way;"
-                    " read this file as one block (a block_size above its size)"
+                    f" {ONE_BLOCK}"
                 )
                 raise LookBackError(msg)
             bottom = max(low - want, source.data_offset)

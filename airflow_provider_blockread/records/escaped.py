@@ -14,7 +14,7 @@ from airflow_provider_blockread.options import Delimited, Escaped, Lines
 from airflow_provider_blockread.options.encodings import encode_text
 from airflow_provider_blockread.records.decode import Decoder, RawDecoder
 from airflow_provider_blockread.records.delimited import DelimitedFormat
-from airflow_provider_blockread.records.format import MAX_LOOK_BACK, Mask, Offsets, Walk
+from airflow_provider_blockread.records.format import MAX_LOOK_BACK, ONE_BLOCK, Mask, Offsets, Walk
 from airflow_provider_blockread.records.lines import LineFormat, with_last
 from airflow_provider_blockread.records.looking import Look, first_end
 from airflow_provider_blockread.records.source import ByteSource
@@ -89,8 +89,8 @@ class EscapedFormat(TextFormat):
             if place - low > MAX_LOOK_BACK:
                 msg = (
                     f"{source.name}: more than {MAX_LOOK_BACK} escapes in a row stand before byte"
-                    f" {place * source.unit_bytes}, too many to tell whether a record ends there; read this file as"
-                    " one block (a block_size above its size)"
+                    f" {place * source.unit_bytes}, too many to tell whether a record ends there;"
+                    f" {ONE_BLOCK}"
                 )
                 raise LookBackError(msg)
         return place - low

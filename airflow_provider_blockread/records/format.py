@@ -28,6 +28,12 @@ Mask = npt.NDArray[np.bool_]
 #: Bytes that a look-back may read before it gives up.
 MAX_LOOK_BACK = 64 * 2**20
 
+#: What to do about a file in which no record start is found within it.
+ONE_BLOCK = (
+    "read this file as one block: set a block_size above its size, and give its window up with `blockread windows"
+    " abandon`, so that the next run takes it"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Walk:

@@ -46,7 +46,7 @@ class JsonArrayFormat(TextFormat):
 
     name = "json_array"
     needs_scan = True
-    unfinished = f"close the array with `]` at the end of the file, {VALUES_ADVICE}"
+    unfinished = "close the array with `]` at the end of the file, or exclude the file with `blockread windows exclude`"
 
     def __init__(self, option: JsonArray) -> None:
         """Take the option as the DAG author wrote it."""
@@ -149,7 +149,7 @@ class ElementDecoder:
 def _first_element(source: ByteSource, begin: int, first: bytes) -> int:
     """Return where the first element of the array that begins at `begin` starts; the file's size where it has none."""
     if first != b"[":
-        msg = f"{source.name} does not begin with `[` but with {first!r}: name its format, {VALUES_ADVICE}"
+        msg = f"{source.name} does not begin with `[` but with {first!r}; set its own format, {VALUES_ADVICE}"
         raise RecordError(msg)
     element = first_visible(source, begin + 1)
     if element == source.size:
@@ -160,7 +160,7 @@ def _first_element(source: ByteSource, begin: int, first: bytes) -> int:
     behind = first_visible(source, element + 1)
     if behind < source.size:
         where = f"text follows, at byte {behind * source.unit_bytes}, the `]` that closes the array"
-        msg = f"{source.name}: {where}: take it out, {VALUES_ADVICE}"
+        msg = f"{source.name}: {where}; take it out, {VALUES_ADVICE}"
         raise RecordError(msg)
     return source.size
 

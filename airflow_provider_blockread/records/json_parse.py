@@ -44,7 +44,7 @@ class JsonParser:
             )
             self.parse(pa.py_buffer(b"{}"), 1)
         except pa.ArrowException as error:
-            msg = f"schema {schema!r} cannot be read from JSON ({error}); choose other types"
+            msg = f"schema {schema!r} cannot be read from JSON ({error}); choose other types, such as string"
             raise OptionsError(msg) from error
 
     def parse(self, text: pa.Buffer, count: int) -> pa.RecordBatch:
@@ -145,7 +145,7 @@ def _read_as(kind: pa.DataType) -> pa.DataType:
         ArrowNotImplementedError: for a time of day, at any depth: no text becomes one.
     """
     if pa.types.is_time(kind):
-        msg = f"text to {kind}"
+        msg = f"no text becomes {kind}"
         raise pa.ArrowNotImplementedError(msg)
     if pa.types.is_temporal(kind):
         return pa.string()

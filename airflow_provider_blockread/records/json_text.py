@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airflow_provider_blockread.errors import LookBackError
-from airflow_provider_blockread.records.format import MAX_LOOK_BACK, Mask, Offsets
+from airflow_provider_blockread.records.format import MAX_LOOK_BACK, ONE_BLOCK, Mask, Offsets
 from airflow_provider_blockread.records.source import ByteSource
 
 Bytes = npt.NDArray[np.uint8]
@@ -150,8 +150,8 @@ def run_before(source: ByteSource, offset: int, run_of: bytes) -> int:
         if offset - end > MAX_LOOK_BACK:
             msg = (
                 f"{source.name}: no record start can be told within {MAX_LOOK_BACK} bytes before byte"
-                f" {offset * source.unit_bytes}, where all bytes are among {run_of!r}; read this file as one block"
-                " (a block_size above its size)"
+                f" {offset * source.unit_bytes}, where all bytes are among {run_of!r};"
+                f" {ONE_BLOCK}"
             )
             raise LookBackError(msg)
         low = max(end - want, source.data_offset)

@@ -28,7 +28,10 @@ from airflow_provider_blockread.records.json_text import (
 from airflow_provider_blockread.records.lines import with_last
 
 #: What to do with a file that is no array.
-VALUES_ADVICE = "or read values one after another with layout='values'"
+VALUES_ADVICE = (
+    "set layout='values' if the file holds values one after another, or exclude the file with"
+    " `blockread windows exclude`"
+)
 
 _NONE = np.empty(0, np.int64)
 

@@ -93,7 +93,7 @@ def mark_text(mark: str | bytes, encoding: str) -> str:
     try:
         return mark.decode(encoding)
     except UnicodeDecodeError as error:
-        msg = f"the delimiter, quote, escape or comment {mark!r} is no text in {encoding}; give it as text"
+        msg = f"the delimiter, quote, escape or comment {mark!r} is no text in {encoding}; give it as str"
         raise OptionsError(msg) from error
 
 
@@ -155,5 +155,5 @@ class NarrowSource(ByteSource):
             return data.decode(self._by.encoding)
         except UnicodeDecodeError as error:
             place = start * self.unit_bytes + error.start
-            msg = f"{self.name}: byte {place} is not {error.encoding}: {error.reason}; set the file's encoding"
+            msg = f"{self.name}: byte {place} is not {error.encoding}: {error.reason}; set encoding to that of the file"
             raise RecordError(msg) from error

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.errors import RecordError, SourceError
 from airflow_provider_blockread.options.compression import codec_of
 from airflow_provider_blockread.records.codecs import HEAD_BYTES, codec_of_head
 from airflow_provider_blockread.records.format import RecordFormat
@@ -38,8 +38,8 @@ def bind(source: ByteSource, fmt: RecordFormat) -> RecordFormat:
         codec = codec_of_head(source.read(0, HEAD_BYTES))
         if codec is not None:
             msg = (
-                f"{source.name} begins as {codec} data, but its name does not say so: set compression={codec!r},"
-                ' or rename it; compression="none" reads it as it is'
+                f"{source.name} begins as {codec} data, but its name does not say so; set compression={codec!r}, or"
+                " compression='none' to read it as it is"
             )
             raise SourceError(msg, source.name)
     bound = fmt.for_file(source)
@@ -76,7 +76,13 @@ def read_records(
     first = first_start(source, fmt, start, entry_state)
     for chunk in walk_block(source, fmt, first, end, WalkLimits(chunk_bytes=chunk_bytes)):
         for index, offset in enumerate(chunk.starts.tolist()):
-            yield chunk.offset + offset, fmt.content(chunk.record(index))
+            place = chunk.offset + offset
+            try:
+                content = fmt.content(chunk.record(index))
+            except RecordError as error:
+                msg = f"{source.name}: the {fmt.name} record that starts at byte {place}: {error}"
+                raise RecordError(msg) from error
+            yield place, content
 
 
 def scan_block(file: BinaryIO, start: int, end: int, fmt: RecordFormat) -> StateMap:

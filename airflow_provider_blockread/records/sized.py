@@ -34,7 +34,10 @@ class FixedFormat(_SizedFormat):
     """Records of `length` bytes; a cut rounds up to a multiple."""
 
     name = "fixed"
-    unfinished = "its length is no multiple of the record's; complete the file, set short_last='keep', or exclude it"
+    unfinished = (
+        "its length is no multiple of the record's; complete the file, set short_last='keep', or exclude the"
+        " file with `blockread windows exclude`"
+    )
 
     def __init__(self, option: Fixed) -> None:
         """Take the option as the DAG author wrote it."""

@@ -113,5 +113,5 @@ def too_long(source: ByteSource, where: str, limit: int) -> RecordError:
     """Return the error for a record of more than `limit` bytes."""
     return RecordError(
         f"{source.name}: the record {where} is longer than max_record_bytes={limit * source.unit_bytes};"
-        " check the format's delimiter, or raise max_record_bytes"
+        " correct the format's options, or raise Policies(max_record_bytes=...)"
     )

@@ -120,8 +120,8 @@ class StreamSource(ByteSource):
 
     def _refuse(self, policy: str, limit: int) -> NoReturn:
         msg = (
-            f"{self.name} holds too much: {self._decoded} bytes from its first {self.consumed} go beyond"
-            f" {policy}={limit}; if the file is right, raise that policy, else exclude the file with"
+            f"{self.name} holds too much: {self._decoded} bytes decoded from its first {self.consumed} exceed"
+            f" {policy}={limit}; raise Policies({policy}=...) if the file is right, or exclude the file with"
             " `blockread windows exclude`"
         )
         raise SourceError(msg, self.name)

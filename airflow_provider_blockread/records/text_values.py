@@ -38,7 +38,7 @@ def typed(values: pa.BinaryArray, kind: pa.DataType, *, valid: bool) -> tuple[pa
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return texts.cast(kind), broken
     if pa.types.is_nested(kind) or pa.types.is_null(kind):
-        msg = f"text to {kind}"
+        msg = f"no text becomes {kind}"
         raise pa.ArrowNotImplementedError(msg)
     array, misfits = convert(texts, kind)
     return array, np.union1d(broken, misfits) if len(broken) else misfits

@@ -66,7 +66,7 @@ class Transcoder:
             return record.decode(self.encoding).encode()
         except UnicodeDecodeError as error:
             what = f"{error.reason} at byte {error.start} of it"
-            msg = f"a record is not {self.encoding}: {what}; correct the file, or the format's encoding"
+            msg = f"it is not {self.encoding}: {what}; correct the file, or set encoding to that of the file"
             raise RecordError(msg) from error
 
     def chunk(self, chunk: Chunk) -> Transcoded:

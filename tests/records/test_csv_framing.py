@@ -283,7 +283,7 @@ def test_a_header_is_the_first_row(
 
 def test_a_header_that_is_no_text_is_refused() -> None:
     """The error names the file's place and what to set."""
-    with pytest.raises(RecordError, match=r"header at byte 0 cannot be read.*encoding"):
+    with pytest.raises(RecordError, match="header at byte 0 is not UTF-8; set encoding to that of the file"):
         open_source(io.BytesIO(b"a\xff,b\n"), record_format("csv", header=True))
 
 
