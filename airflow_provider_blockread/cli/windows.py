@@ -82,7 +82,7 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
         facts["withdrawn"] = _withdrawn(found, withdrawal)
     if summary.generation is not None:
         options = GenerationOptions.from_json(summary.generation.options)
-        facts["inferred_schema"] = inferred_schema(env.stores, found, options)
+        facts["inferred_schema"] = inferred_schema(env, found, options)
     groups = list_groups(env.ledger, found.id, summary.generation.number) if summary.generation else []
     rows = [
         {

@@ -25,7 +25,7 @@ def remedy(what: str) -> str:
             "clear the run from its plan on, with the splitting it was planned with, to write it again, or put it back"
         )
     if what == SPECIFICATION:
-        return "retry the task, which writes it again; if it happens again, find out who else writes to the work area"
+        return "clear the task, which writes it again, and find out who else writes to the work area"
     return "clear the group's task so that it is read again"
 
 

@@ -88,15 +88,16 @@ class JobSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """One try at a job: its specification, bound by a hash, and the secret that seals what its application answers.
+    """One try at a job: its specification, bound by a hash, and the secrets that seal what its application writes.
 
-    The secret is of this try, made by Airflow's side and handed to the driver privately; empty where no private way
-    leads there. The hash binds the answer to window, generation, group and epoch, which the specification names.
+    Airflow's side makes the secrets and hands them to the driver privately; they are empty where no private way leads
+    there. The hash binds the answer to window, generation, group and epoch, which the specification names.
     """
 
     spec_uri: str
     spec_hash: str  # SHA-256 of the file, as hex
-    secret: str = field(default="", repr=False)
+    secret: str = field(default="", repr=False)  # of this try: seals its answer
+    window_secret: str = field(default="", repr=False)  # seals what the window keeps for later tries
 
     @property
     def folder(self) -> str:

@@ -27,13 +27,13 @@ _NAME = "result"
 _WHAT = "result file"
 
 
-def write_spec(stores: Stores, spec: JobSpec, *, secret: str = "") -> Submission:
-    """Write what a Spark application is to do and return its submission, sealed by the secret."""
+def write_spec(stores: Stores, spec: JobSpec, *, secret: str = "", window_secret: str = "") -> Submission:
+    """Write what a Spark application is to do and return its submission, under these secrets."""
     uri = f"{spec.work_uri}/{SPEC_NAME}"
     fields = {f.name: getattr(spec, f.name) for f in dataclasses.fields(spec)}
     data = _dump(fields | {"options": spec.options.to_json()})
     stores.write_bytes_atomic(uri, data)
-    return Submission(spec_uri=uri, spec_hash=content_hash(data), secret=secret)
+    return Submission(spec_uri=uri, spec_hash=content_hash(data), secret=secret, window_secret=window_secret)
 
 
 def read_spec(stores: Stores, submission: Submission) -> JobSpec:

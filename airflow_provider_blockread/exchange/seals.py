@@ -20,6 +20,11 @@ def new_secret() -> str:
     return secrets.token_hex(32)
 
 
+def derived(secret: str, name: str) -> str:
+    """Return the secret of one thing, from that of many; it does not give away the others."""
+    return hmac.digest(secret.encode(), name.encode(), hashlib.sha256).hex()
+
+
 def sealed(name: str, fields: Mapping[str, Any], *, secret: str, bound: str) -> bytes:
     """Return a JSON object with its seal.
 

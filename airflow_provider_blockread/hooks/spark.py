@@ -65,7 +65,7 @@ class SparkSubmitter:
             self._hook = hook = self._make_hook(name, arguments, py_files=self._py_files(str(folder)))
             try:
                 if not self._cancelled:
-                    hook.run(_application(), self._environment(hook, folder, submission.secret))
+                    hook.run(_application(), self._environment(hook, folder, submission))
             except FileNotFoundError as error:
                 msg = f"{name}: the program spark-submit is not on PATH; {_INSTALL}"
                 raise OptionsError(msg) from error
@@ -97,7 +97,7 @@ class SparkSubmitter:
 
         return ",".join([write_bundle(folder), *self._job.py_files])
 
-    def _environment(self, hook: TrackedSubmitHook, folder: Path, secret: str) -> dict[str, str]:
+    def _environment(self, hook: TrackedSubmitHook, folder: Path, submission: Submission) -> dict[str, str]:
         environment = inherited(os.environ, self._job.environment)
         programs = str(Path(sys.executable).parent)
         if shutil.which(hook.spark_binary or "spark-submit") is None:
@@ -116,7 +116,8 @@ class SparkSubmitter:
         if hook.is_local:
             environment.setdefault("PYSPARK_PYTHON", sys.executable)
             environment.setdefault(LOCAL_IP, LOOPBACK)
-        private = {"secret": secret, "stores": self._credentials}
+        secrets = {"secret": submission.secret, "window_secret": submission.window_secret}
+        private = secrets | {"stores": self._credentials}
         environment["BLOCKREAD_CREDENTIALS_FILE"] = _private_file(folder / "private.json", private)
         return environment
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -80,7 +81,7 @@ class Ledger:
         self._file = file_of(self._url)
         self._engine: Engine | None = None
         self._pid = 0
-        self._uuid: str | None = None
+        self._identity: tuple[str, str] | None = None
 
     def __repr__(self) -> str:
         """Return the ledger as messages name it."""
@@ -98,13 +99,21 @@ class Ledger:
     @property
     def uuid(self) -> str:
         """The identity of this ledger, fixed when it was created."""
-        if self._uuid is None:
+        return self._known_identity()[0]
+
+    @property
+    def secret(self) -> str:
+        """A secret of this ledger, fixed when it was created; whoever can read the ledger knows it."""
+        return self._known_identity()[1]
+
+    def _known_identity(self) -> tuple[str, str]:
+        if self._identity is None:
             with self.reading() as connection:
-                found = connection.scalar(select(tables.ledger.c.uuid))
+                found = connection.execute(select(tables.ledger.c.uuid, tables.ledger.c.secret)).one_or_none()
             if found is None:
                 raise LedgerSchemaError(self._needs_upgrade("has no identity"))
-            self._uuid = str(found)
-        return self._uuid
+            self._identity = str(found.uuid), str(found.secret)
+        return self._identity
 
     def upgrade(self, *, identity: str | None = None) -> Upgrade:
         """Create or migrate the schema and return from where to where; may run twice, and in two processes at once.
@@ -126,7 +135,8 @@ class Ledger:
                 raise LedgerSchemaError(self._is_newer(revision))
             migrations.run(connection)
             if connection.scalar(select(tables.ledger.c.uuid)) is None:
-                row = {"uuid": identity or str(uuid4()), "created_at": self.now(), "singleton": 1}
+                made = {"uuid": identity or str(uuid4()), "secret": secrets.token_hex(32)}
+                row = made | {"created_at": self.now(), "singleton": 1}
                 connection.execute(tables.ledger.insert().values(row))
         return Upgrade(before=revision, after=tables.REVISIONS[-1])
 

@@ -60,6 +60,7 @@ ledger = Table(
     "ledger",
     metadata,
     Column("uuid", String(36), primary_key=True),
+    Column("secret", String(64)),  # of this ledger alone: it seals what windows keep in the work area
     Column("created_at", UtcDateTime, nullable=False),
     Column("singleton", Integer, nullable=False, unique=True),
     CheckConstraint("singleton = 1", name="singleton"),

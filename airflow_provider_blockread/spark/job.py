@@ -4,9 +4,9 @@
 
 It reaches no database. It reads its job specification, which must have the hash, and the manifest, reads the blocks in
 Spark tasks, and writes receipts and, last, the result of the task attempts that Spark accepted. Environment:
-BLOCKREAD_CREDENTIALS_FILE names a private file (JSON) of storage options by URI prefix (`stores`) and the secret that
-seals what this application answers (`secret`), which is removed as soon as it is read; BLOCKREAD_PARENT is `host:pid`
-of the process whose end ends this one, and BLOCKREAD_FOLDER its folder, which then goes too.
+BLOCKREAD_CREDENTIALS_FILE names a private file (JSON) of storage options by URI prefix (`stores`) and the secrets that
+seal what this application writes (`secret`, `window_secret`), which is removed as soon as it is read; BLOCKREAD_PARENT
+is `host:pid` of the process whose end ends this one, and BLOCKREAD_FOLDER its folder, which then goes too.
 """
 
 from __future__ import annotations
@@ -82,11 +82,12 @@ class _Application:
     def scan_window(self, stores: Stores) -> None:
         """Find the entry states of all blocks whose file spans groups, but for those that are known."""
         spec = self._spec
-        kept = (read_states(stores, spec.group_states_uri) if spec.group_states_uri else None) or {}
+        kept = self._kept_states(stores)
         files = files_to_scan(self._blocks(stores, None), spec.options.record_format)
         spanning = [of_file for of_file in files if of_file[0].group != of_file[-1].group]
         unknown = [of_file for of_file in spanning if any(block.number not in kept for block in of_file)]
-        write_states(stores, str(spec.entry_states_uri), kept | self._scan(unknown))
+        secret = self._submission.window_secret
+        write_states(stores, str(spec.entry_states_uri), kept | self._scan(unknown), secret=secret)
 
     def read_group(self, stores: Stores) -> None:
         """Read the group's blocks and leave the result."""
@@ -111,22 +112,26 @@ class _Application:
         Those of files that span groups come from the scan step; the others an earlier attempt has kept, or they are
         scanned here, and kept.
         """
-        spec = self._spec
+        spec, secret = self._spec, self._submission.window_secret
         if not make_format(spec.options.record_format).needs_scan:
             return {}
         begun = dict(spec.part_states)
         entered = {b.number: begun[b.file] for b in blocks if b.file in begun and b.start == b.part_start}
-        known = require_states(stores, spec.entry_states_uri) if spec.entry_states_uri else {}
+        known = require_states(stores, spec.entry_states_uri, secret=secret) if spec.entry_states_uri else {}
         files = list(files_to_scan((b for b in blocks if b.number not in known), spec.options.record_format))
         if not files:
             return entered | known
-        kept = (read_states(stores, spec.group_states_uri) if spec.group_states_uri else None) or {}
+        kept = self._kept_states(stores)
         unknown = [of_file for of_file in files if any(block.number not in kept for block in of_file)]
         if unknown:
             kept |= self._scan(unknown)
             if spec.group_states_uri:
-                write_states(stores, spec.group_states_uri, kept)
+                write_states(stores, spec.group_states_uri, kept, secret=secret)
         return entered | known | kept
+
+    def _kept_states(self, stores: Stores) -> dict[int, int]:
+        uri, secret = self._spec.group_states_uri, self._submission.window_secret
+        return (read_states(stores, uri, secret=secret) if uri else None) or {}
 
     def _scan(self, files: list[list[Block]]) -> dict[int, int]:
         blocks = [block for of_file in files for block in of_file[:-1]]  # what lies behind a file's last is no block
@@ -232,8 +237,8 @@ def what_was_submitted(arguments: list[str] | None = None) -> tuple[Submission, 
     parser.add_argument("--spec-hash", required=True, help="SHA-256 of the specification, as hex")
     given = parser.parse_args(arguments)
     private = _private()
-    submission = Submission(spec_uri=given.spec, spec_hash=given.spec_hash, secret=private.get("secret", ""))
-    return submission, private.get("stores")
+    stores = private.pop("stores", None)
+    return Submission(spec_uri=given.spec, spec_hash=given.spec_hash, **private), stores
 
 
 def _private() -> dict[str, Any]:

@@ -1,21 +1,20 @@
 """Columns of csv without a schema: inferred from a sample once, kept with the window, fixed for its generations.
 
-JSON: `schema` is the schema's text, `files` the paths of those that decided. It follows from the manifest that the
-window was planned with and the format, which are in the file's name.
+Sealed JSON: `schema` is the schema's text, `files` the paths of those that decided. It follows from the manifest that
+the window was planned with and the format, which are in the file's name, to which the seal is bound.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.errors import ExchangeError, RecordError
-from airflow_provider_blockread.exchange.files import parse_json, read_required
+from airflow_provider_blockread.errors import FileMissingError, RecordError
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import read_manifest
+from airflow_provider_blockread.exchange.seals import sealed, unsealed
 from airflow_provider_blockread.ledger.model import Claim, Window
 from airflow_provider_blockread.options import Csv, FormatOption, GenerationOptions
 from airflow_provider_blockread.records.csv_infer import Sample, infer_schema, sample_file
@@ -24,11 +23,12 @@ from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.opening import open_version
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.scanning import format_key, without_files
-from airflow_provider_blockread.storage.stores import Stores
+from airflow_provider_blockread.storage import uris
 
 _FILES = 8  # the window's first ones that hold a row or header
 _TRIED = 100  # files at most that are opened to find those
 _BYTES = 2**20  # of each
+_NAME = "columns"
 
 
 def infers_columns(option: FormatOption) -> bool:
@@ -51,7 +51,7 @@ def with_columns(env: Environment, window: Window, options: GenerationOptions, c
     if not isinstance(option, Csv) or option.schema is not None:
         return options
     without = without_files(env, window, claim.ref.generation)
-    schema = inferred_schema(env.stores, window, options) or inferred_schema(env.stores, window, options, without)
+    schema = inferred_schema(env, window, options) or inferred_schema(env, window, options, without)
     if schema is None:
         files = islice(_with_bytes(env, window, set(claim.excluded)), _TRIED)
         try:
@@ -59,21 +59,28 @@ def with_columns(env: Environment, window: Window, options: GenerationOptions, c
         except RecordError as error:
             msg = f"feed {window.feed} window {window.id}: {error}"
             raise RecordError(msg) from error
-        kept = {"schema": schema, "files": paths}
-        env.stores.write_bytes_atomic(_schema_uri(window, options, without), json.dumps(kept, indent=1).encode())
+        _keep(env, window, _schema_uri(window, options, without), {"schema": schema, "files": paths})
         source = f"as in the first {len(paths)} files" if paths else "of files without a row or header"
         env.log(f"window {window.id}: columns {source}: {schema}")
     return dataclasses.replace(options, record_format=dataclasses.replace(option, schema=schema))
 
 
-def inferred_schema(stores: Stores, window: Window, options: GenerationOptions, without: str = "") -> str | None:
-    """Return the schema that was inferred for the window and format, None when none was or it is damaged."""
+def inferred_schema(env: Environment, window: Window, options: GenerationOptions, without: str = "") -> str | None:
+    """Return the schema that was inferred for the window and format; None when there is none that bears the seal."""
     uri = _schema_uri(window, options, without)
     try:
-        schema = parse_json(read_required(stores, uri, "schema file"), uri, "schema file").get("schema")
-    except ExchangeError:
+        data = env.stores.read_bytes(uri)
+    except FileMissingError:
         return None
-    return schema if isinstance(schema, str) else None
+    kept = unsealed(_NAME, data, secret=env.window_secret(window.id), bound=uris.name_of(uri))
+    return None if kept is None else str(kept["schema"])
+
+
+def _keep(env: Environment, window: Window, uri: str, kept: Mapping[str, object]) -> None:
+    if env.stores.exists(uri):
+        env.log(f"WARNING: schema file {uri} is damaged or was replaced; the columns are inferred again")
+    data = sealed(_NAME, kept, secret=env.window_secret(window.id), bound=uris.name_of(uri))
+    env.stores.write_bytes_atomic(uri, data)
 
 
 def _schema_uri(window: Window, options: GenerationOptions, without: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self
 
 from airflow_provider_blockread.errors import WrongLedgerError
 from airflow_provider_blockread.exchange.model import Submission
+from airflow_provider_blockread.exchange.seals import derived
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import FileList, FileSource, GenerationOptions, Selection, Splitting
 from airflow_provider_blockread.storage.stores import Stores
@@ -42,6 +43,10 @@ class Environment:
     ledger: Ledger
     stores: Stores
     log: Callable[[str], None]
+
+    def window_secret(self, window: str) -> str:
+        """Return the secret that seals what a window keeps in the work area for its later tries."""
+        return derived(self.ledger.secret, window)
 
     def require(self, ref: WindowRef) -> None:
         """Refuse a window that another ledger planned.

@@ -58,10 +58,10 @@ def check_ledger(env: Environment, feed: str, sink: ParquetSink) -> None:
         WrongLedgerError: naming both ledgers.
     """
     uri, mine = f"{sink.work_area}/{slug(feed)}/{_OWNER}", env.ledger.uuid
-    other = env.stores.read_bytes(uri).decode("utf-8", "replace") if env.stores.exists(uri) else mine
+    other = env.stores.read_bytes(uri)[:100].decode("utf-8", "replace") if env.stores.exists(uri) else mine
     if other != mine and next(env.stores.list_names(sink.uri, FILE_PREFIX), None) is not None:
         msg = (
-            f"feed {feed}: {sink.uri} holds files that ledger {other} published, but this is ledger {mine}"
+            f"feed {feed}: {sink.uri} holds files that ledger {other!r} published, but this is ledger {mine}"
             f" ({env.ledger.name}), which does not know them: use that ledger, another output or feed name, or"
             " remove the output if its ledger is gone"
         )

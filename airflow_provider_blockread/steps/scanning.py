@@ -25,7 +25,7 @@ from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_policy
 from airflow_provider_blockread.steps.model import Environment, Submitter, WindowRef
-from airflow_provider_blockread.steps.submitting import run_submission, write_submission
+from airflow_provider_blockread.steps.submitting import run_submission, window_secret, write_submission
 from airflow_provider_blockread.storage.stores import Stores
 
 _WHO = "the scan step"
@@ -89,14 +89,15 @@ def carry_states(
         changed: the earlier blocks of those files that have changed, by file.
     """
     folder = window_folder(options.sink.work_area, now.feed, now.id)
-    known = read_states(env.stores, EntryStates.of(env, before, options).uri(folder))
+    secret = env.window_secret(now.id)
+    known = read_states(env.stores, EntryStates.of(env, before, options).uri(folder), secret=secret)
     if known is None:
         return
     states = EntryStates.of(env, now, options)
     to_scan = any(len({block.group for block in blocks}) > 1 for blocks in changed.values())
     others = {block.number for blocks in changed.values() for block in blocks}
     kept = {number: state for number, state in known.items() if number not in others}
-    write_states(env.stores, states.known_uri(folder) if to_scan else states.uri(folder), kept)
+    write_states(env.stores, states.known_uri(folder) if to_scan else states.uri(folder), kept, secret=secret)
 
 
 def without_files(env: Environment, window: Window, generation: int | None) -> str:
@@ -137,7 +138,7 @@ def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
     folder = window_folder(options.sink.work_area, ref.feed, ref.window)
     states = EntryStates.of(env, window, options, ref.generation)
     uri = states.uri_now(env.stores, folder)
-    if read_states(env.stores, uri) is not None:
+    if read_states(env.stores, uri, secret=window_secret(env, window.id, submitter)) is not None:
         env.log(f"window {ref.window}: scanned already")
         return False
     while True:

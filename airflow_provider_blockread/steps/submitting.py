@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_provider_blockread.errors import BlockReadError, ConflictError, ExchangeError, SparkJobError
+from airflow_provider_blockread.errors import BlockReadError, ConflictError, SparkJobError
 from airflow_provider_blockread.exchange.failures import FAILURE_NAME, read_failure
 from airflow_provider_blockread.exchange.model import JobSpec, Submission
 from airflow_provider_blockread.exchange.results import write_spec
@@ -13,7 +13,13 @@ from airflow_provider_blockread.steps.model import Environment, Submitter
 def write_submission(env: Environment, spec: JobSpec, submitter: Submitter) -> Submission:
     """Write the specification of an application, and clear its place of what an earlier try has left."""
     env.stores.remove(f"{spec.work_uri}/{FAILURE_NAME}")
-    return write_spec(env.stores, spec, secret=new_secret() if submitter.keeps_secrets else "")
+    secret = new_secret() if submitter.keeps_secrets else ""
+    return write_spec(env.stores, spec, secret=secret, window_secret=window_secret(env, spec.window, submitter))
+
+
+def window_secret(env: Environment, window: str, submitter: Submitter) -> str:
+    """Return the secret under which applications keep something of a window; empty where it cannot reach them."""
+    return env.window_secret(window) if submitter.keeps_secrets else ""
 
 
 def run_submission(env: Environment, submission: Submission, submitter: Submitter, *, name: str) -> None:
@@ -35,6 +41,6 @@ def run_submission(env: Environment, submission: Submission, submitter: Submitte
 def _reported(env: Environment, submission: Submission) -> BlockReadError | None:
     try:
         return read_failure(env.stores, submission)
-    except ExchangeError as error:
+    except BlockReadError as error:  # what hinders this look must not hide what the application died of
         env.log(f"WARNING: {error}")
     return None

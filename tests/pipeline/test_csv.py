@@ -104,7 +104,7 @@ def test_columns_are_inferred_once(rows: Pipe) -> None:
     assert (done.generation, again.generation, done.groups > 2) == (1, 2, True)
     assert _sorted(rows) == _rows(0, 25)
     assert (len(told), kept.stat().st_mtime_ns) == (1, stamp)
-    assert json.loads(kept.read_bytes())["files"] == [rows.uri("a.csv"), rows.uri("b.csv")]
+    assert json.loads(kept.read_bytes())["columns"]["files"] == [rows.uri("a.csv"), rows.uri("b.csv")]
 
 
 @pytest.mark.parametrize("header", [True, False])

@@ -41,7 +41,7 @@ def test_second_ledger(here: Pipe) -> None:
     first, here.env = here.env, here.environment("other.db")
     (here.source / "a.txt").unlink()
     here.put({"b.txt": b"b1\n"})
-    with pytest.raises(WrongLedgerError, match=rf"holds files that ledger {first.ledger.uuid} published"):
+    with pytest.raises(WrongLedgerError, match=rf"holds files that ledger '{first.ledger.uuid}' published"):
         here.run()
     assert here.values() == ["a1"]
     for name in here.published():

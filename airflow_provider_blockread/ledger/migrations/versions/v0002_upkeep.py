@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -20,6 +22,8 @@ WINDOW = sa.String(length=16)
 def upgrade() -> None:
     """Narrow the files' rows, and add the tables."""
     v0002_files.upgrade()
+    op.add_column("ledger", sa.Column("secret", sa.String(length=64), nullable=True))
+    op.execute(sa.text("UPDATE ledger SET secret = :secret").bindparams(secret=secrets.token_hex(32)))
     op.add_column("exclusions", sa.Column("generation", sa.Integer(), nullable=True))
     op.add_column("scans", sa.Column("source", sa.JSON(), nullable=True))
     _create_withdrawals()
