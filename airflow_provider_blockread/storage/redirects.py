@@ -51,7 +51,7 @@ class Bounded:
         if location is not None:
             try:
                 self._check(answer.url, answer.url.join(URL(location)))
-            except BaseException:
+            except (SourceError, ValueError):
                 answer.close()
                 raise
         return answer
@@ -64,6 +64,8 @@ class Bounded:
         """
         from yarl import URL  # noqa: PLC0415 - as above
 
+        if target.scheme not in {"http", "https"}:
+            return  # the client makes an error of it
         shown, host = at.with_query(None).with_user(None), target.host or ""
         if at.scheme == "https" and target.scheme == "http":
             msg = f"{shown}: the server redirects from https to http ({host}), which is never followed; correct the URL"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os.path
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -24,6 +25,8 @@ _BATCH = 1000  # paths held at once
 _AT_ONCE = 32  # requests
 _LONGEST = 2**20  # bytes of a line
 _BOM = b"\xef\xbb\xbf"
+_OF_WEB = {"http", "https"}
+_CLIMBS = re.compile(r"/(?:\.|%2e){2}(?:[/?#\\]|%5c|$)", re.IGNORECASE)  # what servers and clients take for `..`
 
 
 def read_list(stores: Stores, listed: FileList) -> Iterator[str]:
@@ -131,7 +134,8 @@ def _unless_linked_out(named: Iterator[str], inside: Inside | None, held: HeldBa
 
 
 def _inside(uri: str, roots: list[str]) -> str:
-    if any(uris.relative_to(uri, root) is not None for root in roots):
+    climbs = uris.scheme_of(uri) in _OF_WEB and _CLIMBS.search(uri) is not None
+    if not climbs and any(uris.relative_to(uri, root) is not None for root in roots):
         return uri
     msg = (
         f"{uris.printable(uri)} is named upstream, but lies in none of the source's roots ({', '.join(roots)}); add its"

@@ -152,7 +152,7 @@ def test_links_to_folders_are_followed_once_and_loops_end(tmp_path: Path) -> Non
 
 
 def test_links_to_files_are_read_under_their_own_name_unless_listed(tmp_path: Path) -> None:
-    """One to a file outside is a file, where allowed; one to a listed file is no second file; a broken one is none."""
+    """One to a file outside is a file, where it may be; one to a listed file is no second one; a broken one is none."""
     inside = grow(tmp_path / "in", "1.log", "_kept/2.log")
     grow(tmp_path / "out", "3.log")
     (inside / "latest.log").symlink_to("1.log")
