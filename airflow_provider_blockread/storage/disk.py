@@ -15,8 +15,10 @@ from typing import Any, BinaryIO, cast
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.storage.identity import from_stat
 from airflow_provider_blockread.storage.regular import open_regular
+from airflow_provider_blockread.storage.renaming import rename_if_free
 
 #: What `rmtree` calls whoever it tells of errors; before Python 3.12 it tells them as triples.
+_LONGEST = 200  # bytes of a name that a hidden one repeats; most disks take 255
 _ON_ERROR = "onexc" if sys.version_info >= (3, 12) else "onerror"
 
 
@@ -141,8 +143,10 @@ class _WrittenEarly(io.BufferedWriter):
 
 
 def sync(path: Path) -> None:
-    """Wait until a file's bytes, or a folder's names, are on disk."""
-    handle = os.open(path, os.O_RDONLY)
+    """Wait until a file's bytes, or a folder's names, are on disk; whatever else it is has nothing to wait for."""
+    if not stat.S_ISREG(mode := path.lstat().st_mode) and not stat.S_ISDIR(mode):
+        return
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # it may be a pipe by now
     try:
         os.fsync(handle)
     finally:
@@ -150,7 +154,9 @@ def sync(path: Path) -> None:
 
 
 def _hidden_beside(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.tmp")
+    """Return a new name that begins as the file's does, and is no longer than names may be."""
+    begin = os.fsdecode(os.fsencode(path.name)[:_LONGEST])
+    return path.with_name(f".{begin}.{uuid.uuid4().hex[:12]}.tmp")
 
 
 def _replace_synced(source: Path, target: Path) -> None:
@@ -164,9 +170,9 @@ def _name_also(source: Path, target: Path) -> None:
     """Give a file a second name where nothing is; rename it where the disk, or its owner, allows no second one."""
     sync(source)
     try:
-        os.link(source, target)
+        os.link(source, target, follow_symlinks=False)
     except FileExistsError:
         raise
     except OSError:
-        source.replace(target)
+        rename_if_free(str(source), str(target))
     sync(target.parent)

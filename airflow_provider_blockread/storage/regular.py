@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import io
 import os
@@ -12,6 +13,7 @@ from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.storage.uris import file_uri, printable
 
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY  # a pipe nobody writes to would be waited for
+_NO_FILES = frozenset({errno.ENXIO, errno.ENODEV})  # what sockets give, and devices that nothing drives
 _LEASE_S = 60.0  # what Linux gives the holder of a lease, such as a file server, to let go of a file
 _PAUSE_S = 0.05
 _DARWIN = getattr(fcntl, "F_GETPATH", None)
@@ -30,13 +32,23 @@ def open_regular(path: str) -> io.FileIO:
 
 
 def _open(path: str, _: int) -> int:
-    handle = _without_lease(path)
+    try:
+        handle = _without_lease(path)
+    except OSError as error:
+        if error.errno in _NO_FILES:
+            raise _no_file(path) from error
+        raise
     mode = os.fstat(handle).st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # of a folder the caller makes an error of its own
         os.close(handle)
-        msg = f"{printable(file_uri(path))} is a pipe, a socket or a device where a file is needed; correct the path"
-        raise SourceError(msg, file_uri(path))
+        raise _no_file(path)
     return handle
+
+
+def _no_file(path: str) -> SourceError:
+    uri = file_uri(path)
+    msg = f"{printable(uri)} is a pipe, a socket or a device where a file is needed; correct the path"
+    return SourceError(msg, uri)
 
 
 def _without_lease(path: str) -> int:

@@ -114,11 +114,14 @@ class RemoteStore:
             self.system.mv(source, target)
 
     def put_back(self, source: str, target: str) -> None:
-        """Rename a file to a name that is free: one has just seen that it is."""
+        """Rename a file to a name that is free; few stores look and rename in one step."""
         if self._is_sshfs:
             ssh.rename(self.system, source, target, over=False)
-        else:
-            self.system.mv(source, target)
+            return
+        self.system.invalidate_cache()
+        if self.system.exists(target):
+            raise FileExistsError(target)
+        self.system.mv(source, target)
 
     def move(self, source: str, target: str) -> None:
         """Rename where the store can; else copy on its side and leave the source to pruning."""
@@ -128,8 +131,11 @@ class RemoteStore:
             self.system.cp_file(source, target)
 
     def place(self, source: str, target: str) -> None:
-        """Rename a file where the store can, so that it keeps its times; else copy it."""
-        self.move(source, target)
+        """Rename a file where the store can, so that it keeps its times, to a name that is free; else copy it."""
+        if self._has_folders:
+            self.put_back(source, target)
+        else:
+            self.system.cp_file(source, target)
 
     @property
     def has_tags(self) -> bool:

@@ -24,7 +24,7 @@ def connected(system: AbstractFileSystem) -> AbstractFileSystem:
 def rename(system: AbstractFileSystem, source: str, target: str, *, over: bool) -> None:
     """Rename a file at once, `over` what has the new name.
 
-    A server that cannot rename over a file has it removed first.
+    Of a file that may be replaced, a server that cannot rename over it has it removed first.
 
     Raises:
         FileExistsError: when something has the new name, and must stay.
@@ -41,6 +41,8 @@ async def _rename(system: Any, source: str, target: str, *, over: bool) -> None:
         try:
             await (channel.posix_rename if over else channel.rename)(source, target)
         except SFTPOpUnsupported:
+            if not over:
+                raise
             if await _are_there(channel, source, target):
                 await channel.remove(target)
             await channel.rename(source, target)

@@ -232,7 +232,11 @@ class Stores:
         self.makedirs(uris.parent(target))
         (store, path), place = self._at(source), self._at(target)[1]
         with translated(source if self._size(source) is None else target):
-            store.place(path, place)
+            try:
+                store.place(path, place)
+            except FileExistsError as error:
+                msg = f"{target}: something has this name already, and stays; move it away, then repeat"
+                raise SourceError(msg, target) from error
 
     def are_one(self, left: str, right: str) -> bool:
         """Tell whether two places are in one store, which can bring a file from one to the other by itself."""

@@ -74,7 +74,7 @@ def settle(store: Taker, path: str, version: FileVersion) -> bool | None:
         store.remove(aside)
         return True
     try:
-        if store.version(version.path, path) == found:  # it had its name back already
+        if store.version(version.path, path) == found and found is not None:  # it had its name back already
             store.remove(aside)
             return False
     except FileNotFoundError:

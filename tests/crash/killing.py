@@ -31,7 +31,6 @@ _TOLD = "only counts what people are told"
 _WORDS = "only finds the words of an error"
 
 _WATCHED = "only reads what a watch tells, which asks again from its mark"
-_SECOND_NAME = "only where a disk gives no second names; a rename, as elsewhere"
 _CHANGING = "only where a file changes while it is brought to the archive; it stays in one of the two places"
 _TAGS = "tags of S3; setting the same ones twice changes nothing"
 
@@ -56,7 +55,6 @@ UNREACHED = {
     "store:steps.cleaning_files._leave/2": _CHANGING,
     "store:steps.cleaning_files._leave/3": _CHANGING,
     "store:steps.cleaning_files._leave/4": _CHANGING,
-    "disk:storage.disk._name_also/2": _SECOND_NAME,
     "statement:ledger.cleaned.refuse_cleaned/1": _WORDS,
     "statement:ledger.retention.prunable/1": _TOLD,
     "statement:ledger.retention.prunable/2": _TOLD,

@@ -183,3 +183,16 @@ def plain_server() -> Iterator[int]:
             yield int(server.stdout.readline())
         finally:
             server.kill()
+
+
+def test_a_file_is_placed_over_no_other(tmp_path: Path, landing: tuple[str, Stores, Path]) -> None:
+    """On servers with extensions and without: what is there stays, and so does what was to go there."""
+    with plain_server() as port:
+        plain = f"sftp://tests@127.0.0.1:{port}{tmp_path}"
+        of_plain = Stores({plain: {"host": "127.0.0.1", "port": port, "username": "tests"}})
+        for root, stores, folder in (landing, (plain, of_plain, tmp_path)):
+            for name in ("a", "b"):
+                (folder / name).write_text(name)
+            with pytest.raises(SourceError, match="/b: something has this name already, and stays"):
+                stores.place(f"{root}/a", f"{root}/b")
+            assert {file.name: file.read_text() for file in folder.iterdir()} == {"a": "a", "b": "b"}
