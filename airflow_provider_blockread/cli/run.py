@@ -116,7 +116,7 @@ def _in_words(summary: dict[str, Any], output: str) -> dict[str, object]:
     if not summary["windows"]:
         return {"nothing new": "every file of the source is in a published window of this feed"}
     kept = ", ".join(summary["quarantine"])
-    rate = summary["bytes"] / 1e6 / max(summary["seconds"], 1e-9)
+    rate = format_bytes(summary["bytes"] / max(summary["seconds"], 1e-3))
     return {
         "window": ", ".join(summary["windows"]),
         "read": f"{summary['files']:,} files, {summary['blocks']:,} blocks, {format_bytes(summary['bytes'])}",
@@ -124,5 +124,5 @@ def _in_words(summary: dict[str, Any], output: str) -> dict[str, object]:
         + (f", kept in {kept}" if kept else ""),
         "published": f"{summary['rows']:,} rows in {summary['outputs']:,} files in {output}",
         "proof": summary["proof"],
-        "took": f"{summary['seconds']:.1f} s, {rate:,.0f} MB/s with Spark's start",
+        "took": f"{summary['seconds']:.1f} s, {rate}/s with Spark's start",
     }

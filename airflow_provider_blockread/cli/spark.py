@@ -12,6 +12,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+import click
+
 from airflow_provider_blockread.cli.quiet import quiet_start
 from airflow_provider_blockread.errors import OptionsError, SparkJobError
 from airflow_provider_blockread.spark.private_folder import private_folder
@@ -94,7 +96,7 @@ class InProcessSpark:
             raise SparkJobError(msg)
         context.setLogLevel("ERROR")
         context.setJobGroup(name, name, interruptOnCancel=True)
-        job.run(submission, context)
+        job.run(submission, context, log=_tell)
 
     def cancel(self) -> None:
         """Cancel what is running; where Spark itself has died, nothing is."""
@@ -119,7 +121,7 @@ class InProcessSpark:
         logging.getLogger("py4j").setLevel(logging.WARNING)  # it tells of each connection that it closes
         logging.getLogger().addFilter(_is_not_of_py4j)
         java = f"-Dlog4j2.configurationFile=file:{folder}/log4j2.properties"
-        conf = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
+        conf = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
         conf |= guarding(self._master, has_secrets=False)
         if is_local(self._master):
             os.environ.setdefault(LOCAL_IP, LOOPBACK)
@@ -135,6 +137,10 @@ class InProcessSpark:
             raise SparkJobError(msg) from error
         context.addPyFile(bundle.write_bundle(str(folder)))
         return context
+
+
+def _tell(line: str) -> None:
+    click.echo(line, err=True)
 
 
 def _is_not_of_py4j(record: logging.LogRecord) -> bool:

@@ -69,8 +69,9 @@ class SparkSubmitter:
             except FileNotFoundError as error:
                 msg = f"{name}: the program spark-submit is not on PATH; {_INSTALL}"
                 raise OptionsError(msg) from error
-            except AirflowException as error:
-                raise SparkJobError(_failure(hook, name, cancelled=self._cancelled)) from error
+            except AirflowException:
+                why = _failure(hook, name, cancelled=self._cancelled)
+                raise SparkJobError(why) from None  # Airflow's own error quotes the log once more
             except BaseException:
                 hook.stop(_GRACE_S)
                 raise
@@ -156,9 +157,10 @@ def _private_file(path: Path, content: Mapping[str, object]) -> str:
 
 
 def _failure(hook: TrackedSubmitHook, name: str, *, cancelled: bool) -> str:
-    """Return the message of an application that did not succeed: the driver's own error first, then its last lines."""
+    """Return the message of an application that did not succeed: the driver's own error, else its last lines."""
     if cancelled:
         return f"{name}: the Spark application was stopped; clear the task to read the group again"
+    if hook.error:
+        return f"{name}: the Spark application failed: {hook.error}"
     tail = "\n".join(hook.tail)
-    why = hook.error or "its last lines say why"
-    return f"{name}: the Spark application failed: {why}. Fix the cause and retry; the task's log has it all.\n{tail}"
+    return f"{name}: the Spark application failed; fix the cause and retry. The last lines of its log:\n{tail}"

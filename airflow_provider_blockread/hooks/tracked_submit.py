@@ -16,11 +16,13 @@ from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.sdk import Connection
 
 from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.spark.progress import ERROR_LINE, OWN_LINE
 from airflow_provider_blockread.spark.settings import is_local
 
 _POLL_S = 0.05
 _TAIL_LINES = 20
-_ERROR = "Error: "  # how the driver begins the line that says what went wrong
+# Airflow's UI shows what lies between such lines folded.
+_BEGIN, _END = "::group::Spark's own log", "::endgroup::"
 
 
 class TrackedSubmitHook(SparkSubmitHook):
@@ -93,14 +95,23 @@ class TrackedSubmitHook(SparkSubmitHook):
             self.stop(grace_s=0)
         super()._process_spark_submit_log(self._kept(itr))
 
-    def _kept(self, output: Iterator[Any]) -> Iterator[Any]:
+    def _kept(self, output: Iterator[Any]) -> Iterator[str]:
+        """Yield what is to be logged: the driver's own lines as they are, Spark's folded in groups."""
+        folded = False
         for line in output:
             text = str(line).strip()
-            if text.startswith(_ERROR):
-                self.error = text.removeprefix(_ERROR)
-            if text and " INFO " not in text and not text.startswith("at "):
+            if text.startswith(ERROR_LINE):
+                self.error = text.removeprefix(ERROR_LINE)  # logged with the task's failure
+                continue
+            own = text.startswith(OWN_LINE)
+            if folded == own:
+                yield _END if own else _BEGIN
+                folded = not own
+            if not own and text and " INFO " not in text and not text.startswith("at "):
                 self.tail.append(text)
-            yield line
+            yield text.removeprefix(OWN_LINE)
+        if folded:
+            yield _END
 
 
 def _is_running(pid: int) -> bool:

@@ -67,7 +67,7 @@ class StepOperator(OptionTemplates):
         try:
             return self.run_step(context)
         except PermanentError as error:
-            raise AirflowFailException(str(error)) from error
+            raise AirflowFailException(str(error)) from None  # one message, once
         finally:
             if self._env is not None:
                 self._env.ledger.close()

@@ -12,6 +12,7 @@ _UNITS = {
     "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40,
     "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
 }  # fmt: skip
+_STEP = 1000.0
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*")
 
 
@@ -31,3 +32,12 @@ def parse_size(text: str | int) -> int:
         msg = f"{text!r} is not a size: it must be at least 1 byte"
         raise OptionsError(msg)
     return size
+
+
+def format_bytes(size: float) -> str:
+    """Return a size for people: `64 B`, `1.5 MB`, `3.2 GB` (decimal units)."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < _STEP:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= _STEP
+    return f"{size:.1f} TB"

@@ -17,6 +17,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +36,10 @@ from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.packing import pack
 from airflow_provider_blockread.spark.parent import end_with_parent
 from airflow_provider_blockread.spark.partition import TaskReport, read_blocks, scan_blocks
+from airflow_provider_blockread.spark.progress import ERROR_LINE, OWN_LINE, Log, telling
 from airflow_provider_blockread.spark.reporting import as_own_error, own_errors_as_text
 from airflow_provider_blockread.spark.scanning import entry_states, files_to_scan
-from airflow_provider_blockread.spark.settings import guarding
+from airflow_provider_blockread.spark.settings import guarding, has_own_logging, silence
 from airflow_provider_blockread.spark.worker import leave_pandas_out
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -50,8 +52,12 @@ Credentials = Mapping[str, Mapping[str, object]] | None
 _DIFFERENT = "function {} returned batches of different schemas, {} and {}; declare the schema, or return one always"
 
 
-def run(submission: Submission, context: SparkContext, credentials: Credentials = None) -> None:
+def run(
+    submission: Submission, context: SparkContext, credentials: Credentials = None, *, log: Log = lambda _: None
+) -> None:
     """Do what a job specification says, on the given Spark context: read a group, or scan a window.
+
+    `log` takes lines of progress.
 
     Raises:
         ExchangeError: when the specification is not the one that was submitted; nothing in it is used then.
@@ -62,7 +68,7 @@ def run(submission: Submission, context: SparkContext, credentials: Credentials 
     stores = Stores(credentials)
     spec = read_spec(stores, submission)
     context.setJobDescription(f"feed {spec.feed} window {spec.window}: {spec.mode} group {spec.group}")
-    application = _Application(spec, submission, context, credentials)
+    application = _Application(spec, submission, context, credentials, log)
     try:
         if spec.mode == "scan":
             application.scan_window(stores)
@@ -75,8 +81,11 @@ def run(submission: Submission, context: SparkContext, credentials: Credentials 
 
 
 class _Application:
-    def __init__(self, spec: JobSpec, submission: Submission, context: SparkContext, credentials: Credentials) -> None:
+    def __init__(
+        self, spec: JobSpec, submission: Submission, context: SparkContext, credentials: Credentials, log: Log
+    ) -> None:
         self._spec, self._submission, self._context, self._credentials = spec, submission, context, credentials
+        self._log = log
         self.secret = new_secret()  # seals what tasks report; it travels in their closure, and nowhere else
 
     def scan_window(self, stores: Stores) -> None:
@@ -98,7 +107,8 @@ class _Application:
         work = [
             (part, {b.number: states[b.number] for b in part if b.number in states}) for part in self._packed(blocks)
         ]
-        reports = self._run_tasks(_reading(spec, self._credentials, self.secret), work)
+        with self._telling("read", blocks):
+            reports = self._run_tasks(_reading(spec, self._credentials, self.secret), work)
         _write_result(stores, spec, self._submission, reports, seconds=time.monotonic() - started)
 
     def _blocks(self, stores: Stores, group: int | None) -> Iterator[Block]:
@@ -139,7 +149,12 @@ class _Application:
         return entry_states(fmt, files, self._state_maps(blocks), begun)
 
     def _state_maps(self, blocks: list[Block]) -> dict[int, list[list[int]]]:
-        return dict(self._run_tasks(_scanning(self._spec, self._credentials, self.secret), self._packed(blocks)))
+        with self._telling("scanned", blocks):
+            return dict(self._run_tasks(_scanning(self._spec, self._credentials, self.secret), self._packed(blocks)))
+
+    def _telling(self, what: str, blocks: list[Block]) -> AbstractContextManager[None]:
+        size = sum(block.end - block.start for block in blocks)
+        return telling(self._log, self._context.statusTracker(), what, size)
 
     def _packed(self, blocks: list[Block]) -> list[list[Block]]:
         cores, here = self._context.defaultParallelism, str(self._context.master).startswith("local[")
@@ -220,10 +235,10 @@ def main(arguments: list[str] | None = None) -> int:
     end_with_parent()
     context = _own_context(has_secrets=bool(credentials))
     try:
-        run(submission, context, credentials)
+        run(submission, context, credentials, log=_tell)
     except BlockReadError as error:
         write_failure(Stores(credentials), submission, error)
-        print(f"Error: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
+        print(f"{ERROR_LINE}{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
         return 1
     finally:
         context.stop()
@@ -251,6 +266,10 @@ def _private() -> dict[str, Any]:
     return found
 
 
+def _tell(line: str) -> None:
+    print(f"{OWN_LINE}{line}", file=sys.stderr, flush=True)  # noqa: T201 - where Airflow's side reads it
+
+
 def _own_context(*, has_secrets: bool) -> SparkContext:
     """Return the context of this application; what the user or the cluster has configured stays."""
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - one is made only when this is an application
@@ -258,9 +277,16 @@ def _own_context(*, has_secrets: bool) -> SparkContext:
 
     gateway = launch_gateway()  # type: ignore[no-untyped-call]
     conf = SparkConf(_jvm=gateway.jvm)
-    for key, value in guarding(conf.get("spark.master") or "", has_secrets=has_secrets).items():
+    settings = guarding(conf.get("spark.master") or "", has_secrets=has_secrets)
+    quiet = conf.get("spark.submit.deployMode", "client") == "client" and not has_own_logging(gateway.jvm)
+    if quiet:
+        settings["spark.log.level"] = "WARN"
+    for key, value in settings.items():
         conf.setIfMissing(key, value)
-    return SparkContext(conf=conf, gateway=gateway)
+    context = SparkContext(conf=conf, gateway=gateway)
+    if quiet:
+        silence(gateway.jvm)
+    return context
 
 
 if __name__ == "__main__":

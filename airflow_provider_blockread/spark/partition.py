@@ -18,6 +18,8 @@ from airflow_provider_blockread.records.decode import BadRecord
 from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.reading import bind
 from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.records.showing import line_of, quoted
+from airflow_provider_blockread.records.source import ByteSource
 from airflow_provider_blockread.records.walking import Chunk
 from airflow_provider_blockread.sinks.names import StagedName
 from airflow_provider_blockread.sinks.parquet import ParquetWriter
@@ -96,6 +98,7 @@ class _Task:
         self._decoder = self._fmt.decoder()
         self._function = UserFunction(options.transform, self._decoder.schema)
         self._schema: pa.Schema | None = None  # of what was written
+        self._source: ByteSource | None = None  # that is read now
         self._writer = self._make_writer(data_folder(spec.work_uri), attempt, self._function.schema)
         kept = self._make_writer(quarantine_folder(spec.work_uri), attempt, QUARANTINE_SCHEMA)
         self._quarantine = Quarantine(spec.feed, kept)
@@ -116,7 +119,7 @@ class _Task:
     def read(self, blocks: Iterable[Block], states: Mapping[int, int]) -> Iterator[Receipt]:
         for version, members in groupby(blocks, key=lambda block: block.version):
             with open_version(self._stores, version, self._spec.options) as source:
-                fmt = bind(source, self._fmt)
+                self._source, fmt = source, bind(source, self._fmt)
                 decoder = self._decoder if fmt is self._fmt else fmt.decoder()
                 file = OpenFile(source=source, fmt=fmt, decoder=decoder)
                 for block in members:
@@ -140,9 +143,12 @@ class _Task:
         policy = self._spec.options.policies.on_bad_record
         offset = chunk.offset + int(chunk.starts[bad.index])
         if policy == "fail":
+            line = line_of(self._source, offset) if self._source and chunk.moved_from is None else None
+            where = f"byte {offset} of {block}" + (f", line {line:,}" if line else "")
             msg = (
-                f"{self._fmt.name} record at byte {offset} of {block}: {bad.reason}; correct the file or the format's"
-                " options, or set on_bad_record to 'quarantine' or 'drop', then clear the run"
+                f"{self._fmt.name} record at {where}: {bad.reason}; the record is {quoted(chunk.record(bad.index))};"
+                " correct the file or the format's options, or set on_bad_record to 'quarantine' or 'drop', then clear"
+                " the run"
             )
             raise RecordError(msg)
         if policy == "quarantine" and self._spec.mode == "write":

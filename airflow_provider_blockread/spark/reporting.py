@@ -25,7 +25,7 @@ def own_errors_as_text(secret: str) -> Iterator[None]:
     try:
         yield
     except BlockReadError as error:
-        raise RuntimeError(as_line(error, secret)) from error
+        raise RuntimeError(as_line(error, secret)) from None  # Spark logs the whole chain, more than once
 
 
 def as_own_error(error: Exception, secret: str) -> BlockReadError:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from airflow_provider_blockread.blocks import BlockGroup
 from airflow_provider_blockread.blocks.sizing import BlockChoice
 from airflow_provider_blockread.ledger.model import PendingFile
+from airflow_provider_blockread.options.sizes import format_bytes as format_bytes  # noqa: PLC0414 - found here by the steps
 
-_STEP = 1000.0
 _MIB = 2**20
 _REASONS = {
     "small": "holds all of the file",
@@ -14,15 +14,6 @@ _REASONS = {
     "smallest": "no block is cut smaller",
     "largest": "no block grows larger",
 }
-
-
-def format_bytes(size: float) -> str:
-    """Return a size for people: `64 B`, `1.5 MB`, `3.2 GB` (decimal units)."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < _STEP:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= _STEP
-    return f"{size:.1f} TB"
 
 
 def describe_block_size(choice: BlockChoice) -> str:

@@ -21,7 +21,7 @@ from airflow_provider_blockread.ledger.model import Claim, Generation, Group, Gr
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.options import GenerationOptions, SparkJob
 from airflow_provider_blockread.sinks.names import StagedName
-from airflow_provider_blockread.steps.describe import describe_group
+from airflow_provider_blockread.steps.describe import describe_group, format_bytes
 from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_policy
 from airflow_provider_blockread.steps.heartbeat import beating
 from airflow_provider_blockread.steps.inferring import with_columns
@@ -108,8 +108,8 @@ class _Attempt:
             run_submission(self._env, submission, self._submitter, name=name)
         result, uri, result_hash = accept_result(self._env.stores, submission)
         check_result(result, spec, uri)
-        speed = f"{result.bytes / 1e6 / result.seconds:,.0f} MB/s" if result.seconds else "-"
-        self._env.log(f"{self.title}: {result.records:,} records in {result.seconds:.1f} s of Spark's stages, {speed}")
+        speed = f", {format_bytes(result.bytes / result.seconds)}/s" if result.seconds else ""
+        self._env.log(f"{self.title}: {result.records:,} records in {result.seconds:.1f} s of Spark's stages{speed}")
         if self._holds_excluded(claim):
             self._env.log(f"{self.title}: a file was excluded while it was read; it is read again without")
             fail_group(self._env.ledger, claim, "a file was excluded while the group was read")

@@ -16,8 +16,10 @@ from typing import Any
 import psutil
 import pytest
 
+from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.hooks.spark import SparkSubmitter
-from airflow_provider_blockread.options import SparkJob, Transform
+from airflow_provider_blockread.options import Csv, SparkJob, Transform
+from tests.airflow.logger import Logger
 from tests.pipeline.cluster import free_port
 from tests.pipeline.looking_around import LOOPBACK
 from tests.pipeline.make import Pipe
@@ -90,7 +92,7 @@ def test_an_application_keeps_to_itself(temporary: Path, look: Looker) -> None:
     assert {address for _, address in seen["listening"]} <= LOOPBACK
     assert seen["settings"]["spark.authenticate"] == "true"
     assert not any("authenticate" in argument or "hush" in argument for argument in seen["arguments"])
-    assert "stores.json" not in seen["temporary"]
+    assert "private.json" not in seen["temporary"]
     inherited = seen["environments"]
     assert SECRETS.keys().isdisjoint(inherited)
     assert not any(name.startswith("AIRFLOW") for name in inherited)
@@ -139,6 +141,86 @@ def test_a_killed_task_leaves_no_folder(tmp_path: Path, temporary: Path, monkeyp
         process.wait()
 
     assert any(name.endswith(".zip") for name in left)
-    assert "stores.json" not in left
+    assert "private.json" not in left
     assert psutil.wait_procs(family, timeout=30)[1] == []
     assert list(temporary.glob("blockread-*")) == []
+
+
+_SLOW_MODULE = """
+import time
+def slow(batch):
+    time.sleep(20)
+    return batch
+"""
+
+
+@pytest.fixture
+def logged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What Airflow's hook logs."""
+    lines: list[str] = []
+    monkeypatch.setattr("airflow_provider_blockread.hooks.tracked_submit.TrackedSubmitHook.log", Logger(lines))
+    return lines
+
+
+def outside_groups(lines: list[str]) -> list[str]:
+    """Return the lines that Airflow's UI does not fold."""
+    kept, folded = [], False
+    for line in lines:
+        if line.startswith("::group::"):
+            folded = True
+        elif line == "::endgroup::":
+            folded = False
+        elif not folded:
+            kept.append(line)
+    return kept
+
+
+def test_a_failed_read_is_told_once(tmp_path: Path, logged: list[str]) -> None:
+    """File, line, byte offset and record are in the error; Spark's part of the log is short, and folded."""
+    pipe = Pipe(folder=tmp_path, submitter=SparkSubmitter(SparkJob(master="local[2]")))
+    pipe.record_format = Csv(schema="id long, name string")
+    pipe.put({"a.csv": b"1,a\n2,b\n", "bad.csv": b"1,a\r\n2,b\r\nx\x1b[31m,c\r\n"})
+    with pytest.raises(RecordError) as raised:
+        pipe.run()
+    pipe.close()
+
+    message = str(raised.value)
+    assert f"csv record at byte 10 of {pipe.uri('bad.csv')} block 1 bytes [0, 20), line 3: column 'id'" in message
+    assert r"; the record is b'x\x1b[31m,c'; correct the file" in message
+    assert raised.value.__suppress_context__
+    assert message.isprintable()
+    (command,) = outside_groups(logged)
+    assert command.startswith("Spark-Submit cmd")
+    assert len(logged) < 80
+    assert sum("column 'id'" in line for line in logged) <= 1
+
+
+def test_progress_is_logged(tmp_path: Path, logged: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """While Spark reads, a line comes every now and then."""
+    (tmp_path / "slow_function.py").write_text(_SLOW_MODULE, "utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    pipe = Pipe(folder=tmp_path, submitter=SparkSubmitter(SparkJob(master="local[1]")))
+    pipe.transform = Transform(function="slow_function:slow")
+    pipe.put({"a.txt": b"one\n"})
+    pipe.run()
+    pipe.close()
+
+    assert "read 0 of 1 tasks, about 0 B of 4 B" in outside_groups(logged)
+
+
+def test_a_clusters_own_logging_stays(tmp_path: Path, logged: list[str]) -> None:
+    """Where Spark's log is configured, nothing of it is turned off."""
+    own = tmp_path / "log4j2.properties"
+    own.write_text(
+        "rootLogger.level = info\nrootLogger.appenderRef.console.ref = console\nappender.console.type = Console\n"
+        "appender.console.name = console\nappender.console.target = SYSTEM_ERR\n"
+        "appender.console.layout.type = PatternLayout\nappender.console.layout.pattern = OWN %p %c{1}: %m%n\n",
+        "utf-8",
+    )
+    conf = {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{own}"}
+    pipe = Pipe(folder=tmp_path, submitter=SparkSubmitter(SparkJob(master="local[1]", conf=conf)))
+    pipe.put({"a.txt": b"one\n"})
+    pipe.run()
+    pipe.close()
+
+    assert any(line.startswith("OWN INFO Executor: Finished task") for line in logged)
