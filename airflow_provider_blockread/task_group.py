@@ -8,7 +8,7 @@ from typing import Any
 from airflow.sdk import TaskGroup, TriggerRule, XComArg
 
 from airflow_provider_blockread.operators.commit_window import CommitWindowOperator, output_asset
-from airflow_provider_blockread.operators.read_blocks import TITLE_TEMPLATE, ReadBlocksOperator
+from airflow_provider_blockread.operators.read_blocks import ReadBlocksOperator, title_template
 from airflow_provider_blockread.operators.scan_blocks import ScanBlocksOperator
 from airflow_provider_blockread.operators.split_files import WINDOW_KEY, SplitFilesOperator
 from airflow_provider_blockread.options import (
@@ -84,9 +84,9 @@ class BlockReadTaskGroup(TaskGroup):
                 **shared,
             )
             planned = shared | {"window": XComArg(plan, WINDOW_KEY), "spark": spark}
-            read = ReadBlocksOperator.partial(task_id="read", map_index_template=TITLE_TEMPLATE, **planned).expand(
-                group=plan.output
-            )
+            read = ReadBlocksOperator.partial(
+                task_id="read", map_index_template=title_template(plan.task_id), **planned
+            ).expand(group=plan.output)
             commit = CommitWindowOperator(
                 task_id="commit",
                 on_empty=policies.on_empty,

@@ -17,8 +17,7 @@ from airflow_provider_blockread.cli.shared import (
 )
 from airflow_provider_blockread.ledger.columns import FILE_STATES
 from airflow_provider_blockread.ledger.feeds import require_feed
-from airflow_provider_blockread.ledger.model import FileRow
-from airflow_provider_blockread.ledger.queries import feed_counts, list_files
+from airflow_provider_blockread.ledger.queries import FileRow, feed_counts, list_files
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.steps.describe import format_bytes
 
@@ -56,12 +55,17 @@ def list_(feed: str, file_state: str | None, limit: int, state: str | None, *, a
         print_json([_file_json(row) for row in rows])
         return
     table = [
-        (row.version.path, row.state, format_bytes(row.version.size), _time(row.version.mtime_ns), row.window)
+        (row.version.path, _state(row), format_bytes(row.version.size), _time(row.version.mtime_ns), row.window)
         for row in rows
     ]
     print_table(("path", "state", "size", "modified", "window"), table)
     counts = feed_counts(env.ledger, feed)
     click.echo(f"{feed}: " + (", ".join(f"{n:,} {name}" for name, n in counts.items()) or "no files"), err=True)
+
+
+def _state(row: FileRow) -> str:
+    """Return the file's state, and how far the window is in which it waits."""
+    return row.state if row.progress is None else f"{row.state}, {row.progress}"
 
 
 def _file_json(row: FileRow) -> dict[str, object]:
@@ -73,6 +77,8 @@ def _file_json(row: FileRow) -> dict[str, object]:
         "etag": version.etag,
         "state": row.state,
         "window": row.window,
+        "window_state": row.progress and row.progress.state,
+        "last_sign_at": row.progress and row.progress.to_json()["last_sign_at"],
         "discovered_at": row.discovered_at.isoformat(),
     }
 

@@ -33,6 +33,8 @@ def _as_json(shown: Preview) -> dict[str, object]:
     return {
         "feed": shown.feed,
         "window": shown.existing.id if shown.existing else None,
+        "window_state": shown.progress and shown.progress.state,
+        "last_sign_at": shown.progress and shown.progress.to_json()["last_sign_at"],
         "files": shown.files,
         "blocks": shown.blocks,
         "groups": [dataclasses.asdict(group) for group in shown.groups],
@@ -68,7 +70,9 @@ def _print(shown: Preview) -> None:
     if shown.left_out:
         facts["left out"] = shown.left_out_text
     if shown.existing is not None and shown.existing.state == "open":
-        facts["window"] = f"{shown.existing.id} has this key already and would be replayed, not planned again"
+        facts["window"] = (
+            f"{shown.existing.id} has this key already, is {shown.progress} and would be replayed, not planned again"
+        )
     facts["would read"] = f"{shown.files:,} files, {format_bytes(shown.bytes)}: in no window of this feed yet"
     if shown.parts:
         facts["parts"] = "; ".join(f"{part.version.path}: {describe_part(part)}" for part in shown.parts)

@@ -109,7 +109,12 @@ def open_environment(state: str | None, *, quiet: bool = False, makes: bool = Fa
         if not quiet:
             click.echo(message, err=True)
 
-    return Environment(ledger=ledger, stores=Stores(), log=log)
+    return Environment(ledger=ledger, stores=Stores(), log=log, warn=warn)
+
+
+def warn(message: str) -> None:
+    """Tell on standard error what somebody should look at."""
+    click.echo(f"Warning: {message}", err=True)
 
 
 def _forgetful() -> Ledger:

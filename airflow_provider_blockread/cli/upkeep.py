@@ -5,11 +5,12 @@ from __future__ import annotations
 import getpass
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import click
 
-from airflow_provider_blockread.cli.shared import json_option, open_environment, owner, print_json, state_option
+from airflow_provider_blockread.cli.shared import json_option, open_environment, owner, print_json, state_option, warn
 from airflow_provider_blockread.ledger.columns import WITHDRAWN_FILES
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.steps.excluding import exclude, propose_excluding
@@ -40,8 +41,7 @@ class Confirmed:
         if self.dry_run and self.as_json:
             print_json(intent.to_json())
         else:
-            for line in intent.lines():
-                click.echo(line, err=not self.dry_run)
+            intent.tell(partial(click.echo, err=not self.dry_run), warn)
         if self.dry_run:
             return False
         if not (self.yes or intent.is_empty):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Any
 
 import click
 
@@ -24,8 +24,9 @@ from airflow_provider_blockread.ledger.generations import (
     list_groups,
     start_generation,
 )
-from airflow_provider_blockread.ledger.model import Window, WindowSummary, Withdrawal
-from airflow_provider_blockread.ledger.queries import get_window, list_parts, list_windows
+from airflow_provider_blockread.ledger.model import Generation, Window, Withdrawal
+from airflow_provider_blockread.ledger.progress import group_progress, window_progress
+from airflow_provider_blockread.ledger.queries import WindowSummary, get_window, list_parts, list_windows
 from airflow_provider_blockread.ledger.withdrawing import find_withdrawal
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.steps.describe import describe_group, format_bytes
@@ -50,10 +51,11 @@ def windows() -> None:
 def list_(feed: str | None, limit: int, state: str | None, *, as_json: bool) -> None:
     """List windows, newest first."""
     env = open_environment(state)
-    rows = [_summary(summary) for summary in list_windows(env.ledger, feed, limit=limit)]
+    found = list_windows(env.ledger, feed, limit=limit)
     if as_json:
-        print_json(rows)
+        print_json([_summary(summary) for summary in found])
         return
+    rows = [_summary(summary) | {"state": _state(summary)} for summary in found]
     names = {"window": "window", "state": "state", "files": "files", "records": "records", "bad_records": "bad"}
     if any(row["excluded"] for row in rows):
         names["excluded"] = "excluded"
@@ -73,7 +75,7 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
     env = open_environment(state)
     found = get_window(env.ledger, window, feed)
     [summary] = list_windows(env.ledger, window=found.id)
-    facts = dict(_summary(summary)) | {
+    facts = _summary(summary) | {
         "manifest": as_read_by(found, summary.shown or summary.generation).manifest_uri,
         "planned by": found.owner,
     }
@@ -84,10 +86,10 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
         options = GenerationOptions.from_json(summary.generation.options)
         facts["inferred_schema"] = inferred_schema(env, found, options)
     groups = list_groups(env.ledger, found.id, summary.generation.number) if summary.generation else []
-    rows = [
+    rows: list[dict[str, object]] = [
         {
             "group": describe_group(group.planned),
-            "state": group.state,
+            "state": str(group_progress(group, env.ledger.now())),
             "epoch": group.epoch,
             "blocks": group.planned.blocks,
             "records": group.records,
@@ -98,8 +100,11 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
     ]
     read_in_parts = list_parts(env.ledger, found.id)
     if as_json:
-        print_json(facts | {"group_list": rows, "parts": [part._asdict() for part in read_in_parts]})
+        states = (group_progress(group, env.ledger.now()).to_json() for group in groups)
+        listed = [row | state for row, state in zip(rows, states, strict=True)]
+        print_json(facts | {"group_list": listed, "parts": [part._asdict() for part in read_in_parts]})
         return
+    facts |= {"state": _state(summary), "newer": None}  # the note says it in words
     print_facts({name.replace("_", " "): value for name, value in facts.items() if value is not None})
     for part in read_in_parts:
         click.echo(f"reads only bytes {part.start:,} to {part.end:,} of {part.path or 'a file whose row is pruned'}")
@@ -125,7 +130,7 @@ def verify(window: str, feed: str | None, master: str, state: str | None, *, as_
     latest = latest_generation(env.ledger, found.id)
     # An earlier verification may have failed or died; what is published is there all the same.
     if latest.state not in FINISHED and latest.mode != "verify":
-        msg = f"window {found.id} is {latest.state}, not published: run it to its end first"
+        msg = f"window {found.id} is {window_progress(env.ledger, found.id)}, not published: run it to its end first"
         raise OptionsError(msg)
     restore_pruned(env, found)
     generation = start_generation(
@@ -140,15 +145,16 @@ def verify(window: str, feed: str | None, master: str, state: str | None, *, as_
         click.echo(f"window {done.window} is verified: {done.records:,} records, {format_bytes(done.bytes)}")
 
 
-def _summary(summary: WindowSummary) -> Mapping[str, object]:
-    window = summary.window
+def _summary(summary: WindowSummary) -> dict[str, Any]:
+    window, progress = summary.window, summary.progress
     # What readers see comes first; what is being done about it is a note.
-    generation = summary.shown or summary.generation
+    generation, newer = summary.shown or summary.generation, _newer(summary)
     return {
         "window": window.id,
         "feed": window.feed,
         "key": window.key,
-        "state": generation.state if generation and window.state == "open" else window.state,
+        "state": "published" if summary.shown else progress.state,
+        "last_sign_at": progress.to_json()["last_sign_at"],
         "generation": generation.number if generation else None,
         "published": summary.published,
         "files": window.files,
@@ -160,8 +166,19 @@ def _summary(summary: WindowSummary) -> Mapping[str, object]:
         "excluded": summary.excluded,
         "created_at": window.created_at.isoformat(timespec="seconds"),
         "error": summary.generation.error if summary.generation else None,
+        "newer": newer and {"generation": newer.number, "mode": newer.mode, "state": progress.state},
         "note": _note(summary),
     }
+
+
+def _state(summary: WindowSummary) -> str:
+    return "published" if summary.shown else str(summary.progress)
+
+
+def _newer(summary: WindowSummary) -> Generation | None:
+    """Return the generation that was begun after the published one."""
+    newest, shown = summary.generation, summary.shown
+    return newest if newest is not None and shown is not None and newest.number != shown.number else None
 
 
 def _withdrawn(window: Window, held: Withdrawal) -> str:
@@ -174,12 +191,14 @@ def _withdrawn(window: Window, held: Withdrawal) -> str:
 
 def _note(summary: WindowSummary) -> str | None:
     """Return what the state alone would hide: a later generation than the published one, or a lost detail."""
-    newest, shown = summary.generation, summary.shown
+    newer, progress = _newer(summary), summary.progress
     notes = []
-    if newest is not None and shown is not None and newest.number != shown.number:
-        what = "verification" if newest.mode == "verify" else "rebuild"
-        state = "was given up" if newest.state == "superseded" else f"is {newest.state}"
-        notes.append(f"{what} (generation {newest.number}) {state}")
+    if newer is not None:
+        what = "verification" if newer.mode == "verify" else "rebuild"
+        words = {"superseded": "was given up", "failed": "failed"}
+        notes.append(f"{what} (generation {newer.number}) {words.get(progress.state, f'is {progress}')}")
+    if summary.generation is not None and summary.generation.state == "publishing" and progress.state != "publishing":
+        notes.append("half published")
     if summary.window.pruned_at is not None:
         notes.append(f"pruned on {summary.window.pruned_at:%Y-%m-%d}")
     return "; ".join(notes) or None

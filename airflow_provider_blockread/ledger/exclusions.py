@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from shlex import quote
+from typing import NamedTuple
 
 from sqlalchemy import Connection, or_, select
 
@@ -81,6 +82,23 @@ def excluded_files(ledger: Ledger, window_id: str, generation: int | None = None
     """Return the ids of the files that a generation of a window leaves out, in order; None for every generation."""
     with ledger.reading() as connection:
         return list(connection.scalars(left_out_by(window_id, generation)))
+
+
+class Exclusion(NamedTuple):
+    """A file that is left out, and why."""
+
+    path: str
+    reason: str
+    who: str
+
+
+def list_exclusions(ledger: Ledger, window_id: str, generation: int, *, limit: int) -> list[Exclusion]:
+    """Return the first of the files that a generation leaves out, by their paths."""
+    ids = left_out_by(window_id, generation).order_by(None)
+    mine = (exclusions.c.window_id == window_id, exclusions.c.file_id.in_(ids))
+    query = select(exclusions.c.path, exclusions.c.reason, exclusions.c.who).where(*mine).order_by(exclusions.c.path)
+    with ledger.reading() as connection:
+        return [Exclusion(*row) for row in connection.execute(query.limit(limit))]
 
 
 def settle_exclusions(connection: Connection, held: Publication) -> None:

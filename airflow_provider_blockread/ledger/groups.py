@@ -15,6 +15,7 @@ from airflow_provider_blockread.errors import ConflictError, FencedError, OwnedE
 from airflow_provider_blockread.ledger.generations import FINISHED, OVERTAKEN, lock_generation
 from airflow_provider_blockread.ledger.model import Claim, GroupOutcome, GroupRef
 from airflow_provider_blockread.ledger.owners import is_live
+from airflow_provider_blockread.ledger.progress import age
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import exclusions, generations, groups
 
@@ -48,6 +49,7 @@ def claim_group(ledger: Ledger, ref: GroupRef, *, owner: str, clear_number: int,
             "epoch": group.epoch + 1,
             "owner": owner,
             "heartbeat_at": now,
+            "stale_after_s": stale_after_s,
             "clear_number": clear_number,
             "started_at": now,
             "finished_at": None,
@@ -129,11 +131,6 @@ def reopen_generation(connection: Connection, window_id: str, number: int) -> No
 def error_text(error: str) -> str:
     """Return the text as it may be stored: PostgreSQL takes no NUL, and nobody reads megabytes."""
     return error.replace("\x00", "\\x00")[:_MAX_ERROR_CHARS]
-
-
-def age(heartbeat_at: datetime | None, now: datetime) -> str:
-    """Return how old a heartbeat is, for messages."""
-    return "never" if heartbeat_at is None else f"{(now - heartbeat_at).total_seconds():.0f} s ago"
 
 
 def _is(ref: GroupRef) -> tuple[ColumnElement[bool], ...]:

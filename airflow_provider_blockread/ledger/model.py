@@ -99,6 +99,7 @@ class Window:
     owner: str  # who planned it
     created_at: datetime
     plan_hash: str  # of the manifest that it was planned with
+    heartbeat_at: datetime  # of the planner
     pruned_at: datetime | None = None  # since when its detail is gone
 
 
@@ -127,6 +128,8 @@ class Generation:
     clear_number: int
     run: str | None  # of Airflow, that asked for it
     publish_epoch: int
+    publish_owner: str | None  # who proves or publishes it
+    publish_heartbeat_at: datetime | None
     sums: Sums
     error: str | None
     created_at: datetime
@@ -158,6 +161,7 @@ class Group:
     epoch: int
     owner: str | None
     heartbeat_at: datetime | None
+    stale_after_s: float  # without a heartbeat, after which the owner is taken for dead
     clear_number: int
     planned: BlockGroup
     records: int
@@ -248,33 +252,6 @@ class FileSums:
     bad_records: int
     bytes: int
     part: PartBorders | None = None  # where the window does not read all of the file
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WindowSummary:
-    """A window with the newest of its generations, as a list shows it."""
-
-    window: Window
-    generation: Generation | None  # none while it is planned, or empty
-    groups_done: int
-    excluded: int  # files
-    shown: Generation | None  # the published one
-
-    @property
-    def published(self) -> int | None:
-        """The number of the published generation."""
-        return None if self.shown is None else self.shown.number
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileRow:
-    """A file version as the ledger knows it."""
-
-    file: int
-    version: FileVersion
-    state: str
-    window: str | None
-    discovered_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,16 +18,13 @@ from airflow_provider_blockread.errors import PlanConflictError, PlannerBusyErro
 from airflow_provider_blockread.ledger.dialect import among
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed, lock_feed, open_feed
 from airflow_provider_blockread.ledger.generations import insert_generation, insert_groups
-from airflow_provider_blockread.ledger.groups import age
 from airflow_provider_blockread.ledger.model import NewWindow, Window
 from airflow_provider_blockread.ledger.owners import is_live
 from airflow_provider_blockread.ledger.parts import take_parts
+from airflow_provider_blockread.ledger.progress import STALE_S, age
 from airflow_provider_blockread.ledger.rows import WINDOW_COLUMNS, window_from
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import feeds, files, windows
-
-#: A planner sends a heartbeat with each batch, which takes well under a second.
-STALE_PLAN_S = 120
 
 
 class Planner:
@@ -198,7 +195,7 @@ def release_stale_plans(ledger: Ledger, feed: str, *, owner: str = "") -> int:
 
 
 def _stale_before(now: datetime) -> datetime:
-    return now - timedelta(seconds=STALE_PLAN_S)
+    return now - timedelta(seconds=STALE_S)
 
 
 def _refuse_held(held: Row[Any], owner: str, now: datetime) -> None:

@@ -18,11 +18,13 @@ from airflow_provider_blockread.errors import ConflictError, FencedError, OwnedE
 from airflow_provider_blockread.ledger.exclusions import settle_exclusions
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.generations import FINISHED, OVERTAKEN, lock_generation
-from airflow_provider_blockread.ledger.groups import age, error_text
+from airflow_provider_blockread.ledger.groups import error_text
 from airflow_provider_blockread.ledger.model import Publication, Sums
 from airflow_provider_blockread.ledger.owners import is_live
 from airflow_provider_blockread.ledger.parts import keep_part_sums
+from airflow_provider_blockread.ledger.progress import age, group_progress
 from airflow_provider_blockread.ledger.replacing import settle_versions
+from airflow_provider_blockread.ledger.rows import group_from
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import file_sums, files, generations, groups, publications
 
@@ -55,7 +57,7 @@ def claim_publication(
             msg = f"{held}: {OVERTAKEN}; clear the run from its plan on"
             raise ConflictError(msg)
         _refuse_foreign(held, row, now - timedelta(seconds=stale_after_s), now)
-        _refuse_undone(connection, held)
+        _refuse_undone(connection, held, now)
         claim = replace(held, epoch=held.epoch + 1, state="reading" if row.state == "failed" else row.state)
         change = {
             "state": claim.state,
@@ -195,11 +197,12 @@ def _refuse_foreign(held: Publication, row: Row[Any], limit: datetime, now: date
         raise OwnedError(msg)
 
 
-def _refuse_undone(connection: Connection, held: Publication) -> None:
-    query = select(groups.c.number, groups.c.state).where(
+def _refuse_undone(connection: Connection, held: Publication, now: datetime) -> None:
+    query = select(groups).where(
         groups.c.window_id == held.window, groups.c.generation == held.generation, groups.c.state != "done"
     )
-    undone = [f"{number} ({state})" for number, state in connection.execute(query.order_by(groups.c.number))]
+    found = map(group_from, connection.execute(query.order_by(groups.c.number)))
+    undone = [f"{group.ref.group} ({group_progress(group, now)})" for group in found]
     if undone:
         more = f" and {len(undone) - _SHOWN} more" if len(undone) > _SHOWN else ""
         msg = f"{held}: groups {', '.join(undone[:_SHOWN])}{more} are not done; clear their read tasks, then this one"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, exists, func, select
@@ -12,7 +14,8 @@ from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.columns import FILE_STATES
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed, require_feed
 from airflow_provider_blockread.ledger.known_tables import parts, taken_files
-from airflow_provider_blockread.ledger.model import FileRow, Window, WindowSummary
+from airflow_provider_blockread.ledger.model import Generation, Window
+from airflow_provider_blockread.ledger.progress import Progress, newest_generations, windows_progress
 from airflow_provider_blockread.ledger.rows import WINDOW_COLUMNS, generation_from, window_from
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import (
@@ -37,6 +40,35 @@ class WindowPart(NamedTuple):
     bad_records: int | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowSummary:
+    """A window with the newest of its generations, as a list shows it."""
+
+    window: Window
+    generation: Generation | None  # none while it is planned, or empty
+    progress: Progress  # of the newest generation; of the window where there is none
+    groups_done: int
+    excluded: int  # files
+    shown: Generation | None  # the published one
+
+    @property
+    def published(self) -> int | None:
+        """The number of the published generation."""
+        return None if self.shown is None else self.shown.number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRow:
+    """A file version as the ledger knows it."""
+
+    file: int
+    version: FileVersion
+    state: str
+    window: str | None
+    progress: Progress | None  # of that window, while the file waits in it
+    discovered_at: datetime
+
+
 def list_windows(
     ledger: Ledger, feed: str | None = None, *, window: str | None = None, limit: int = 50
 ) -> list[WindowSummary]:
@@ -49,15 +81,17 @@ def list_windows(
     with ledger.reading() as connection:
         found = [window_from(row) for row in connection.execute(query.limit(limit))]
         ids = [window.id for window in found]
-        newest = _newest_generations(ids)
+        newest = newest_generations(ids)
         passes = {row.window_id: generation_from(row) for row in connection.execute(newest)}
         done = _by_window(connection, _groups_done(ids))
         excluded = _by_window(connection, _excluded(ids))
         shown = {row.window_id: generation_from(row) for row in connection.execute(_published(ids))}
+    progress = windows_progress(ledger, ids)
     return [
         WindowSummary(
             window=window,
             generation=passes.get(window.id),
+            progress=progress[window.id],
             groups_done=done.get(window.id, 0),
             excluded=excluded.get(window.id, 0),
             shown=shown.get(window.id),
@@ -145,10 +179,15 @@ def list_files(ledger: Ledger, feed: str, *, state: str | None = None, limit: in
     while left > 0:
         with ledger.reading() as connection:
             rows = connection.execute(query.where(files.c.id > last).limit(min(left, BATCH_FILES))).all()
+        held = windows_progress(ledger, list({row.window_id for row in rows if row.state == "planned"}))
         for row in rows:
-            version = FileVersion(path=row.path, size=row.size, mtime_ns=row.mtime_ns, etag=row.etag)
             yield FileRow(
-                file=row.id, version=version, state=row.state, window=row.window_id, discovered_at=row.started_at
+                file=row.id,
+                version=FileVersion(path=row.path, size=row.size, mtime_ns=row.mtime_ns, etag=row.etag),
+                state=row.state,
+                window=row.window_id,
+                progress=held.get(row.window_id) if row.state == "planned" else None,
+                discovered_at=row.started_at,
             )
         if not rows:
             return
@@ -169,15 +208,8 @@ def _by_window(connection: Connection, query: Select[str, int]) -> dict[str, int
     return {row[0]: row[1] for row in connection.execute(query)}
 
 
-def _newest_generations(ids: list[str]) -> Select[Any]:
-    newest = select(generations.c.window_id, func.max(generations.c.number).label("number"))
-    newest_of = newest.where(generations.c.window_id.in_(ids)).group_by(generations.c.window_id).subquery()
-    same = and_(generations.c.window_id == newest_of.c.window_id, generations.c.number == newest_of.c.number)
-    return select(generations).join(newest_of, same)
-
-
 def _groups_done(ids: list[str]) -> Select[str, int]:
-    newest = _newest_generations(ids).subquery()
+    newest = newest_generations(ids).subquery()
     same = and_(groups.c.window_id == newest.c.window_id, groups.c.generation == newest.c.number)
     query = select(groups.c.window_id, func.count()).join(newest, same).where(groups.c.state == "done")
     return query.group_by(groups.c.window_id)

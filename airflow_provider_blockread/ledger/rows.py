@@ -31,6 +31,7 @@ def window_from(row: Row[Any]) -> Window:
         owner=row.owner,
         created_at=row.created_at,
         plan_hash=row.manifest_hash,
+        heartbeat_at=row.heartbeat_at,
         pruned_at=row.pruned_at,
     )
 
@@ -47,6 +48,8 @@ def generation_from(row: Row[Any]) -> Generation:
         clear_number=row.clear_number,
         run=row.run,
         publish_epoch=row.publish_epoch,
+        publish_owner=row.publish_owner,
+        publish_heartbeat_at=row.publish_heartbeat_at,
         sums=Sums(
             records=row.records,
             bad_records=row.bad_records,
@@ -80,6 +83,7 @@ def group_from(row: Row[Any]) -> Group:
         epoch=row.epoch,
         owner=row.owner,
         heartbeat_at=row.heartbeat_at,
+        stale_after_s=row.stale_after_s,
         clear_number=row.clear_number,
         planned=planned,
         records=row.records,

@@ -19,6 +19,7 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     ColumnElement,
+    Double,
     ForeignKey,
     ForeignKeyConstraint,
     Index,
@@ -233,6 +234,7 @@ groups = Table(
     Column("epoch", BigInteger, nullable=False, server_default="0"),
     Column("owner", Text),
     Column("heartbeat_at", UtcDateTime),
+    Column("stale_after_s", Double, nullable=False, server_default="120"),  # as the owner's claim says
     Column("clear_number", Integer, nullable=False),  # of the claim that the state belongs to
     Column("files", BigInteger, nullable=False),
     Column("blocks", BigInteger, nullable=False),

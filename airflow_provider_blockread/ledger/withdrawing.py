@@ -17,11 +17,11 @@ from airflow_provider_blockread.ledger.cleaned import refuse_cleaned
 from airflow_provider_blockread.ledger.columns import WITHDRAWN_FILES
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, lock_feed
 from airflow_provider_blockread.ledger.generations import UNFINISHED, forget_exclusions
-from airflow_provider_blockread.ledger.groups import age
 from airflow_provider_blockread.ledger.known_tables import parts
 from airflow_provider_blockread.ledger.model import Withdrawal
 from airflow_provider_blockread.ledger.owners import is_live
 from airflow_provider_blockread.ledger.parts import end_files, give_back, refuse_followed
+from airflow_provider_blockread.ledger.progress import STALE_S, age
 from airflow_provider_blockread.ledger.replacing import give_back_versions
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import exclusions, files, generations, scans, windows
@@ -29,8 +29,6 @@ from airflow_provider_blockread.ledger.upkeep_tables import withdrawals
 
 #: States of a generation of which readers see something.
 SHOWN = ("published", "publishing")
-#: An owner of a publication without a heartbeat for so long is taken for dead.
-STALE_PUBLISHER_S = 120.0
 _UNREAD = {"records": None, "bad_records": None}
 _HELD = ("planned", "done")  # states of a file that a window holds
 
@@ -65,7 +63,7 @@ def check_undoing(ledger: Ledger, window_id: str, *, files: str | None = None) -
         _lock_window(connection, window_id)
         held = _found(connection, window_id)
         if held is None:
-            _refuse_unseen_or_live(connection, window_id, ledger.now(), STALE_PUBLISHER_S)
+            _refuse_unseen_or_live(connection, window_id, ledger.now(), STALE_S)
             _refuse_fate(connection, window_id, files or "excluded")
         else:
             _is_changed(connection, held, files)
@@ -89,7 +87,7 @@ def begin_abandoning(ledger: Ledger, window_id: str, *, who: str) -> Withdrawal:
 
 
 def begin_undoing(
-    ledger: Ledger, window_id: str, *, files: str | None, who: str, stale_after_s: float = STALE_PUBLISHER_S
+    ledger: Ledger, window_id: str, *, files: str | None, who: str, stale_after_s: float = STALE_S
 ) -> Withdrawal:
     """Give up a published or half published window, so that its output can be taken away; may be repeated.
 

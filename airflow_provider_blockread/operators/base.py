@@ -92,6 +92,7 @@ class StepOperator(OptionTemplates):
             ledger=LedgerHook(self.ledger_conn_id, run=self._run).get_conn(),
             stores=Stores(self.credentials()),
             log=self.log.info,
+            warn=self.log.warning,
         )
         return self._env
 

@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 class CommitWindowOperator(StepOperator):
     """Proves a window and publishes it; returns the publication's summary and emits it with an asset event.
 
+    There is no event where the output stays as it is: the window was published before, was only verified, or publishes
+    no file and takes none away. In the last case, as with nothing to read, the task is skipped (`on_empty`).
+
     Give it the trigger rule `none_failed_min_one_success`, downstream of the plan and the reads: the reads of a window
     with nothing to read are skipped, and the commit then decides what follows.
 
     :param window: the window that the plan handed over: `plan.output["window"]`.
-    :param on_empty: whether this task is skipped (`skip`) or succeeds (`succeed`) when there was nothing to read.
+    :param on_empty: whether this task is skipped (`skip`) or succeeds (`succeed`) when there was nothing to read, or
+        nothing to publish.
     :param spark: `stale_after_s` says when another owner of the publication counts as gone.
     """
 
@@ -51,6 +55,11 @@ class CommitWindowOperator(StepOperator):
             raise AirflowSkipException(ref.message)
         published = commit(self.environment(), ref, owner=owner_of(context), stale_after_s=self.spark.stale_after_s)
         summary = published.to_json()
+        if ref.status != "read" or not published.changes_output:
+            if published.status == "published" and ref.status == "read" and self.on_empty == "skip":
+                raise AirflowSkipException(published.message)
+            self.outlets = []  # Airflow makes an event of each outlet of a task that succeeds
+            return summary
         for outlet in self.outlets:
             if isinstance(outlet, Asset):
                 context["outlet_events"][outlet].extra.update(summary)

@@ -58,6 +58,5 @@ class PruneLedgerOperator(StepOperator):
             keep_manifests=self.keep_manifests,
         )
         intent = propose_pruning(env, request)
-        for line in intent.lines():
-            env.log(line)
+        intent.tell(env.log, env.warn)
         return intent.to_json() if self.only_told else prune(env, request).to_json()

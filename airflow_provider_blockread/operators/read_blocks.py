@@ -13,8 +13,15 @@ if TYPE_CHECKING:
 
     from airflow_provider_blockread.hooks.spark import SparkSubmitter
 
-TITLE_TEMPLATE = "{{ blockread_title | default('group ' ~ task.group) }}"
-"""What a mapped task is called in Airflow's UI: its group, and after the read what was in it."""
+
+def title_template(plan: str) -> str:
+    """Return the `map_index_template` of mapped reads: what the group of a task holds, and once read, what was read.
+
+    Args:
+        plan: the id of the task that planned the window, whose XCom `titles` says what the groups hold.
+    """
+    planned = f"(ti.xcom_pull(task_ids='{plan}', key='titles', map_indexes=-1) or {{}})[task.group]"
+    return f"{{{{ blockread_title if blockread_title is defined else {planned} | default('group ' ~ task.group) }}}}"
 
 
 class ReadBlocksOperator(StepOperator):
@@ -49,6 +56,8 @@ class ReadBlocksOperator(StepOperator):
         from airflow_provider_blockread.hooks.spark import SparkSubmitter  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.steps import Caller, read  # noqa: PLC0415
 
+        # Airflow renders the title before this, and again at the end, also of a failure that it must not hide.
+        set_title(context, context["ti"].rendered_map_index or f"group {self.group}")
         self._submitter = SparkSubmitter(self.spark, self.credentials())
         outcome = read(
             self.environment(),
@@ -58,7 +67,7 @@ class ReadBlocksOperator(StepOperator):
             job=self.spark,
             submitter=self._submitter,
         )
-        context["blockread_title"] = outcome.title  # type: ignore[typeddict-unknown-key] # for TITLE_TEMPLATE
+        set_title(context, outcome.title)
         # A thousand of these stay below 64 KB; the ledger holds the rest.
         return {"records": outcome.records, "bad_records": outcome.bad_records}
 
@@ -66,3 +75,8 @@ class ReadBlocksOperator(StepOperator):
         """Stop the Spark application."""
         if self._submitter is not None:
             self._submitter.cancel()
+
+
+def set_title(context: Context, title: str) -> None:
+    """Say what a mapped task is called, for `title_template`."""
+    context["blockread_title"] = title  # type: ignore[typeddict-unknown-key]

@@ -69,8 +69,7 @@ class RebuildWindowsOperator(StepOperator):
         from airflow_provider_blockread.steps.running import WindowRunner  # noqa: PLC0415
 
         env, asked = self.environment(), replace(self.request(), task=owner_of(context))
-        for line in propose_rebuild(env, asked).lines():
-            self.log.info(line)
+        propose_rebuild(env, asked).tell(env.log, env.warn)
         self._submitter = SparkSubmitter(self.spark, self.credentials())
         runner = WindowRunner(env=env, owner=owner_of(context), job=self.spark, submitter=self._submitter)
         done = rebuild(env, asked, runner)

@@ -10,6 +10,7 @@ from airflow.sdk.configuration import conf
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.operators.base import StepOperator, owner_of, run_identity
 from airflow_provider_blockread.operators.run_identity import interval_ns, is_replay, window_key
+from airflow_provider_blockread.operators.timetables import require_intervals
 from airflow_provider_blockread.options import (
     FileList,
     FileSource,
@@ -33,10 +34,17 @@ WINDOW_KEY = "window"
 """The XCom key of the window; the return value is the list of its group numbers, since only that can be mapped over."""
 
 
+TITLES_KEY = "titles"
+"""The XCom key of what each group holds, in words: the titles of the mapped reads until they know better."""
+
+
 class SplitFilesOperator(StepOperator):
     """Plans a window of a feed and returns the numbers of the groups to read: `[0, 1, ...]`, or `[]` for none.
 
-    The window itself (a small JSON object) is the XCom `window`: `plan.output["window"]`.
+    The window itself (a small JSON object) is the XCom `window`: `plan.output["window"]`. What each group holds is the
+    XCom `titles`, for `title_template`.
+
+    With `select="interval"`, a DAG whose schedule gives its runs no data interval is refused when it is parsed.
 
     :param source: where files land, and which to take.
     :param sink: where records go.
@@ -93,6 +101,8 @@ class SplitFilesOperator(StepOperator):
         self.group = group or self.task_id
         self.lists_source = files is NO_LIST
         self.files = None if self.lists_source else files
+        if selection.select == "interval" and self.has_dag():  # type: ignore[no-untyped-call]
+            require_intervals(self.dag, self.task_id)
 
     def credentials(self) -> Credentials:
         """Return the storage options of the connections that source, sink and list of files name."""
@@ -102,9 +112,11 @@ class SplitFilesOperator(StepOperator):
 
     def run_step(self, context: Context) -> list[int]:
         """Plan the window, hand it on, and return the groups to read."""
-        from airflow_provider_blockread.ledger.noop import key_of_run  # noqa: PLC0415 - not at every DAG parse
+        from airflow_provider_blockread.ledger.generations import list_groups  # noqa: PLC0415 - not at every DAG parse
+        from airflow_provider_blockread.ledger.noop import key_of_run  # noqa: PLC0415
         from airflow_provider_blockread.operators.upstream import files_of  # noqa: PLC0415
         from airflow_provider_blockread.steps import PlanRequest, plan  # noqa: PLC0415
+        from airflow_provider_blockread.steps.describe import group_titles  # noqa: PLC0415
 
         if self.source is None or self.sink is None:
             msg = f"{self.task_id}: source and sink are needed to plan a window; give both"
@@ -135,4 +147,8 @@ class SplitFilesOperator(StepOperator):
         )
         ref = plan(env, request)
         context["ti"].xcom_push(key=WINDOW_KEY, value=ref.to_json())
-        return list(range(ref.groups)) if ref.status == "read" else []
+        if ref.status != "read":
+            return []
+        planned = [group.planned for group in list_groups(env.ledger, ref.window, ref.generation)]
+        context["ti"].xcom_push(key=TITLES_KEY, value=group_titles(planned))
+        return list(range(ref.groups))

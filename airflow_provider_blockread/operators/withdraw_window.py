@@ -39,8 +39,7 @@ class _WithdrawOperator(StepOperator):
 
         env = self.environment()
         window = get_window(env.ledger, self.window, self.feed)
-        for line in self.intent(env, window).lines():
-            self.log.info(line)
+        self.intent(env, window).tell(env.log, env.warn)
         return self.withdraw(env, window, owner_of(context)).to_json()
 
     @abstractmethod

@@ -128,7 +128,8 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         try:
             lookout, stores = self.lookout(context), Stores(credentials_for(self.source, None))
             with closing(LedgerHook(self.ledger_conn_id, run=str(run_identity(context))).get_conn()) as ledger:
-                found = look_for_files(Environment(ledger=ledger, stores=stores, log=self.log.info), lookout)
+                env = Environment(ledger=ledger, stores=stores, log=self.log.info, warn=self.log.warning)
+                found = look_for_files(env, lookout)
         except PermanentError as error:
             raise AirflowFailException(str(error)) from error
         return PokeReturnValue(is_done=bool(found.why), xcom_value=found.to_json())

@@ -19,6 +19,7 @@ from airflow_provider_blockread.ledger.feeds import batched
 from airflow_provider_blockread.ledger.generations import (
     as_read_by,
     get_generation,
+    list_generations,
     list_groups,
     published_generation,
 )
@@ -48,7 +49,8 @@ from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.sinks.publish import footer_rows, publish_file, remove_file, sweep, target_uri
-from airflow_provider_blockread.steps.describe import format_bytes
+from airflow_provider_blockread.steps.describe import describe_published, format_bytes
+from airflow_provider_blockread.steps.excluding import warn_of_losses
 from airflow_provider_blockread.steps.heartbeat import beating
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
 
@@ -230,8 +232,8 @@ class _Commitment:
                 env.log(f"removed {stray}, which no published generation of window {publication.window} names")
         finish_publication(env.ledger, publication)
         done = self.summary()
-        bad = f"; {done.bad_records:,} bad records in {self._quarantine}" if done.quarantine_uri else ""
-        env.log(f"{publication} is published: {done.outputs:,} files in {self._options.sink.uri}{bad}")
+        env.log(f"{publication} is published: {done.outputs:,} files in {self._options.sink.uri}")
+        warn_of_losses(env, done)
 
     def _steps(self, results: Sequence[GroupResult]) -> list[JournalEntry]:
         places = [(output, self._options.sink.uri) for result in results for output in result.outputs]
@@ -257,13 +259,21 @@ class _Commitment:
     def _targets(self, generation: int) -> set[str]:
         return {entry.target for entry in self._added(generation)}
 
+    def _outputs(self, generation: int) -> set[str]:
+        return {target for target in self._targets(generation) if not target.startswith(f"{self._quarantine}/")}
+
+    def _removed(self, shown: Generation) -> int:
+        """Return how many files of the output were published before this generation, and are not of it."""
+        every = list_generations(self._env.ledger, shown.window) if shown.state == "published" else []
+        before = [found.number for found in every if found.published_at is not None and found.number < shown.number]
+        return len(self._outputs(before[-1]) - self._outputs(shown.number)) if before else 0
+
     def summary(self) -> Published:
         """Return what the ledger now holds of the generation."""
         env, window = self._env, self._window
         row = get_generation(env.ledger, window.id, self._generation.number)
-        targets = self._targets(row.number)
-        kept = {target for target in targets if target.startswith(f"{self._quarantine}/")}
-        return Published(
+        outputs = self._outputs(row.number)
+        done = Published(
             window=window.id,
             key=window.key,
             feed=window.feed,
@@ -277,9 +287,11 @@ class _Commitment:
             skipped_records=row.sums.skipped_records,
             rows=row.sums.rows,
             bytes=row.sums.bytes,
-            outputs=len(targets - kept),
+            outputs=len(outputs),
+            removed=self._removed(row),
             excluded=len(self._excluded),
             read_seconds=round(self._read_seconds, 3),
             receipts_uri=f"{window_folder(self._options.sink.work_area, window.feed, window.id)}/g{row.number}",
-            quarantine_uri=self._quarantine if kept else "",
+            quarantine_uri=self._quarantine if self._targets(row.number) - outputs else "",
         )
+        return replace(done, message=describe_published(done))

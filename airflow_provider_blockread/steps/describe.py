@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
 from airflow_provider_blockread.blocks import BlockGroup
 from airflow_provider_blockread.blocks.sizing import BlockChoice
 from airflow_provider_blockread.ledger.model import PendingFile
 from airflow_provider_blockread.options.sizes import format_bytes as format_bytes  # noqa: PLC0414 - found here by the steps
+from airflow_provider_blockread.steps.model import Published
 
 _MIB = 2**20
+_TITLE_CHARS = 250  # that Airflow's database keeps of a mapped task's title
+_TITLES_BYTES = 48 * 1024
+_JSON_BYTES = 4  # quotes, a comma and a space
+_SHORTEST = 24  # a title that is cut to less says nothing
+_DOTS = "..."
 _REASONS = {
     "small": "holds all of the file",
     "shared": "a share for each reader",
@@ -34,8 +43,48 @@ def describe_group(group: BlockGroup) -> str:
     """Return what a group holds: its number, files, bytes and the names of its first and last file."""
     first, last = (path.rpartition("/")[2] for path in (group.first_path, group.last_path))
     names = first if first == last else f"{first} .. {last}"
-    files = "1 file" if group.files == 1 else f"{group.files:,} files"
-    return f"group {group.number}: {files}, {format_bytes(group.bytes)}, {names}"
+    return f"group {group.number}: {_files(group.files)}, {format_bytes(group.bytes)}, {names}"
+
+
+def group_titles(groups: Sequence[BlockGroup]) -> list[str]:
+    """Return what each group holds, cut so that all of it is less than 48 KB of JSON; too many groups get none."""
+    most = min(_TITLE_CHARS, _TITLES_BYTES // max(len(groups), 1) - _JSON_BYTES)
+    return [_cut(describe_group(group), most) for group in groups] if most >= _SHORTEST else []
+
+
+def _cut(title: str, most: int) -> str:
+    """Return a title that takes no more bytes than this in JSON, where what is not ASCII is escaped."""
+    cut = title[:most]
+    while len(json.dumps(cut)) - 2 > most - len(_DOTS) * (cut != title):
+        cut = cut[:-1]
+    return cut if cut == title else cut + _DOTS
+
+
+def describe_read(group: BlockGroup, *, excluded: int, bad_records: int) -> str:
+    """Return what a group held, and what of it was not read: files that were left out, and bad records."""
+    title = describe_group(group) if excluded < group.files else f"group {group.number}: nothing read"
+    more = f"; {_files(excluded)} excluded" if excluded else ""
+    more += f"; {bad_records:,} bad records" if bad_records else ""
+    return _cut(title, _TITLE_CHARS - len(more)) + more
+
+
+def describe_published(done: Published) -> str:
+    """Return what a published window leaves out, and whether that is all of it; empty where it leaves out nothing."""
+    told = []
+    if done.excluded:
+        told.append(f"{_files(done.excluded)} excluded")
+    if done.bad_records:
+        fate = f"kept in {done.quarantine_uri}" if done.quarantine_uri else "dropped"
+        told.append(f"{done.bad_records:,} of {done.records:,} records bad, {fate}")
+    if done.status == "published" and not done.changes_output:
+        good = done.records - done.bad_records
+        told.append(f"the function kept none of {good:,} records" if good else "no record was left to publish")
+        return f"window {done.window} publishes nothing: {'; '.join(told)}"
+    return f"window {done.window}: {'; '.join(told)}" if told else ""
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count:,} files"
 
 
 def describe_part(pending: PendingFile) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from airflow_provider_blockread.blocks import FileVersion
@@ -32,6 +32,8 @@ def discover(env: Environment, request: PlanRequest) -> Discovered:
     )
     found = replace(found, held_back=dict(held.counts))
     env.log(_describe(request, found, held))
+    for warning in _warnings(found):
+        env.warn(f"feed {request.feed}: {warning}")
     return found
 
 
@@ -102,22 +104,28 @@ def _describe(request: PlanRequest, found: Discovered, held: HeldBack) -> str:
         text += f"; {count:,} {_held_back(request.source, reason)}, such as {', '.join(held.samples[reason])}"
     if found.modified:
         text += f", {found.modified:,} modified"
-    if found.ignored:
-        text += (
-            f"; WARNING: {found.ignored:,} modified after they were taken and ignored (on_modified='ignore'), such as "
-            + ", ".join(found.samples)
-        )
-    if found.untimed:
-        text += (
-            f"; WARNING: {found.untimed:,} left out since no time is known for them (on_untimed='ignore'), such as "
-            + ", ".join(found.untimed_samples)
-        )
-    if found.cut_short:
-        text += (
-            f"; WARNING: {len(found.cut_short):,} were modified when windows had read a part of them, and the rest of"
-            " what they were is gone; take these windows' output away with `blockread windows undo`, or keep it: "
-            + ", ".join(found.cut_short[:_SHOWN])
-        )
     if found.missing:
         text += f"; {found.missing:,} vanished before they were planned"
     return text
+
+
+def _warnings(found: Discovered) -> Iterator[str]:
+    """Yield what was left out that nobody may have meant to leave out."""
+    if found.ignored:
+        samples = ", ".join(found.samples)
+        yield (
+            f"{found.ignored:,} files were modified after they were taken, and are ignored (on_modified='ignore'),"
+            f" such as {samples}"
+        )
+    if found.untimed:
+        samples = ", ".join(found.untimed_samples)
+        yield (
+            f"{found.untimed:,} files are left out since no time is known for them (on_untimed='ignore'), such as"
+            f" {samples}"
+        )
+    if found.cut_short:
+        samples = ", ".join(found.cut_short[:_SHOWN])
+        yield (
+            f"{len(found.cut_short):,} files were modified when windows had read a part of them, and the rest of what"
+            f" they were is gone; take these windows' output away with `blockread windows undo`, or keep it: {samples}"
+        )

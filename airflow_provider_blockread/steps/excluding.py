@@ -13,15 +13,16 @@ from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.blocks.ids import same_version
 from airflow_provider_blockread.errors import ConflictError, FileChangedError, FileMissingError, SourceError
 from airflow_provider_blockread.exchange.manifest import read_manifest
-from airflow_provider_blockread.ledger.exclusions import check_exclusion, exclude_file, excluded_files
+from airflow_provider_blockread.ledger.exclusions import check_exclusion, exclude_file, excluded_files, list_exclusions
 from airflow_provider_blockread.ledger.generations import list_groups, published_generation
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.parts import windows_behind
+from airflow_provider_blockread.ledger.progress import window_progress
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.ledger.selection import window_files
 from airflow_provider_blockread.options import Policies
 from airflow_provider_blockread.steps.intent import Intent, window_intent
-from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.model import Environment, Published
 
 _TOLD = 10  # files that the log names
 _ERRORS = {"missing": FileMissingError, "changed": FileChangedError}
@@ -62,7 +63,8 @@ def propose_excluding(env: Environment, window: Window, path: str, *, reason: st
     done = {g.ref.group for g in list_groups(env.ledger, window.id, number) if g.state == "done"}
     fate = "waits for a later window" if reason in {"missing", "changed"} else "no later window reads it"
     of = f"generation {number}, so that its records go when that is published" if replaces else "it"
-    what = f"{path} is left out of {of}, and {fate}{_read_again([group for group in groups if group in done])}"
+    again = _read_again([group for group in groups if group in done])
+    what = f"now {window_progress(env.ledger, window.id)}; {path} is left out of {of}, and {fate}{again}"
     return Intent(action="exclude", windows=(window_intent(window, what),))
 
 
@@ -110,6 +112,14 @@ class FailedTry:
     group: int | None = None  # None for all groups of the window
 
 
+def warn_of_losses(env: Environment, done: Published) -> None:
+    """Say what is not in the output of a window that was published just now: excluded files, and bad records."""
+    if done.excluded or done.bad_records:
+        env.warn(done.message)
+    for out in list_exclusions(env.ledger, done.window, done.generation, limit=_TOLD):
+        env.warn(f"window {done.window}: {out.path} is excluded ({out.reason}, by {out.who})")
+
+
 def excluded_by_policy(
     env: Environment, window: Window, policies: Policies, error: SourceError, failed: FailedTry
 ) -> bool:
@@ -147,7 +157,7 @@ def excluded_by_policy(
     for path, why in found.items():
         for behind in windows_behind(env.ledger, window.id, path):  # they cannot be published without this part
             _exclude(env, get_window(env.ledger, behind), {path: why}, failed.who)
-            env.log(f"WARNING: {path} is excluded from window {behind} too, which goes on behind this part of it")
+            env.warn(f"{path} is excluded from window {behind} too, which goes on behind this part of it")
     _exclude(env, window, found, failed.who)
     _tell(env, window, found)
     return True
@@ -155,9 +165,9 @@ def excluded_by_policy(
 
 def _tell(env: Environment, window: Window, found: Mapping[str, str]) -> None:
     for path in list(found)[:_TOLD]:
-        env.log(f"WARNING: {path} is {found[path]} and now excluded from window {window.id}")
+        env.warn(f"{path} is {found[path]} and now excluded from window {window.id}")
     if len(found) > _TOLD:
-        env.log(f"WARNING: and so are {len(found) - _TOLD:,} more")
+        env.warn(f"and so are {len(found) - _TOLD:,} more")
 
 
 def _kept(window: Window, path: str, reason: str) -> str:

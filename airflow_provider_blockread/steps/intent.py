@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ class WindowIntent:
     feed: str
     what: str
     does: bool = True  # False where the window is left as it is
+    warnings: tuple[str, ...] = ()  # why it will fail
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +31,7 @@ class Intent:
     action: str  # abandon | undo | exclude | rebuild | reprocess | prune | clean | restore
     windows: tuple[WindowIntent, ...]
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -43,11 +46,25 @@ class Intent:
             lines.append(f"and {len(ordered) - _SHOWN:,} more windows")
         return [f"{self.action}: nothing to do", *lines] if self.is_empty else [*lines, *self.notes]
 
+    def alerts(self) -> list[str]:
+        """Return what somebody should look at before it is done."""
+        of_windows = [
+            f"window {w.window} {w.key!r} of feed {w.feed}: {text}" for w in self.windows for text in w.warnings
+        ]
+        return [*of_windows, *self.warnings]
+
+    def tell(self, log: Callable[[str], None], warn: Callable[[str], None]) -> None:
+        """Hand on each line of the intent, and each alert."""
+        for line in self.lines():
+            log(line)
+        for alert in self.alerts():
+            warn(alert)
+
     def to_json(self) -> dict[str, Any]:
         """Return this intent as JSON."""
         return dataclasses.asdict(self)
 
 
-def window_intent(window: Window, what: str, *, does: bool = True) -> WindowIntent:
+def window_intent(window: Window, what: str, *, does: bool = True, warnings: tuple[str, ...] = ()) -> WindowIntent:
     """Return what is to be done about a window."""
-    return WindowIntent(window=window.id, key=window.key, feed=window.feed, what=what, does=does)
+    return WindowIntent(window=window.id, key=window.key, feed=window.feed, what=what, does=does, warnings=warnings)

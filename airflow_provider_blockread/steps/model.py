@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
@@ -38,11 +39,12 @@ class Submitter(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Environment:
-    """What every step works with: the ledger, the stores, and where progress is told."""
+    """What every step works with: the ledger, the stores, where progress is told, and what somebody should look at."""
 
     ledger: Ledger
     stores: Stores
     log: Callable[[str], None]
+    warn: Callable[[str], None] = logging.getLogger(__name__).warning
 
     def window_secret(self, window: str) -> str:
         """Return the secret that seals what a window keeps in the work area for its later tries."""
@@ -152,12 +154,18 @@ class Published:
     rows: int = 0
     bytes: int = 0
     outputs: int = 0
+    removed: int = 0  # files of the generation before it that its journal took out of the output
     excluded: int = 0
     read_seconds: float = 0.0  # of Spark's stages, summed over groups; 0 when this call found it done
     receipts_uri: str = ""
     quarantine_uri: str = ""  # folder of the window's bad records; empty when none were quarantined
     proof: str = "proven"
     message: str = ""
+
+    @property
+    def changes_output(self) -> bool:
+        """Whether readers of the output see something else than before: files came, or went."""
+        return self.status == "published" and bool(self.outputs or self.removed)
 
     def to_json(self) -> dict[str, Any]:
         """Return this summary as JSON."""

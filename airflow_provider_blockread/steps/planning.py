@@ -19,6 +19,7 @@ from airflow_provider_blockread.ledger.planning import (
     find_window,
     release_stale_plans,
 )
+from airflow_provider_blockread.ledger.progress import windows_progress
 from airflow_provider_blockread.ledger.queries import get_window, unpublished_windows
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.records.registry import make_format
@@ -37,7 +38,7 @@ from airflow_provider_blockread.storage.roots import bounds_of
 
 _CHANGES = 4  # of files that were chosen, before they are taken, one after another
 _TURN_S = 0.1  # after which a planner looks whether the one before is done
-_SHOWN = 3  # parts that a window's reference tells
+_SHOWN = 3  # parts, or windows, that a message names
 
 
 def plan(env: Environment, request: PlanRequest) -> WindowRef:
@@ -204,8 +205,12 @@ def _waiting(env: Environment, feed: str) -> str:
     left = unpublished_windows(env.ledger, feed)
     if not left:
         return ""
-    files = sum(window.files for window in left)
-    return f"; {files:,} files wait in {len(left)} unpublished windows, the oldest {left[0].key!r}: clear their runs"
+    files, states = sum(window.files for window in left), windows_progress(env.ledger, [window.id for window in left])
+    told = ", ".join(f"{window.key!r} {states[window.id]}" for window in left[:_SHOWN])
+    more = f" and {len(left) - _SHOWN:,} more" if len(left) > _SHOWN else ""
+    dead = any(states[window.id].state in {"failed", "stalled"} for window in left)
+    remedy = "; clear the runs of those that failed or stalled" if dead else ""
+    return f"; {files:,} files wait in {len(left):,} unpublished windows: {told}{more}{remedy}"
 
 
 def _ref(env: Environment, request: PlanRequest, *, status: str, message: str) -> WindowRef:

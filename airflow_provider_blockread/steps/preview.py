@@ -13,6 +13,7 @@ from airflow_provider_blockread.blocks.sizing import BlockChoice
 from airflow_provider_blockread.exchange.manifest import summarize
 from airflow_provider_blockread.ledger.model import Discovered, PendingFile, Window
 from airflow_provider_blockread.ledger.planning import find_window
+from airflow_provider_blockread.ledger.progress import Progress, window_progress
 from airflow_provider_blockread.options import FormatOption
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.discovering import describe_left_out, discover, find_late, left_out
@@ -39,6 +40,7 @@ class Preview:
     discovered: Discovered
     limits: GroupLimits
     existing: Window | None
+    progress: Progress | None  # of that window
     files: int
     blocks: int
     bytes: int
@@ -74,11 +76,13 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
     groups = summarize(iter_blocks(parts, limits, total_bytes=chosen.bytes))
     first = tuple(_shown(part, limits) for part in islice(chosen.again(), sample))
     late = find_late(env, request)
+    existing = find_window(env.ledger, request.feed, request.key)
     return Preview(
         feed=request.feed,
         discovered=found,
         limits=limits,
-        existing=find_window(env.ledger, request.feed, request.key),
+        existing=existing,
+        progress=None if existing is None else window_progress(env.ledger, existing.id),
         files=len(chosen.ids),
         blocks=sum(group.blocks for group in groups),
         bytes=chosen.bytes,

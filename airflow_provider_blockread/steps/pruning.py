@@ -118,9 +118,14 @@ def propose_pruning(env: Environment, request: PruneRequest) -> PruneIntent:
         f"{found.windows:,} windows with {found.files:,} files lose their detail, {leftovers:,} leftover folders go."
         f" What is published stays; no file is taken twice; of the pruned windows {manifests}."
     )
-    notes = (note, *(f"WARNING: {line}" for line in unreached.lines()))
     return PruneIntent(
-        action="prune", windows=tuple(told), notes=notes, pruned=found.windows, files=found.files, leftovers=leftovers
+        action="prune",
+        windows=tuple(told),
+        notes=(note,),
+        warnings=tuple(unreached.lines()),
+        pruned=found.windows,
+        files=found.files,
+        leftovers=leftovers,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from airflow_provider_blockread.errors import (
     ConflictError,
     ExchangeError,
@@ -21,7 +23,7 @@ from airflow_provider_blockread.ledger.model import Claim, Generation, Group, Gr
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.options import GenerationOptions, SparkJob
 from airflow_provider_blockread.sinks.names import StagedName
-from airflow_provider_blockread.steps.describe import describe_group, format_bytes
+from airflow_provider_blockread.steps.describe import describe_group, describe_read, format_bytes
 from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_policy
 from airflow_provider_blockread.steps.heartbeat import beating
 from airflow_provider_blockread.steps.inferring import with_columns
@@ -110,6 +112,9 @@ class _Attempt:
         check_result(result, spec, uri)
         speed = f", {format_bytes(result.bytes / result.seconds)}/s" if result.seconds else ""
         self._env.log(f"{self.title}: {result.records:,} records in {result.seconds:.1f} s of Spark's stages{speed}")
+        if result.bad_records:
+            fate = "quarantined" if result.quarantined else "dropped"
+            self._env.warn(f"{self.title}: {result.bad_records:,} of the records are bad, and {fate}")
         if self._holds_excluded(claim):
             self._env.log(f"{self.title}: a file was excluded while it was read; it is read again without")
             fail_group(self._env.ledger, claim, "a file was excluded while the group was read")
@@ -130,9 +135,15 @@ class _Attempt:
 
     def _holds_excluded(self, claim: Claim) -> bool:
         late = set(excluded_files(self._env.ledger, self.ref.window, self.ref.generation)) - set(claim.excluded)
+        return bool(self._left_out(late))
+
+    def _left_out(self, excluded: Collection[int]) -> set[int]:
+        """Return which of the excluded files the group holds."""
         window = self._window
+        if not excluded:
+            return set()
         blocks = read_manifest(self._env.stores, window.manifest_uri, window.manifest_hash, group=self.ref.group)
-        return bool(late) and any(block.file in late for block in blocks)
+        return {block.file for block in blocks}.intersection(excluded)
 
     def _spec(self, claim: Claim) -> JobSpec:
         window, generation = self._window, self._generation
@@ -163,6 +174,7 @@ class _Attempt:
     def outcome(self, *, done_before: bool) -> ReadOutcome:
         """Return what the ledger holds of the group."""
         row = self._row()
+        excluded = len(self._left_out(excluded_files(self._env.ledger, self.ref.window, self.ref.generation)))
         return ReadOutcome(
             group=self.ref.group,
             epoch=row.epoch,
@@ -172,7 +184,7 @@ class _Attempt:
             bad_records=row.bad_records,
             bytes=row.bytes,
             done_before=done_before,
-            title=self.title,
+            title=describe_read(row.planned, excluded=excluded, bad_records=row.bad_records),
         )
 
 

@@ -23,6 +23,7 @@ from airflow_provider_blockread.ledger.generations import (
     replace_lost,
 )
 from airflow_provider_blockread.ledger.model import Generation, Request, Window
+from airflow_provider_blockread.ledger.progress import window_progress
 from airflow_provider_blockread.ledger.queries import files_with_bad_records, get_window, windows_in_order
 from airflow_provider_blockread.ledger.requests import (
     find_request,
@@ -36,7 +37,7 @@ from airflow_provider_blockread.steps.cleaned import require_sources
 from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.intent import Intent, WindowIntent, window_intent
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
-from airflow_provider_blockread.steps.replacing import describe_changes, is_outdated, plan_newer
+from airflow_provider_blockread.steps.replacing import describe_changes, foreseen_failures, is_outdated, plan_newer
 from airflow_provider_blockread.steps.replaying import is_lost, open_ref
 from airflow_provider_blockread.steps.restoring import restore_pruned
 from airflow_provider_blockread.steps.running import WindowRunner
@@ -183,17 +184,18 @@ def _intent(env: Environment, window: Window, mine: Generation | None, files: Fi
     if files is not None and chosen is not None and not chosen.files and not resumed:
         return _forgotten(env, window, shown, files)
     what = (
-        f"{_groups(env, window, chosen)} as generation {number}, which replaces generation {shown.number}"
+        f"{_groups(window, chosen)} as generation {number}, which replaces generation {shown.number}"
         f" ({shown.sums.rows:,} rows) when proven"
     )
+    warnings = [] if chosen is None else list(foreseen_failures(env, window, chosen))
     try:
         _require_sources(env, window, files, only_look=True)
     except CleanedError as error:
-        what += f" (WARNING: this will fail: {error})"
+        warnings.append(f"this will fail: {error}")
     if latest.state in UNFINISHED and not resumed:
         fate = "is completed first" if latest.state == "publishing" else "is dropped"
-        what += f"; generation {latest.number}, now {latest.state}, {fate}"
-    return window_intent(window, what)
+        what += f"; generation {latest.number}, now {window_progress(env.ledger, window.id)}, {fate}"
+    return window_intent(window, what, warnings=tuple(warnings))
 
 
 def _left_alone(env: Environment, window: Window, mine: Generation | None, shown: Generation | None) -> str:
@@ -201,7 +203,8 @@ def _left_alone(env: Environment, window: Window, mine: Generation | None, shown
     if mine is not None and mine.published_at is not None:
         return f"done already, as generation {mine.number}"
     if shown is None:
-        return f"left alone, since it is {'not published' if window.state == 'open' else window.state}"
+        unpublished = "not published but " if window.state == "open" else ""
+        return f"left alone, since it is {unpublished}{window_progress(env.ledger, window.id)}"
     if window.pruned_at is not None and not env.stores.exists(as_read_by(window, shown).manifest_uri):
         return f"left alone, since it was pruned on {window.pruned_at:%Y-%m-%d} and its plan is gone"
     return ""
@@ -218,13 +221,13 @@ def _forgotten(env: Environment, window: Window, shown: Generation, files: FileC
     return window_intent(window, what, does=False)
 
 
-def _groups(env: Environment, window: Window, chosen: Chosen | None) -> str:
+def _groups(window: Window, chosen: Chosen | None) -> str:
     if chosen is None:
         return f"{window.files:,} files ({format_bytes(window.bytes)}) in {window.groups:,} groups are read again"
     what = f"{len(chosen.again):,} of {window.groups:,} groups are read again for {chosen.files:,} files"
     if chosen.lost:
         what += f", {len(chosen.lost):,} of them since their results are gone"
-    return what + describe_changes(env, window, chosen)
+    return what + describe_changes(chosen)
 
 
 def _begin(runner: WindowRunner, request: Request, window: Window, files: FileChoice | None) -> WindowRef:

@@ -25,21 +25,24 @@ from airflow_provider_blockread.steps.scanning import carry_states
 _SHOWN = 3  # files that a message names
 
 
-def describe_changes(env: Environment, window: Window, chosen: Chosen) -> str:
-    """Return which files are read in a newer version, and which cannot be read; empty where all are as they were."""
-    what = ""
-    if chosen.newer:
-        named = "; ".join(map(_describe, chosen.newer[:_SHOWN]))
-        more = f"; and {len(chosen.newer) - _SHOWN:,} more" if len(chosen.newer) > _SHOWN else ""
-        what = f"; of {len(chosen.newer):,} of them a newer version in the place of the old one: {named}{more}"
+def describe_changes(chosen: Chosen) -> str:
+    """Return which files are read in a newer version; empty where all are as they were."""
+    if not chosen.newer:
+        return ""
+    named = "; ".join(map(_describe, chosen.newer[:_SHOWN]))
+    more = f"; and {len(chosen.newer) - _SHOWN:,} more" if len(chosen.newer) > _SHOWN else ""
+    return f"; of {len(chosen.newer):,} of them a newer version in the place of the old one: {named}{more}"
+
+
+def foreseen_failures(env: Environment, window: Window, chosen: Chosen) -> Iterator[str]:
+    """Yield why reading the chosen files will fail."""
     try:
         _refuse_parts(window, chosen.newer)
         check_versions(env.ledger, window, [newer.found for newer in chosen.newer])
     except (OptionsError, ConflictError) as error:
-        what += f" (WARNING: this will fail: {error})"
+        yield f"this will fail: {error}"
     if chosen.gone:
-        what += f" (WARNING: gone at the source, which will fail it: {', '.join(chosen.gone[:_SHOWN])})"
-    return what
+        yield f"this will fail, as files are gone at the source: {', '.join(chosen.gone[:_SHOWN])}"
 
 
 def plan_newer(env: Environment, window: Window, shown: Generation, newer: Sequence[NewerVersion]) -> NewerPlan | None:

@@ -16,6 +16,7 @@ from airflow_provider_blockread.ledger.generations import (
 from airflow_provider_blockread.ledger.journal import journal_entries
 from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Window, Withdrawal
 from airflow_provider_blockread.ledger.parts import excluded_before
+from airflow_provider_blockread.ledger.progress import group_progress, window_progress
 from airflow_provider_blockread.ledger.withdrawing import (
     SHOWN,
     begin_abandoning,
@@ -70,17 +71,18 @@ def propose_abandoning(env: Environment, window: Window) -> Intent:
     begun = _rebuild_of(env, window)
     if begun is not None:
         does = begun.state != "superseded"
-        state = f", now {begun.state}, is" if does else " was"
+        state = f", now {window_progress(env.ledger, window.id)}, is" if does else " was"
         what = f"generation {begun.number}{state} given up; what is published stays, and so do its files"
         return Intent(action="abandon", windows=(window_intent(window, what, does=does),))
     check_abandoning(env.ledger, window.id)
     last = list_generations(env.ledger, window.id)[-1:]
     groups = [group for found in last for group in list_groups(env.ledger, window.id, found.number)]
-    what = f"{_files(window)} {_FATES['pending']}"
+    what = f"now {window_progress(env.ledger, window.id)}; {_files(window)} {_FATES['pending']}"
     done = sum(group.state == "done" for group in groups)
     if done:
         what += f"; {done:,} of {len(groups):,} groups are read already, for nothing"
-    notes = [f"Group {g.ref.group} is being read by {g.owner}: that is fenced." for g in groups if g.state == "running"]
+    running = [group for group in groups if group.state == "running"]
+    notes = [f"Group {g.ref.group}, {group_progress(g, env.ledger.now())} by {g.owner}, is fenced." for g in running]
     return Intent(action="abandon", windows=(window_intent(window, what),), notes=(*notes, _KEY))
 
 
@@ -158,7 +160,7 @@ def _withdraw(env: Environment, window: Window, held: Withdrawal) -> Withdrawn:
         moved = release_files(env.ledger, held)
         finish_withdrawal(env.ledger, held)
         for told in behind:
-            env.log(f"WARNING: {told}")
+            env.warn(told)
     done = Withdrawn(
         window=window.id, key=window.key, feed=window.feed, files=moved, files_are=held.files, removed=removed
     )

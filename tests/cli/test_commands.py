@@ -130,7 +130,7 @@ def test_windows_list_and_show(place: Place, planned: WindowRef) -> None:
     [row] = place.json("windows", "list")
     by_id, by_key = place.json("windows", "show", planned.window), place.json("windows", "show", "a key")
 
-    assert (row["window"], row["key"], row["state"], row["groups"]) == (planned.window, "a key", "reading", "0/1")
+    assert (row["window"], row["key"], row["state"], row["groups"]) == (planned.window, "a key", "waiting", "0/1")
     assert by_id == by_key
     assert [group["state"] for group in by_id["group_list"]] == ["pending"]
     text = place.call("windows", "show", "a key").stdout
@@ -156,7 +156,7 @@ def test_windows_list_fits_a_terminal(place: Place, planned: WindowRef) -> None:
 
     assert len(shown) == len(piped) == 2
     assert max(map(len, shown)) <= 80
-    assert shown[1].startswith(f"{planned.window}  reading")
+    assert shown[1].startswith(f"{planned.window}  waiting")
     assert piped[1].rstrip().endswith(f"file://{place.source}")
 
 

@@ -44,7 +44,7 @@ def test_lists_tell_what_was_pruned(windows: Place) -> None:
 
     old, new = sorted(windows.json("windows", "list"), key=lambda row: str(row["state"]))
     assert (old["state"], old["records"], old["note"][:10]) == ("published", 2, "pruned on ")
-    assert (new["state"], new["note"]) == ("reading", None)
+    assert (new["state"], new["note"]) == ("waiting", None)
     listed = windows.call("files", "list", "feed")
     assert "feed: 1 planned, 2 pruned" in listed.stderr
     assert windows.call("windows", "show", "old").exit_code == 0
@@ -58,7 +58,7 @@ def test_a_verification_that_failed_hides_no_publication(windows: Place) -> None
     pipe.close()
 
     row = next(row for row in windows.json("windows", "list") if row["key"] == "old")
-    assert (row["state"], row["note"]) == ("published", "verification (generation 2) is reading")
+    assert (row["state"], row["note"]) == ("published", "verification (generation 2) is waiting")
     assert (row["records"], row["generation"]) == (2, 1)
 
 

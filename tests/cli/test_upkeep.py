@@ -52,7 +52,7 @@ def test_abandon_tells_asks_and_gives_back(place: Place) -> None:
     again = place.call("windows", "abandon", "k", "--yes")
 
     assert "its 1 files (2 B) go back to pending" in told.stdout
-    assert (refused.exit_code, before) == (1, "reading")
+    assert (refused.exit_code, before) == (1, "waiting")
     assert "1 files now pending" in agreed.stderr
     assert place.json("windows", "list")[0]["state"] == "abandoned"
     assert [row["state"] for row in place.json("files", "list", "logs")] == ["pending"]
@@ -156,7 +156,7 @@ def test_anew_is_told_and_asked_like_the_rest(place: Place, pipe: Pipe) -> None:
 
     assert [window["does"] for window in goes_on["windows"]] == [False, True]
     assert [window["does"] for window in anew["windows"]] == [True, True]
-    assert "generation 2, now reading, is dropped" in anew["windows"][1]["what"]
+    assert "generation 2, now failed, is dropped" in anew["windows"][1]["what"]
     assert [told["notes"][0].partition(" the ")[0] for told in (goes_on, anew)] == [
         "This goes on with",
         "This gives up",
@@ -193,3 +193,19 @@ def test_a_feed_that_is_not_known_is_named(place: Place, pipe: Pipe, command: li
     assert isinstance(done.exception, OptionsError)
     assert "knows no feed 'fed'; correct the name: it knows feed" in str(done.exception)
     assert place.call(*command, "feed").exit_code == 0
+
+
+def test_warnings_go_to_standard_error(place: Place, pipe: Pipe) -> None:
+    """Of a reprocess that will fail, also where the rest of the proposal is printed, or is JSON."""
+    pipe.put({"a.txt": b"x\n"})
+    pipe.run("k")
+    (pipe.source / "a.txt").unlink()
+    command = ("reprocess", "--feed", pipe.feed, "--path", "*.txt", "--dry-run")
+    told, as_json = place.call(*command), place.call(*command, "--json")
+
+    for answer in (told, as_json):
+        assert answer.stderr.startswith("Warning: window ")
+        assert "this will fail, as files are gone at the source: file://" in answer.stderr
+    assert "Warning" not in told.stdout
+    (window,) = json.loads(as_json.stdout)["windows"]
+    assert window["warnings"][0].startswith("this will fail")

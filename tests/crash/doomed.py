@@ -78,7 +78,9 @@ class Doomed(Pipe):
         """Return an environment whose process may die."""
         del name  # the URL says where the ledger is
         ledger = FaultyLedger(self.url, self.faults, now=lambda: self.time)
-        return Environment(ledger=ledger, stores=FaultyStores(self.faults), log=self.messages.append)
+        return Environment(
+            ledger=ledger, stores=FaultyStores(self.faults), log=self.messages.append, warn=self.messages.append
+        )
 
     def request(self, key: str, clear_number: int = 0) -> PlanRequest:
         """Return what to plan, with a sink that shows more of its steps."""

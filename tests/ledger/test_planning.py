@@ -13,7 +13,8 @@ from airflow_provider_blockread.errors import PlanConflictError
 from airflow_provider_blockread.ledger import planning
 from airflow_provider_blockread.ledger.discovery import record_files
 from airflow_provider_blockread.ledger.generations import latest_generation, list_groups
-from airflow_provider_blockread.ledger.planning import STALE_PLAN_S, find_window, release_stale_plans
+from airflow_provider_blockread.ledger.planning import find_window, release_stale_plans
+from airflow_provider_blockread.ledger.progress import STALE_S
 from airflow_provider_blockread.ledger.queries import feed_counts
 from airflow_provider_blockread.ledger.store import Ledger
 from tests.ledger.conftest import Clock
@@ -146,7 +147,7 @@ def test_a_live_foreign_planner_is_a_conflict(ledger: Ledger, clock: Clock, monk
     """Until its heartbeat is stale a planner keeps its key; then anybody takes it, and its files."""
     files = _find(ledger, "a", "b")
     _crash_while_planning(ledger, "k", files, monkeypatch)
-    clock.pass_seconds(STALE_PLAN_S)
+    clock.pass_seconds(STALE_S)
     with pytest.raises(PlanConflictError, match="dead is planning it, last heartbeat 120 s ago"):
         close_empty_window(ledger, FEED, "k", owner="other")
 
@@ -162,7 +163,7 @@ def test_a_plan_of_another_key_frees_what_a_dead_planner_held(
     """A planner whose key is never planned again does not wedge its feed."""
     files = _find(ledger, "a", "b")
     _crash_while_planning(ledger, "never again", files, monkeypatch)
-    clock.pass_seconds(STALE_PLAN_S + 1)
+    clock.pass_seconds(STALE_S + 1)
 
     close_empty_window(ledger, FEED, "next", owner="other")
 
@@ -178,7 +179,7 @@ def test_a_planner_that_wakes_up_after_it_was_taken_over_stops(
 
     def sleepy() -> Iterator[int]:
         yield files[0]
-        clock.pass_seconds(STALE_PLAN_S + 1)
+        clock.pass_seconds(STALE_S + 1)
         freeze_window(ledger, plan("k", files=1, owner="new"), files[1:])
         yield files[1]
 
@@ -200,7 +201,7 @@ def test_a_planner_that_wakes_up_among_the_files_of_another_stops(
 
     def sleepy() -> Iterator[int]:
         yield files[0]
-        clock.pass_seconds(STALE_PLAN_S + 1)
+        clock.pass_seconds(STALE_S + 1)
         assert release_stale_plans(ledger, FEED) == 1
         _crash_while_planning(ledger, "k", files[1:2], monkeypatch)
         yield files[2]
@@ -215,7 +216,7 @@ def test_a_dead_planner_is_fenced_before_its_files_are_given_back(ledger: Ledger
     """A planner that wakes up while its plan is released takes nothing more; its key is free."""
     files = _find(ledger, "a")
     old = planning.claim_window(ledger, FEED, "k", owner="old")
-    clock.pass_seconds(STALE_PLAN_S + 1)
+    clock.pass_seconds(STALE_S + 1)
     assert release_stale_plans(ledger, FEED) == 1
     assert release_stale_plans(ledger, FEED) == 0
 

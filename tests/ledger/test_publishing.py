@@ -63,7 +63,7 @@ def test_groups_must_be_done(ledger: Ledger) -> None:
     window = open_window(ledger, groups=14)
     claim_group(ledger, ref(window, 1), owner="reader", clear_number=0, stale_after_s=STALE_S)
 
-    with pytest.raises(ConflictError, match=r"groups 0 \(pending\), 1 \(running\), .* and 4 more are not done"):
+    with pytest.raises(ConflictError, match=r"groups 0 \(waiting\), 1 \(reading\), .* and 4 more are not done"):
         committer(ledger, window)
 
 

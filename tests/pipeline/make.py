@@ -63,6 +63,7 @@ class Pipe:
     owner: str = "test"
     job: SparkJob = SparkJob(heartbeat_s=0.05, stale_after_s=60.0)
     messages: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     time: datetime = START
 
     def __post_init__(self) -> None:
@@ -89,7 +90,7 @@ class Pipe:
         """Return an environment with a ledger of that name."""
         ledger = Ledger(f"sqlite:///{self.folder / name}", now=lambda: self.time)
         ledger.upgrade()
-        return Environment(ledger=ledger, stores=Stores(), log=self.messages.append)
+        return Environment(ledger=ledger, stores=Stores(), log=self.messages.append, warn=self.warnings.append)
 
     def close(self) -> None:
         """Close the ledger."""

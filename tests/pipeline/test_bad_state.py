@@ -168,7 +168,7 @@ def test_two_owners_of_a_group(two: Pipe) -> None:
     assert other is not None
     with pytest.raises(OwnedError, match=r"group 1 of window .*: somebody else is running it, last heartbeat 0 s ago"):
         two.read(ref)
-    with pytest.raises(ConflictError, match=r"groups 1 \(running\) are not done"):
+    with pytest.raises(ConflictError, match=r"groups 1 \(reading\) are not done"):
         two.commit(ref)
     two.pass_seconds(61)
     assert [outcome.epoch for outcome in two.read(ref)] == [1, 2]

@@ -49,8 +49,8 @@ def test_a_rebuild_is_refused_before_its_first_window(pipe: Pipe) -> None:
     pipe.run("w2")
     asked = RebuildRequest(range=WindowRange(feed=pipe.feed))
     told = propose_rebuild(pipe.env, asked)
-    assert "WARNING: this will fail" in told.windows[0].what
-    assert "WARNING" not in told.windows[1].what
+    (alert,) = told.alerts()
+    assert f"window {told.windows[0].window} 'w' of feed {pipe.feed}: this will fail" in alert
     with pytest.raises(CleanedError, match=r"a\.txt \(deleted\)"):
         rebuild(pipe.env, asked, runner(pipe))
     assert pipe.state("w") == pipe.state("w2") == "published"

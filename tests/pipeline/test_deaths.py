@@ -52,7 +52,7 @@ def test_application_that_is_killed(here: Pipe) -> None:
     )
     with pytest.raises(SparkJobError, match=rf"blockread-{ref.window}-g2-1-e1: the Spark application failed"):
         here.read(ref, groups=[1])
-    with pytest.raises(ConflictError, match=r"groups 0 \(pending\), 1 \(failed\) are not done"):
+    with pytest.raises(ConflictError, match=r"groups 0 \(waiting\), 1 \(failed\) are not done"):
         here.commit(ref)
     assert here.published() == []
     here.submitter = quick

@@ -80,7 +80,7 @@ def test_windows_that_are_not_published_are_left_alone(here: Pipe) -> None:
     intent = propose_rebuild(here.env, which)
 
     assert [w.what for w in intent.windows[3:]] == [
-        "left alone, since it is not published",
+        "left alone, since it is not published but waiting",
         "left alone, since it is empty",
     ]
     assert len(rebuild(here.env, which, _runner(here))) == 3
@@ -180,7 +180,7 @@ def test_one_that_is_given_up_begins_anew(here: Pipe) -> None:
     intent = propose_rebuild(here.env, which)
 
     assert all(window.does for window in intent.windows)
-    assert "generation 2, now reading, is dropped" in intent.windows[1].what
+    assert "generation 2, now failed, is dropped" in intent.windows[1].what
     assert [window.generation for window in rebuild(here.env, which, _runner(here))] == [3, 3, 2]
     assert here.values() == _ALL
 

@@ -268,7 +268,7 @@ def test_exclude_by_policy(here: Pipe, reason: str, *, spans: bool) -> None:
 
     assert (done.files, done.excluded, here.values()) == (1, 1, ["a1", "a2"])
     assert [row.state for row in list_files(here.env.ledger, here.feed)] == ["done", reason]
-    assert any(f"WARNING: {here.uri('b.txt')} is {reason}" in message for message in here.messages)
+    assert any(f"{here.uri('b.txt')} is {reason}" in warning for warning in here.warnings)
 
 
 def test_all_files_excluded(here: Pipe) -> None:

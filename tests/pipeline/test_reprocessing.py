@@ -124,10 +124,10 @@ def test_a_source_that_is_gone(here: Pipe) -> None:
     (done,) = _reprocess(here, _asked("b.txt"))
     assert (done.records, here.values()) == (6, _ALL)
 
-    assert "WARNING" not in propose_rebuild(here.env, _asked("b.txt")).windows[0].what
+    assert propose_rebuild(here.env, _asked("b.txt")).alerts() == []
     (here.source / "b.txt").unlink()
-    told = propose_rebuild(here.env, _asked("b.txt")).windows[0].what
-    assert "WARNING: gone at the source, which will fail it: file://" in told
+    (alert,) = propose_rebuild(here.env, _asked("b.txt")).alerts()
+    assert "this will fail, as files are gone at the source: file://" in alert
     with pytest.raises(FileMissingError, match=r"reprocess of window \w+ 'w' failed"):
         _reprocess(here, _asked("b.txt"))
     assert here.values() == _ALL

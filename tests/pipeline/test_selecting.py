@@ -73,7 +73,7 @@ def test_an_interval_takes_the_files_whose_paths_name_it(hourly: Feed) -> None:
     assert "left out: 1 without a time (on_untimed='ignore')" in ref.message
     assert any(
         f"left out since no time is known for them (on_untimed='ignore'), such as {hourly.pipe.uri('dt')}" in told
-        for told in hourly.pipe.messages
+        for told in hourly.pipe.warnings
     )
     assert (hourly.run(4).records, hourly.run(5).records) == (1, 1)
     assert hourly.pipe.values() == ["a", "b"]
@@ -247,7 +247,7 @@ def test_all_vanished_files_of_a_group_are_excluded_at_once(here: Pipe) -> None:
     done = here.commit(ref)
 
     assert (counting.submitted, done.excluded, done.files, done.records) == (2, 12, 2, 2)
-    assert "WARNING: and so are 2 more" in here.messages
+    assert "and so are 2 more" in here.warnings
     assert feed_counts(here.env.ledger, here.feed) == {"changed": 1, "done": 2, "missing": 11}
 
 

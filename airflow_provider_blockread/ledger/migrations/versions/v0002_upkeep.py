@@ -25,6 +25,7 @@ def upgrade() -> None:
     op.add_column("ledger", sa.Column("secret", sa.String(length=64), nullable=True))
     op.execute(sa.text("UPDATE ledger SET secret = :secret").bindparams(secret=secrets.token_hex(32)))
     op.add_column("exclusions", sa.Column("generation", sa.Integer(), nullable=True))
+    op.add_column("groups", sa.Column("stale_after_s", sa.Double(), nullable=False, server_default="120"))
     op.add_column("scans", sa.Column("source", sa.JSON(), nullable=True))
     _create_withdrawals()
     _create_requests()
