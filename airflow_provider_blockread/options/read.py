@@ -80,7 +80,8 @@ class Policies(Value):
     `on_empty`: nothing to read: `skip` what follows or let it `succeed`.
     `proof="digest"` adds a sum of record hashes that does not depend on how files were split.
     `max_record_bytes` bounds a record; `max_decoded_bytes` and `max_expansion` (decoded bytes to a compressed one,
-    asked beyond the first 16 MiB) bound what a compressed file may hold.
+    asked beyond the first 16 MiB) bound what a compressed file may hold. `max_columns` bounds the columns that a csv
+    file's header, or its first rows, make.
     """
 
     kind: ClassVar[str] = "policies"
@@ -93,6 +94,7 @@ class Policies(Value):
     max_record_bytes: int = 64 * 2**20
     max_decoded_bytes: int = 2**40
     max_expansion: int = 1000
+    max_columns: int = 16_384
 
     def __post_init__(self) -> None:
         """Refuse unknown words and bounds that admit nothing."""
@@ -102,7 +104,7 @@ class Policies(Value):
         one_of(self.kind, "on_rerun", self.on_rerun, ("rebuild", "verify", "skip"))
         one_of(self.kind, "on_empty", self.on_empty, ("skip", "succeed"))
         one_of(self.kind, "proof", self.proof, ("sums", "digest"))
-        for name in ("max_record_bytes", "max_decoded_bytes", "max_expansion"):
+        for name in ("max_record_bytes", "max_decoded_bytes", "max_expansion", "max_columns"):
             above_zero(self.kind, name, getattr(self, name))
 
 

@@ -22,7 +22,7 @@ from airflow_provider_blockread.records.csv_rows import MarkedRows, QuotedRows
 from airflow_provider_blockread.records.format import Mask, Offsets, Walk
 from airflow_provider_blockread.records.lines import with_last
 from airflow_provider_blockread.records.looking import Look
-from airflow_provider_blockread.records.source import ByteSource
+from airflow_provider_blockread.records.source import ByteSource, too_wide
 from airflow_provider_blockread.records.statemap import StateMap
 from airflow_provider_blockread.records.text import TextFormat
 from airflow_provider_blockread.records.walking import WalkLimits, walk_block
@@ -137,6 +137,8 @@ class CsvFormat(TextFormat):
                 " the quote option, or set header=False if the file has none"
             )
             raise RecordError(msg) from error
+        if len(names) > source.max_columns:
+            raise too_wide(source.name, "header", start * self.unit_bytes, len(names), source.max_columns)
         return names
 
     def cut(self, source: ByteSource, offset: int, state: int) -> int:

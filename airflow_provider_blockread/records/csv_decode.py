@@ -7,9 +7,11 @@ not depend on its neighbours: fields are those of Python's `csv`, and each value
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -49,8 +51,7 @@ def _decoder(option: Csv, header: tuple[str, ...] | None) -> CsvDecoder:
         )
         raise OptionsError(msg)
     schema = parse_schema(option.schema)
-    for field in schema:
-        _check_type(field)
+    _check_types(schema)
     if header is None:
         return CsvDecoder(option, schema, Places(width=len(schema), columns=tuple(range(len(schema)))))
     names = column_names(header)
@@ -72,7 +73,7 @@ def column_names(header: tuple[str, ...]) -> tuple[str, ...]:
     """
     names = tuple(name if name.strip() else f"_c{place}" for place, name in enumerate(header))
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice, _ = Counter(names).most_common(1)[0]
         msg = (
             f"the header has column {twice!r} twice; rename one of them in the file, or exclude the file with"
             " `blockread windows exclude`"
@@ -82,8 +83,8 @@ def column_names(header: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def shown_names(names: Iterable[str]) -> str:
-    """Return the names of columns as messages show them."""
-    return ", ".join(map(repr, names))[:_SHOWN_NAMES]
+    """Return the first of the names of columns, as messages show them."""
+    return ", ".join(map(repr, islice(names, _SHOWN_NAMES)))[:_SHOWN_NAMES]
 
 
 def _unlike(names: tuple[str, ...], schema: pa.Schema, columns: str) -> RecordError:
@@ -94,12 +95,13 @@ def _unlike(names: tuple[str, ...], schema: pa.Schema, columns: str) -> RecordEr
     )
 
 
-def _check_type(field: pa.Field) -> None:
-    try:
-        typed(pa.array([b"x"]), field.type, valid=True)
-    except pa.ArrowNotImplementedError as error:
-        msg = f"csv: column {field.name!r} cannot be of type {field.type}; choose another type, such as string"
-        raise OptionsError(msg) from error
+def _check_types(schema: pa.Schema) -> None:
+    for kind, name in dict(zip(reversed(schema.types), reversed(schema.names), strict=True)).items():
+        try:
+            typed(pa.array([b"x"]), kind, valid=True)
+        except pa.ArrowNotImplementedError as error:
+            msg = f"csv: column {name!r} cannot be of type {kind}; choose another type, such as string"
+            raise OptionsError(msg) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

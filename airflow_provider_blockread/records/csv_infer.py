@@ -17,9 +17,9 @@ from airflow_provider_blockread.records.csv_decode import column_names, shown_na
 from airflow_provider_blockread.records.csv_fields import Dialect, dialect_of
 from airflow_provider_blockread.records.csv_split import RowSplitter
 from airflow_provider_blockread.records.encodings import EncodedFormat
-from airflow_provider_blockread.records.format import RecordFormat
+from airflow_provider_blockread.records.format import Mask, Offsets, RecordFormat
 from airflow_provider_blockread.records.schema import parse_schema, schema_text
-from airflow_provider_blockread.records.source import ByteSource
+from airflow_provider_blockread.records.source import ByteSource, too_wide
 from airflow_provider_blockread.records.text_values import convert, plain, typed
 from airflow_provider_blockread.records.walking import Chunk, WalkLimits, walk_block
 
@@ -42,6 +42,7 @@ class Sample:
 
     header: tuple[str, ...] | None
     chunks: tuple[Chunk, ...]
+    source: ByteSource  # for messages and limits; closed
 
     @property
     def is_blank(self) -> bool:
@@ -59,7 +60,8 @@ def sample_file(source: ByteSource, fmt: RecordFormat, size: int) -> Sample:
     chunks = walk_block(source, fmt, source.data_offset, source.data_offset + size, limits)
     if isinstance(fmt, EncodedFormat):
         chunks, fmt = map(fmt.in_utf8, chunks), fmt.inner
-    return Sample(header=getattr(fmt, "header", None), chunks=tuple(chunk for chunk in chunks if len(chunk.ends)))
+    found = tuple(chunk for chunk in chunks if len(chunk.ends))
+    return Sample(header=getattr(fmt, "header", None), chunks=found, source=source)
 
 
 def infer_schema(option: Csv, samples: Iterable[Sample]) -> str:
@@ -72,7 +74,7 @@ def infer_schema(option: Csv, samples: Iterable[Sample]) -> str:
     Raises:
         RecordError: when the headers of the files do not agree.
     """
-    columns: dict[str, list[pa.DataType] | None] = {}  # types that are still possible; None: no value was seen yet
+    columns: dict[str, Mask | None] = {}  # which kinds are still possible; None: no value was seen yet
     first: tuple[str, ...] = ()
     for sample in samples:
         if sample.is_blank:
@@ -88,44 +90,65 @@ def infer_schema(option: Csv, samples: Iterable[Sample]) -> str:
         for name in names:
             columns.setdefault(name, None)
         for chunk in sample.chunks:
-            for name, values in zip(names, _values(option, chunk, len(names)), strict=True):
-                columns[name] = _still_possible(columns[name], values)
+            for name, found in zip(names, _possible(*_values(option, chunk, len(names)), len(names)), strict=True):
+                before = columns[name]
+                columns[name] = found if before is None else before if found is None else before & found
     columns = columns or {"_c0": None}  # files without any row have the columns of one
-    return schema_text(pa.schema([(name, kinds[0] if kinds else pa.string()) for name, kinds in columns.items()]))
+    return schema_text(pa.schema([(name, _first_kind(possible)) for name, possible in columns.items()]))
+
+
+def _first_kind(possible: Mask | None) -> pa.DataType:
+    return pa.string() if possible is None or not possible.any() else _KINDS[int(possible.argmax())]
 
 
 def _names(option: Csv, sample: Sample) -> tuple[str, ...]:
     if sample.header is not None:
         return column_names(sample.header)
-    return tuple(f"_c{place}" for place in range(_width(sample.chunks, dialect_of(option))))
+    return tuple(f"_c{place}" for place in range(_width(sample, dialect_of(option))))
 
 
-def _width(chunks: tuple[Chunk, ...], dialect: Dialect) -> int:
+def _width(sample: Sample, dialect: Dialect) -> int:
     """Return how many fields most of the first rows have; of two numbers that are as frequent, the earlier one."""
-    records = (chunk.record(int(index)) for chunk in chunks for index in np.flatnonzero(chunk.ends > chunk.begins))
-    rows = (dialect.fields(dialect.decode(record)) for record in islice(records, _WIDTH_ROWS))
-    return Counter(sum(1 for _ in row) for row in rows).most_common(1)[0][0]
+    places = ((chunk, int(index)) for chunk in sample.chunks for index in np.flatnonzero(chunk.ends > chunk.begins))
+    widths: Counter[int] = Counter()
+    for chunk, index in islice(places, _WIDTH_ROWS):
+        width = sum(1 for _ in dialect.fields(dialect.decode(chunk.record(index))))
+        if width > sample.source.max_columns:
+            at = chunk.place(int(chunk.begins[index])) * sample.source.unit_bytes
+            raise too_wide(sample.source.name, "row", at, width, sample.source.max_columns)
+        widths[width] += 1
+    return widths.most_common(1)[0][0]
 
 
-def _values(option: Csv, chunk: Chunk, width: int) -> Iterator[pa.StringArray]:
-    """Yield each column's values in the good records, without nulls, blanks around them cut off."""
+def _values(option: Csv, chunk: Chunk, width: int) -> tuple[pa.StringArray, Offsets]:
+    """Return the values of all columns in the good records, blanks around them cut off, and the column of each.
+
+    Nulls and blanks are left out. The columns are one array, so that what each look costs is paid once.
+    """
     rows = RowSplitter(dialect_of(option), width, option.null).split(chunk, list(range(width)))
-    good = pa.array(~np.isin(rows.indices, list(rows.bad)))
-    for place in range(width):
-        texts, _ = typed(rows.columns[place].filter(good), pa.string(), valid=rows.valid)
-        texts = pc.utf8_trim(texts.drop_null(), " \t")
-        yield texts.filter(pc.not_equal(texts, ""))
+    good = np.tile(~np.isin(rows.indices, list(rows.bad)), width)
+    columns = np.repeat(np.arange(width), len(rows.indices))[good]
+    fields = pa.concat_arrays([rows.columns[place] for place in range(width)]).filter(pa.array(good))
+    texts = pc.utf8_trim(typed(fields, pa.string(), valid=rows.valid)[0], " \t")
+    there = np.asarray(pc.fill_null(pc.not_equal(texts, ""), fill_value=False))
+    return texts.filter(pa.array(there)), columns[there]
 
 
-def _still_possible(kinds: list[pa.DataType] | None, values: pa.StringArray) -> list[pa.DataType] | None:
-    if not len(values):
-        return kinds
-    return [kind for kind in (_KINDS if kinds is None else kinds) if _fits(values, kind)]
+def _possible(values: pa.StringArray, columns: Offsets, width: int) -> Iterator[Mask | None]:
+    """Yield for each column which of the kinds all its values are; None where it has none."""
+    kinds = np.ones((width, len(_KINDS)), np.bool_)
+    for number, kind in enumerate(_KINDS):
+        kinds[columns[_unlike(values, kind)], number] = False
+        left = kinds[columns, number]
+        kinds[columns[left][convert(values.filter(pa.array(left)), kind)[1]], number] = False
+    seen = np.bincount(columns, minlength=width) > 0
+    for column in range(width):
+        yield kinds[column] if seen[column] else None
 
 
-def _fits(values: pa.StringArray, kind: pa.DataType) -> bool:
-    if not pc.all(pc.match_substring_regex(values, _LOOKS[kind])).as_py():
-        return False
-    if kind in _NO_NUMBERS and pc.any(pc.match_substring_regex(values, _NO_NUMBERS[kind])).as_py():
-        return False
-    return not len(convert(values, kind)[1])
+def _unlike(values: pa.StringArray, kind: pa.DataType) -> Mask:
+    """Tell which values do not look like ones of a kind, or lose something as such."""
+    unlike = ~np.asarray(pc.match_substring_regex(values, _LOOKS[kind]))
+    if kind in _NO_NUMBERS:
+        unlike |= np.asarray(pc.match_substring_regex(values, _NO_NUMBERS[kind]))
+    return unlike

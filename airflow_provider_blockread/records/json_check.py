@@ -22,6 +22,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _NO_NUMBER = r"[:,\[\s](?:-?Inf|-NaN)[,\]}\s]"  # what Arrow's parser takes for a number though nobody writes it so
 _NAME_OF_NONE = re.compile(rb"-?Inf(?!inity)|-NaN")
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_FEW = 100  # fields whose names are looked for: one of more than that suspects any field
 _TOO_LARGE = {16: 65520, 32: 2**128 - 2**103, 64: 2**1024 - 2**970}  # rounded to a float of so many bits: infinite
 
 
@@ -90,11 +91,21 @@ def false_numbers(text: bytes, values: Callable[[], pa.BinaryArray]) -> list[int
     return [index for index in suspects if _NAME_OF_NONE.search(_STRING.sub(b"", records[index].as_py()))]
 
 
-def infinite_rows(batch: pa.RecordBatch) -> Offsets:
-    """Return the rows with an infinite number at any depth: those whose text may be a number that is too large."""
+def columns_of_floats(schema: pa.Schema) -> list[int]:
+    """Return the places of the columns in which there are floats, at any depth."""
+    return [place for place, kind in enumerate(schema.types) if _has_floats(kind)]
+
+
+def _has_floats(kind: pa.DataType) -> bool:
+    inner = (kind.field(number).type for number in range(kind.num_fields))
+    return bool(pa.types.is_floating(kind)) or any(map(_has_floats, inner))
+
+
+def infinite_rows(batch: pa.RecordBatch, places: list[int]) -> Offsets:
+    """Return the rows with an infinite number in some columns: those whose text may be a number that is too large."""
     found = np.zeros(batch.num_rows, np.bool_)
-    for column in batch.columns:
-        found |= _holds_infinity(column)
+    for place in places:
+        found |= _holds_infinity(batch.column(place))
     return np.flatnonzero(found)
 
 
@@ -110,10 +121,16 @@ def _holds_infinity(values: pa.Array) -> Mask:
     return found
 
 
-def null_rows(batch: pa.RecordBatch) -> dict[int, str]:
-    """Return the rows with a null where the schema says that there must be none, and why each is bad."""
+def columns_without_nulls(schema: pa.Schema) -> list[int]:
+    """Return the places of the columns that say of values, at any depth, that they must not be null."""
+    return [place for place, field in enumerate(schema) if not field.nullable or _demands_values(field.type)]
+
+
+def null_rows(batch: pa.RecordBatch, places: list[int]) -> dict[int, str]:
+    """Return the rows with a null in one of `columns_without_nulls`, and why each is bad."""
     rows: dict[int, str] = {}
-    for field, column in reversed(list(zip(batch.schema, batch.columns, strict=True))):  # of several, the first is told
+    for place in reversed(places):  # of several columns, the first one is named
+        field, column = batch.schema.field(place), batch.column(place)
         rows |= dict.fromkeys(_with_null(column, field).tolist(), f"field {field.name!r} is null, and must not be")
         if _demands_values(field.type):
             why = f"field {field.name!r} holds a null where none must be"
@@ -157,10 +174,13 @@ def unlikely_objects(schema: pa.Schema) -> Callable[[pa.BinaryArray], Offsets]:
 
     It looks for fields by their names alone, so it may miss some and suspect good ones.
     """
+    names: dict[str, list[str]] = {}
+    for field in schema:
+        if pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
+            names.setdefault(_unfit(field.type), []).append(re.escape(field.name))
     patterns = [
-        f'"{re.escape(field.name)}"\\s*:\\s*{_unfit(field.type)}'
-        for field in schema
-        if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+        ('"(?:' + "|".join(some) + ")" if len(some) < _FEW else "") + rf'"\s*:\s*{unfit}'
+        for unfit, some in names.items()
     ]
 
     def unlikely(records: pa.BinaryArray) -> Offsets:

@@ -23,6 +23,8 @@ import pyarrow as pa
 from airflow_provider_blockread.records.decode import BadRecord, Decoded, raw_values
 from airflow_provider_blockread.records.format import Offsets
 from airflow_provider_blockread.records.json_check import (
+    columns_of_floats,
+    columns_without_nulls,
     false_numbers,
     infinite_rows,
     null_rows,
@@ -61,6 +63,8 @@ class JsonDecoder:
         self._columns = ColumnReader(self._parser.read_as)
         self._check = object_check(self.schema)
         self._unlikely = unlikely_objects(self.schema)
+        self._of_floats = columns_of_floats(self.schema)
+        self._without_nulls = columns_without_nulls(self.schema)
         self._commas = commas
         self._wary = False  # the chunk before had bad records: this one may, too
 
@@ -82,7 +86,7 @@ class JsonDecoder:
             batch, untimely = self._parser.timed(table)
             reasons |= {int(indices[row]): why for row, why in untimely.items()}
             timely = np.delete(indices, list(untimely)) if untimely else indices
-            if unfit := self._too_large(chunk, batch, timely) | null_rows(batch):
+            if unfit := self._too_large(chunk, batch, timely) | null_rows(batch, self._without_nulls):
                 reasons |= {int(timely[row]): why for row, why in unfit.items()}
                 batch = batch.filter(pa.array(~np.isin(np.arange(batch.num_rows), list(unfit))))
         bad = tuple(BadRecord(index=index, reason=reasons[index]) for index in sorted(reasons))
@@ -91,7 +95,7 @@ class JsonDecoder:
     def _too_large(self, chunk: Chunk, batch: pa.RecordBatch, indices: Offsets) -> Reasons:
         """Return which rows hold a number that became infinite, as it was too large for its type, and why."""
         found: Reasons = {}
-        for row in infinite_rows(batch).tolist():
+        for row in infinite_rows(batch, self._of_floats).tolist():
             try:
                 why = self._check(chunk.record(int(indices[row])))
             except (ValueError, RecursionError):

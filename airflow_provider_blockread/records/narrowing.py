@@ -127,6 +127,7 @@ class NarrowSource(ByteSource):
         self.streamed = source.streamed
         self.data_offset = source.data_offset // by.unit
         self.max_record_bytes = -(-source.max_record_bytes // by.unit)
+        self.max_columns = source.max_columns
 
     @property
     def size(self) -> int:  # type: ignore[override]  # a stream learns its size at its end

@@ -46,6 +46,9 @@ _STRUCT = re.compile(r"struct<(.*)>", re.DOTALL | re.IGNORECASE)
 _OMITTED = " chars omitted)"
 _REQUIRED = re.compile(r"\s+not\s+null$", re.IGNORECASE)
 _MAX_DIGITS = 38  # of a 128-bit decimal
+_MAX_DEPTH = 100  # of brackets; Arrow's own recursion has its end, too
+_SHOWN = 200  # characters of a schema in a message
+_SPLIT = re.compile("[`<(\\[>)\\],\n]")
 _NAME = re.compile(r"`(?P<quoted>(?:[^`]|``)+)`\s*:?|(?P<typed>[^`:,<]+?)\s*:|(?P<word>[^\s`:,<]+)\s")
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _MORE = re.compile(  # what Arrow prints beside the columns: their children once more, metadata
@@ -64,12 +67,13 @@ def parse_schema(text: str) -> pa.Schema:
     Raises:
         OptionsError: when a column has no type, a type is unknown, or a name stands twice.
     """
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     if _OMITTED in text:
-        msg = f"schema {text!r} is not whole; print it with schema.to_string(element_size_limit=1_000_000)"
+        msg = f"schema {shown!r} is not whole; print it with schema.to_string(element_size_limit=1_000_000)"
         raise OptionsError(msg)
-    schema = pa.schema(_fields(_MORE.sub("", text), text))
+    schema = pa.schema(_fields(_MORE.sub("", text), shown))
     if not schema.names or len(set(schema.names)) != len(schema.names):
-        msg = f"schema {text!r} must name at least one column, and none twice"
+        msg = f"schema {shown!r} must name at least one column, and none twice"
         raise OptionsError(msg)
     return schema
 
@@ -96,14 +100,14 @@ def _word(kind: pa.DataType) -> str:
 
 
 def _fields(text: str, whole: str) -> list[pa.Field]:
-    return [_field(part.strip(), whole) for part in _split(text)]
+    return [_field(part.strip(), whole) for part in _split(text, whole)]
 
 
 def _field(part: str, whole: str) -> pa.Field:
     match = _NAME.match(part)
     kind = part[match.end() :].strip() if match else ""
     if match is None or not kind:
-        msg = f"schema {whole!r}: write each column as `name type`, not {part!r}"
+        msg = f"schema {whole!r}: write each column as `name type`, not {part[:_SHOWN]!r}"
         raise OptionsError(msg)
     name = match["quoted"].replace("``", "`") if match["quoted"] else match["typed"] or match["word"]
     required = _REQUIRED.search(kind)
@@ -124,19 +128,23 @@ def _type(text: str, column: str, whole: str) -> pa.DataType:
         named = match[1].lower() == "list" and _NAME.match(match[2])
         return pa.list_(_field(match[2].strip(), whole) if named else _type(match[2].strip(), column, whole))
     msg = (
-        f"schema {whole!r}: column {column!r} has the unknown type {text!r}; known are {', '.join(_TYPES)},"
+        f"schema {whole!r}: column {column!r} has the unknown type {text[:_SHOWN]!r}; known are {', '.join(_TYPES)},"
         " timestamp[unit, tz=..], decimal(p,s), array<>, struct<>"
     )
     raise OptionsError(msg)
 
 
-def _split(text: str) -> list[str]:
+def _split(text: str, whole: str) -> list[str]:
     """Return the columns between commas and newlines that stand outside brackets and quoted names."""
     parts, depth, start, quoted = [], 0, 0, False
-    for i, char in enumerate(text):
+    for mark in _SPLIT.finditer(text):
+        char = mark[0]
         quoted ^= char == "`"
         depth += 0 if quoted else (char in "<([") - (char in ">)]")
+        if depth > _MAX_DEPTH:
+            msg = f"schema {whole!r} is nested more than {_MAX_DEPTH} levels deep; choose flatter types"
+            raise OptionsError(msg)
         if char in ",\n" and depth == 0 and not quoted:
-            parts.append(text[start:i])
-            start = i + 1
+            parts.append(text[start : mark.start()])
+            start = mark.end()
     return [part for part in [*parts, text[start:]] if part.strip()]

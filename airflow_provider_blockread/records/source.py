@@ -10,6 +10,8 @@ from airflow_provider_blockread.errors import FileChangedError, RecordError
 
 #: Longest record that is read, unless a policy says otherwise.
 MAX_RECORD_BYTES = 64 * 2**20
+#: Most columns that a file may make, unless a policy says otherwise.
+MAX_COLUMNS = 16_384
 
 _FIRST_WINDOW = 64 * 2**10  # most records end within it
 _LARGEST_WINDOW = 2**20
@@ -21,12 +23,14 @@ class ByteSource:
 
     The bytes of the last read are kept, so that reading on from a record start inside them fetches nothing twice.
     Attributes: `size` of the file in bytes; `data_offset`, the first byte that belongs to a record (set by whoever
-    knows the format); `max_record_bytes`, how far ahead a cut looks; `name` for messages.
+    knows the format); `max_record_bytes`, how far ahead a cut looks; `max_columns` that the file may make; `name` for
+    messages.
     """
 
     unit_bytes = 1  # bytes of the file that one byte here stands for
     streamed = False  # True: reads go forward only, and `size` is known once the end was seen
     consumed = 0  # compressed bytes that were decoded
+    max_columns = MAX_COLUMNS
 
     def __init__(
         self, file: BinaryIO, *, size: int | None = None, name: str = "", max_record_bytes: int = MAX_RECORD_BYTES
@@ -107,6 +111,14 @@ class ByteSource:
             )
             raise FileChangedError(msg)
         return b"".join(parts)
+
+
+def too_wide(name: str, what: str, place: int, columns: int, limit: int) -> RecordError:
+    """Return the error for a header or row, at byte `place` of the file, of more than `limit` columns."""
+    return RecordError(
+        f"{name}: the {what} at byte {place} has {columns:,} columns, more than max_columns={limit}; check the format's"
+        " delimiter, exclude the file with `blockread windows exclude`, or raise max_columns in the policies"
+    )
 
 
 def too_long(source: ByteSource, where: str, limit: int) -> RecordError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -83,6 +83,40 @@ def walk_block(
             _check_lengths(chunk, source, limits.max_record_bytes)
             position = chunk.next_offset
             yield chunk
+
+
+def gathered(chunks: Iterable[Chunk], size: int) -> Iterator[Chunk]:
+    """Yield consecutive chunks of a file, joined to `size` bytes or more; the last one may be smaller."""
+    some: list[Chunk] = []
+    for chunk in chunks:
+        some.append(chunk)
+        if chunk.next_offset - some[0].offset >= size:
+            yield _joined(some)
+            some = []
+    if some:
+        yield _joined(some)
+
+
+def _joined(chunks: list[Chunk]) -> Chunk:
+    first = chunks[0]
+    if len(chunks) == 1:
+        return first
+    moved = [
+        [places + (chunk.offset - first.offset) for places in (chunk.starts, chunk.begins, chunk.ends, chunk.nexts)]
+        for chunk in chunks
+    ]
+    starts, begins, ends, nexts = map(np.concatenate, zip(*moved, strict=True))
+    return Chunk(
+        b"".join([chunk.buffer[: chunk.next_offset - chunk.offset] for chunk in chunks]),
+        first.offset,
+        starts,
+        begins,
+        ends,
+        nexts,
+        chunks[-1].next_offset,
+        sum(chunk.skipped_records for chunk in chunks),
+        sum(chunk.skipped_bytes for chunk in chunks),
+    )
 
 
 def _read_records(source: ByteSource, fmt: RecordFormat, position: int, limits: WalkLimits) -> tuple[bytes, Walk]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pyarrow as pa
 
 from airflow_provider_blockread.errors import FunctionError
 
+_SHOWN = 50  # columns in a message
 _PINNED = 4  # times its own bytes that a batch may keep alive in its parent's buffers
 
 
@@ -16,7 +19,7 @@ def check_schema(schema: pa.Schema) -> None:
         FunctionError: when it has no columns, or two of one name.
     """
     names = schema.names
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if not names or twice:
         what = f"two columns named {twice[0]!r}" if twice else "no columns"
         msg = f"a batch has {what}; return batches with distinct columns from the function"
@@ -38,12 +41,13 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _difference(batch: pa.RecordBatch, schema: pa.Schema) -> str:
-    if missing := [name for name in schema.names if name not in batch.schema.names]:
-        return f"column {missing[0]!r} is missing"
-    if extra := [name for name in batch.schema.names if name not in schema.names]:
-        return f"column {extra[0]!r} is not in it"
-    if batch.schema.names != schema.names:
-        return f"columns come as {', '.join(batch.schema.names)} instead of {', '.join(schema.names)}"
+    found, wanted = batch.schema.names, schema.names
+    if missing := set(wanted).difference(found):
+        return f"column {next(name for name in wanted if name in missing)!r} is missing"
+    if extra := set(found).difference(wanted):
+        return f"column {next(name for name in found if name in extra)!r} is not in it"
+    if found != wanted:
+        return f"columns come as {', '.join(found[:_SHOWN])} instead of {', '.join(wanted[:_SHOWN])}"
     for field, column in zip(schema, batch.columns, strict=True):
         if column.type != field.type:
             return f"column {field.name!r} is {column.type} instead of {field.type}"

@@ -19,7 +19,8 @@ from airflow_provider_blockread.storage import Stores
 #: A raw text column: hardly a value occurs twice, and its minimum and maximum tell nothing.
 _RAW = "value"
 _PAGE_BYTES = 256 * 2**10  # a page is encoded and compressed while it is in the processor's cache
-_MAX_BATCHES = 10_000  # in a row group: each costs about 2 KB beside its data
+_MAX_ARRAYS = 100_000  # of the batches that are held: each costs about 200 bytes beside its data
+_FEWEST_ARRAYS = 10  # that a batch counts for
 
 
 class ParquetWriter:
@@ -59,8 +60,10 @@ class ParquetWriter:
         batch = owned(batch)
         self._group.append(batch)
         self._group_bytes += batch.nbytes
-        if self._group_bytes >= self._full or len(self._group) >= _MAX_BATCHES:
+        if self._group_bytes >= self._full:
             self._flush()
+        elif len(self._group) * max(batch.num_columns, _FEWEST_ARRAYS) >= _MAX_ARRAYS:
+            self._group = pa.Table.from_batches(self._group).combine_chunks().to_batches()
 
     def close(self) -> list[OutputFile]:
         """Finish the last file and return all files; none when there were no rows."""

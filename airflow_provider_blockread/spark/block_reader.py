@@ -17,7 +17,10 @@ from airflow_provider_blockread.records.decode import BadRecord, Decoder
 from airflow_provider_blockread.records.digest import digest_records
 from airflow_provider_blockread.records.format import Offsets, RecordFormat
 from airflow_provider_blockread.records.source import ByteSource
-from airflow_provider_blockread.records.walking import Chunk, WalkLimits, first_start, walk_block
+from airflow_provider_blockread.records.walking import Chunk, WalkLimits, first_start, gathered, walk_block
+
+_BYTES_A_COLUMN = 2**10  # that are decoded at once: each column costs something, whatever the number of rows
+_MOST_BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +114,8 @@ class BlockReader:
 
     def _walk(self, file: OpenFile, block: Block, first: int, end: int) -> _Tally:
         tally = _Tally(first, first, first)
-        for chunk in walk_block(file.source, file.fmt, first, end, self.limits):
+        size = min(len(file.decoder.schema) * _BYTES_A_COLUMN, _MOST_BYTES)
+        for chunk in gathered(walk_block(file.source, file.fmt, first, end, self.limits), size):
             self._take(file.decoder, chunk, block, tally)
             tally.position = chunk.next_offset
             if len(chunk.starts):

@@ -28,11 +28,13 @@ def open_version(stores: Stores, version: FileVersion, options: GenerationOption
     with versions.open_version(stores, version, options.bounds) as file:
         if codec is None:
             most = policies.max_record_bytes
-            yield ByteSource(file, size=version.size, name=version.path, max_record_bytes=most)
+            source = ByteSource(file, size=version.size, name=version.path, max_record_bytes=most)
         else:
             limits = StreamLimits(
                 max_record_bytes=policies.max_record_bytes,
                 max_decoded_bytes=policies.max_decoded_bytes,
                 max_expansion=policies.max_expansion,
             )
-            yield StreamSource(file, codec, size=version.size, name=version.path, limits=limits)
+            source = StreamSource(file, codec, size=version.size, name=version.path, limits=limits)
+        source.max_columns = policies.max_columns
+        yield source

@@ -246,3 +246,28 @@ def test_one_bad_row_costs_only_itself(here: Pipe) -> None:
 
     assert [(row["id"], row["msg"]) for row in _sorted(here)] == [(1, "a"), (2, "c\nc"), (5, "f")]
     assert (done.records, done.bad_records) == (8, 5)
+
+
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("compressed", [True, False])
+@pytest.mark.parametrize("schema", [None, "c0 string"])
+def test_more_columns_than_the_policy_allows_are_refused_by_their_place(
+    here: Pipe,
+    header: bool,  # noqa: FBT001
+    compressed: bool,  # noqa: FBT001
+    schema: str | None,
+) -> None:
+    """The error names file and byte, whoever looks at it first; a schema says how wide a file without a header is."""
+    text = b"# two\n" + b",".join(b"c%d" % number for number in range(12)) + b"\n" + b"1,2\n"
+    name = "a.csv.gz" if compressed else "a.csv"
+    here.put({name: gzip.compress(text) if compressed else text})
+    here.record_format = Csv(header=header, comment="#", schema=schema, columns="by_name" if header else "equal")
+    here.with_policies(max_columns=10, on_bad_record="drop")
+    if schema is not None and not header:
+        assert here.run().bad_records == 2
+        return
+    what = "header" if header else "row"
+    with pytest.raises(RecordError, match=rf"{name}: the {what} at byte 6 has 12 columns, more than max_columns=10;"):
+        here.run()
+    here.with_policies(max_columns=12)
+    assert here.run(clear_number=1).proof == "proven"
