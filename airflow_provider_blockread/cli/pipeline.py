@@ -9,7 +9,14 @@ from typing import Any, TypeVar
 import click
 
 from airflow_provider_blockread.cli.selecting import Selecting, selecting_options
-from airflow_provider_blockread.cli.shared import format_options, json_option, make_format_option, owner, state_option
+from airflow_provider_blockread.cli.shared import (
+    format_options,
+    json_option,
+    make_format_option,
+    owner,
+    parse_pairs,
+    state_option,
+)
 from airflow_provider_blockread.cli.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.ledger.noop import key_of_run
 from airflow_provider_blockread.options import (
@@ -20,6 +27,7 @@ from airflow_provider_blockread.options import (
     Policies,
     Splitting,
     Transform,
+    parse,
 )
 from airflow_provider_blockread.steps import Environment, PlanRequest
 
@@ -78,14 +86,16 @@ class Reading:
     on_bad_record: str = "fail"
     on_missing: str = "fail"
     on_changed: str = "fail"
+    policy: tuple[str, ...] = ()
 
     def generation(self, record_format: FormatOption) -> GenerationOptions:
         """Return what decides what is read and written."""
+        named = {"on_bad_record": self.on_bad_record, "on_missing": self.on_missing, "on_changed": self.on_changed}
         return GenerationOptions(
             sink=ParquetSink(self.output, compression=self.compression),
             record_format=record_format,
             transform=Transform(function=self.function),
-            policies=Policies(on_bad_record=self.on_bad_record, on_missing=self.on_missing, on_changed=self.on_changed),
+            policies=parse(Policies, named | parse_pairs("--policy", self.policy)),
         )
 
 

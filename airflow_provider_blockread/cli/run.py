@@ -44,6 +44,9 @@ class RunOptions(Pipeline, Reading):
 @click.option("--on-bad-record", default="fail", show_default=True, type=click.Choice(["fail", "quarantine", "drop"]))
 @click.option("--on-missing", default="fail", show_default=True, type=click.Choice(["fail", "exclude"]))
 @click.option("--on-changed", default="fail", show_default=True, type=click.Choice(["fail", "exclude"]))
+@click.option(
+    "--policy", multiple=True, metavar="KEY=VALUE", help="Another policy, as max_record_bytes=1000; repeatable."
+)
 @click.option("--until-empty", is_flag=True, help="Go on with further windows until nothing new is left.")
 def run(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
     """Read what is new at SOURCE into a directory of Parquet files, each record exactly once."""

@@ -32,8 +32,8 @@ def load_object(path: str, what: str) -> Any:  # noqa: ANN401 - whatever the use
     except Exception as error:  # a module may raise anything while it is imported
         why = f"{type(error).__name__}: {error}"
         msg = (
-            f"{what} {path!r} cannot be imported ({why}); put its module on PYTHONPATH here, and into"
-            " SparkJob(py_files=...) for the job"
+            f"{what} {path!r} cannot be imported ({why}); correct it, and put its module on PYTHONPATH here and"
+            " into SparkJob(py_files=...) for the job"
         )
         raise OptionsError(msg) from error
 

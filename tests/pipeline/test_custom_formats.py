@@ -212,7 +212,7 @@ def test_a_module_that_cannot_be_imported_is_refused_by_the_plan(
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "broken_format", raising=False)
     here.record_format = CustomFormat(path="broken_format:Format")
-    with pytest.raises(OptionsError, match=rf"'broken_format:Format' cannot be imported \({message}.*see py_files"):
+    with pytest.raises(OptionsError, match=rf"'broken_format:Format' cannot be imported \({message}.*py_files"):
         here.plan()
 
     assert not here.work.exists()
