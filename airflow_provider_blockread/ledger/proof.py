@@ -272,7 +272,8 @@ def _check_outputs(evidence: Evidence, chain: _Chain) -> None:
     schemas = sorted({result.schema for result in evidence.results if result.schema})
     if len(schemas) > 1:
         chain.refuse(
-            f"groups wrote different schemas, {schemas[0]!r} and {schemas[1]!r}; declare the function's schema"
+            f"groups wrote different schemas, {schemas[0]!r} and {schemas[1]!r}; let the function return the same"
+            " columns and types always"
         )
     held = sum(_check_file(evidence, chain, output) for output in outputs)
     if not held == sum(output.rows for output in outputs) == chain.rows_out:

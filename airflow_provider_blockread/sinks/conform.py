@@ -35,7 +35,10 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     if batch.schema.equals(schema, check_metadata=True):
         return batch
     if difference := _difference(batch, schema):
-        msg = f"a batch does not have the output's schema: {difference}; declare the schema, or return it every time"
+        msg = (
+            f"a batch does not have the output's schema: {difference}; return these columns and types at every call, or"
+            " declare the ones that you return"
+        )
         raise FunctionError(msg)
     return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 

@@ -155,5 +155,6 @@ def _explained(uri: str) -> Iterator[None]:
         msg = f"{uri}: Parquet cannot hold what the function returned ({error}); cast it in the function"
         raise FunctionError(msg) from error
     except OSError as error:
-        msg = f"{uri} cannot be written ({error.strerror or type(error).__name__}); free space there or retry"
+        why = error.strerror or type(error).__name__
+        msg = f"{uri} cannot be written ({why}); free space there, or let this account write there, then retry"
         raise TransientError(msg) from error

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 #: Storage options by URI prefix; they travel in the tasks' closures and nowhere else.
 Credentials = Mapping[str, Mapping[str, object]] | None
 
-_DIFFERENT = "function {} returned batches of different schemas, {} and {}; declare the schema, or return one always"
+_DIFFERENT = "function {} returned batches of different schemas, {} and {}; return the same columns and types always"
 
 
 def run(

@@ -206,7 +206,8 @@ class _Commitment:
         if sums.records != shown.sums.records or (both and sums.digest != shown.sums.digest):
             msg = (
                 f"{self._publication}: verifying read {sums.records} records (digest {sums.digest}), but generation"
-                f" {shown.number} published {shown.sums.records} (digest {shown.sums.digest}); rebuild the window"
+                f" {shown.number} published {shown.sums.records} (digest {shown.sums.digest}); rebuild the"
+                f" window with `blockread windows rebuild {self._window.id}`"
             )
             raise ProofError(msg)
 

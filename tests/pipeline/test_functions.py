@@ -64,7 +64,7 @@ def test_schemas_agree_across_tasks(pipe: Pipe) -> None:
     pipe.put({"a": b"first\n", "b": b"second\n"})
     pipe.transform = Transform(function="user_functions:wavering")
 
-    with pytest.raises(FunctionError, match=r"wavering returned batches of different schemas.*declare the schema"):
+    with pytest.raises(FunctionError, match=r"wavering returned batches of different schemas.*return the same columns"):
         pipe.run()
     assert pipe.published() == []
 

@@ -122,7 +122,7 @@ def test_verify_finds_other_content(here: Pipe) -> None:
     path.write_bytes(b"a1\nXX\n")
     os.utime(path, ns=(stamp, stamp))
 
-    with pytest.raises(ProofError, match=r"verifying read 4 records.*rebuild the window"):
+    with pytest.raises(ProofError, match=r"verifying read 4 records.*rebuild the window with"):
         here.run(clear_number=1)
 
 
