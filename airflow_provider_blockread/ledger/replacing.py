@@ -153,7 +153,7 @@ def _known(
         for row in (row for row in rows if (row.path_digest, row.version_digest) in paths):
             key = (row.path_digest, row.version_digest)
             if table is taken_files:
-                _refuse(window, paths[key], f"is {row.state} in a window that was pruned")
+                _refuse(window, paths[key], f"is {row.state} in a window that was pruned", "leave the file out")
             _refuse_taken(connection, window, row)
             known[key] = row.id
     return known
@@ -168,15 +168,12 @@ def _refuse_taken(connection: Connection, window: Window, row: Row[Any]) -> None
     of_file = select(parts.c.window_id).where(parts.c.file_id == row.id).order_by(parts.c.part_start)
     holder = connection.scalar(of_file.limit(1)) or row.window_id
     key = connection.scalar(select(windows.c.key).where(windows.c.id == holder))
-    _refuse(window, row.path, f"is {row.state} in window {holder} {key!r}, which has taken it")
+    away = f"leave the file out, or take that window away first (`blockread windows undo {holder} --files pending`)"
+    _refuse(window, row.path, f"is {row.state} in window {holder} {key!r}, which has taken it", away)
 
 
-def _refuse(window: Window, path: str, why: str) -> NoReturn:
-    msg = (
-        f"window {window.id} {window.key!r}: the newer version of {path} {why}, and a version is read once; leave the"
-        " file out of the choice, or take that other window away first (`blockread windows undo WINDOW --files"
-        " pending`)"
-    )
+def _refuse(window: Window, path: str, why: str, remedy: str) -> NoReturn:
+    msg = f"window {window.id} {window.key!r}: the newer version of {path} {why}, and a version is read once; {remedy}"
     raise ConflictError(msg)
 
 

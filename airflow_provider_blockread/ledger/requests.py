@@ -102,7 +102,7 @@ def start_requested(
         lock_unfinished(connection, window_id)
         shown = connection.execute(select(generations).where(*published)).one_or_none()
         if shown is None:
-            msg = f"window {window_id} is not published; run it to its end first"
+            msg = f"window {window_id} is no longer published; repeat the command, which says what it is now"
             raise ConflictError(msg)
         if plan is not None and plan.base != shown.number:
             msg = f"window {window_id}: generation {shown.number} was published in between; repeat the command"

@@ -14,6 +14,7 @@ from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import read_manifest, write_manifest
 from airflow_provider_blockread.ledger.generations import as_read_by
 from airflow_provider_blockread.ledger.model import Generation, Window
+from airflow_provider_blockread.ledger.parts import giving_up
 from airflow_provider_blockread.ledger.replacing import NewerPlan, check_versions, record_versions, replaced_by
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.steps.choosing import Chosen, NewerVersion
@@ -37,7 +38,7 @@ def describe_changes(chosen: Chosen) -> str:
 def foreseen_failures(env: Environment, window: Window, chosen: Chosen) -> Iterator[str]:
     """Yield why reading the chosen files will fail."""
     try:
-        _refuse_parts(window, chosen.newer)
+        _refuse_parts(env, window, chosen.newer)
         check_versions(env.ledger, window, [newer.found for newer in chosen.newer])
     except (OptionsError, ConflictError) as error:
         yield f"this will fail: {error}"
@@ -54,7 +55,7 @@ def plan_newer(env: Environment, window: Window, shown: Generation, newer: Seque
     """
     if not newer:
         return None
-    _refuse_parts(window, newer)
+    _refuse_parts(env, window, newer)
     base = as_read_by(window, shown)
     found = {version.file: version.found for version in newer}
     blocks: dict[int, list[Block]] = {file: [] for file in found}
@@ -112,13 +113,13 @@ def _renewed(
         )
 
 
-def _refuse_parts(window: Window, newer: Sequence[NewerVersion]) -> None:
+def _refuse_parts(env: Environment, window: Window, newer: Sequence[NewerVersion]) -> None:
     for version in newer:
         if version.in_part:
             msg = (
                 f"window {window.id} {window.key!r}: {version.found.path} has a newer version, but the window reads a"
-                " part of it only, and parts of two versions make no file; take all windows that hold parts of it away,"
-                " the newest first (`blockread windows undo WINDOW --files pending`), and the next run reads it anew"
+                " part of it only, and parts of two versions make no file; give up the windows with parts of it, in"
+                f" this order: {', '.join(giving_up(env.ledger, version.file))}, and the next run reads it as it is now"
             )
             raise OptionsError(msg)
 

@@ -45,7 +45,7 @@ def test_a_generation_is_started_under_the_published_options(ledger: Ledger) -> 
     """It belongs to its request; a window that is not published, or a finished request, starts none."""
     window = open_window(ledger)
     request = open_request(ledger, "rebuild", {}, who="me")
-    with pytest.raises(ConflictError, match="is not published; run it to its end first"):
+    with pytest.raises(ConflictError, match="is no longer published; repeat the command"):
         start_requested(ledger, request, window.id)
     publish(ledger, window)
     started = start_requested(ledger, request, window.id)

@@ -246,7 +246,7 @@ def test_a_file_of_parts_is_refused(here: Pipe) -> None:
     _change(here)
 
     assert "this will fail: window" in propose_rebuild(here.env, _B).alerts()[0]
-    with pytest.raises(OptionsError, match=r"parts of two versions make no file; take all windows that hold"):
+    with pytest.raises(OptionsError, match=r"parts of two versions make no file; give up the windows"):
         _reprocess(here)
     assert here.values() == [f"b{n}" for n in range(5)]
 

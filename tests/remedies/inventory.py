@@ -88,7 +88,7 @@ class _Module:
         texts = self._returned(name, call, function, {}) if name in self._functions else self._message(call, function)
         for text in dict.fromkeys(texts):
             if any(letter.isalpha() for letter in text):  # else it passes on what another error says
-                yield Message(file=self._file, line=call.lineno, function=function.name, text=text)
+                yield Message(file=self._file, line=call.lineno, function=function.name, text=" ".join(text.split()))
 
     def _message(self, call: ast.Call, function: _Function) -> list[str]:
         return self._texts(call.args[0], function, {}, before=call.lineno) if call.args else []
