@@ -47,7 +47,7 @@ class ReadHere:
 
 class _Here(job._Application):
     def __init__(self, spec: JobSpec, submission: Submission, here: ReadHere) -> None:
-        super().__init__(spec, submission, here, None)
+        super().__init__(spec, submission, here, None, lambda _: None)
         self._here = here
 
     def work(self, stores: Stores) -> None:
