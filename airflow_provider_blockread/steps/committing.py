@@ -53,6 +53,7 @@ from airflow_provider_blockread.steps.describe import describe_published, format
 from airflow_provider_blockread.steps.excluding import warn_of_losses
 from airflow_provider_blockread.steps.heartbeat import beating
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
+from airflow_provider_blockread.steps.scanning import drop_unsealed_states
 
 _BATCH_STEPS = 100  # moves between two looks at the epoch
 _HEARTBEAT_S = 10.0
@@ -110,7 +111,11 @@ class _Commitment:
         self._read_seconds = sum(r.seconds for r in results if r.generation == self._generation.number)
         ledger, publication = self._env.ledger, self._publication
         if publication.state != "publishing":
-            sums = self._prove(results)
+            try:
+                sums = self._prove(results)
+            except ProofError:
+                drop_unsealed_states(self._env, self._window, self._options, self._groups)
+                raise
             mark_proven(ledger, publication, sums)
             found = f"{sums.records:,} records, {sums.bad_records:,} bad, {format_bytes(sums.bytes)}"
             self._env.log(f"{publication} is proven: {found}")

@@ -100,6 +100,18 @@ def carry_states(
     write_states(env.stores, states.known_uri(folder) if to_scan else states.uri(folder), kept, secret=secret)
 
 
+def drop_unsealed_states(env: Environment, window: Window, options: GenerationOptions, groups: Sequence[Group]) -> None:
+    """Remove what is kept of a window that failed its proof and no secret vouches for, so that it is found again."""
+    if not make_format(options.record_format).needs_scan:
+        return
+    folder = window_folder(options.sink.work_area, window.feed, window.id)
+    states = EntryStates.of(env, window, options, groups[0].ref.generation if groups else None)
+    secret = env.window_secret(window.id)
+    for uri in (states.uri_now(env.stores, folder), *(states.uri(folder, group.ref.group) for group in groups)):
+        if read_states(env.stores, uri, secret=secret) is None:
+            env.stores.remove(uri)
+
+
 def without_files(env: Environment, window: Window, generation: int | None) -> str:
     """Return what stands, in names, for the files that a generation alone leaves out; nothing where it leaves none."""
     if generation is None:
