@@ -18,6 +18,7 @@ from click.testing import CliRunner
 
 from airflow_provider_blockread.cli import blockread
 from airflow_provider_blockread.errors import BlockReadError, LedgerSchemaError, OptionsError, SparkJobError
+from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.hooks.assumed_role import assume_role
 from airflow_provider_blockread.hooks.ledger import LedgerHook, connection_url, refuse_remote_executors
 from airflow_provider_blockread.hooks.queues import AzureQueue, SqsQueue
@@ -101,6 +102,7 @@ def _program(folder: Path, text: str) -> None:
 
 
 JOB = SparkJob(master="local[1]")
+SPEC = Submission(spec_uri="file:///spec.json", spec_hash="00ff")
 
 
 def test_spark_submit_that_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -108,7 +110,7 @@ def test_spark_submit_that_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path:
     with monkeypatch.context() as bare:
         bare.setenv("PATH", str(tmp_path))
         bare.setattr(sys, "executable", str(tmp_path / "python"))
-        message = _refused(lambda: SparkSubmitter(JOB).submit("file:///spec.json", name="job"))
+        message = _refused(lambda: SparkSubmitter(JOB).submit(SPEC, name="job"))
     assert _extra_of(message) == "spark"
     assert shutil.which("spark-submit", path=str(Path(sys.executable).parent)) is not None
 
@@ -118,10 +120,10 @@ def test_an_application_that_failed(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     _program(tmp_path, "echo 'the cause' >&2; exit 1")
     with pytest.raises(SparkJobError, match=r"(?s)the Spark application failed.*retry.*the cause"):
-        SparkSubmitter(JOB).submit("file:///spec.json", name="job")
+        SparkSubmitter(JOB).submit(SPEC, name="job")
     _program(tmp_path, "exit 0")
 
-    SparkSubmitter(JOB).submit("file:///spec.json", name="job")
+    SparkSubmitter(JOB).submit(SPEC, name="job")
 
 
 def test_an_application_that_was_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -131,9 +133,9 @@ def test_an_application_that_was_stopped(monkeypatch: pytest.MonkeyPatch, tmp_pa
     stopped = SparkSubmitter(JOB)
     stopped.cancel()
     with pytest.raises(SparkJobError, match="was stopped; clear the task"):
-        stopped.submit("file:///spec.json", name="job")
+        stopped.submit(SPEC, name="job")
 
-    SparkSubmitter(JOB).submit("file:///spec.json", name="job")
+    SparkSubmitter(JOB).submit(SPEC, name="job")
 
 
 @pytest.mark.parametrize("remedy", ["identity", "client"])
@@ -144,11 +146,11 @@ def test_a_driver_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rem
     _connect(monkeypatch, "cluster", "spark", host="yarn", extra={"deploy-mode": "cluster"})
     job, secrets = SparkJob(conn_id="cluster"), {"s3://lake": {"key": "hush"}}
     with pytest.raises(OptionsError, match="leave conn_id out, or use deploy mode client"):
-        SparkSubmitter(job, secrets).submit("file:///spec.json", name="job")
+        SparkSubmitter(job, secrets).submit(SPEC, name="job")
     if remedy == "client":
         _connect(monkeypatch, "cluster", "spark", host="yarn", extra={"deploy-mode": "client"})
 
-    SparkSubmitter(job, secrets if remedy == "client" else {}).submit("file:///spec.json", name="job")
+    SparkSubmitter(job, secrets if remedy == "client" else {}).submit(SPEC, name="job")
 
 
 def _extra_of(message: str) -> str:

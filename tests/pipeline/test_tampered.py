@@ -18,6 +18,9 @@ from airflow_provider_blockread.exchange.seals import sealed
 from airflow_provider_blockread.ledger.generations import list_groups
 from airflow_provider_blockread.options import Csv, CustomFormat
 from airflow_provider_blockread.spark import job
+from airflow_provider_blockread.steps.choosing import FileChoice
+from airflow_provider_blockread.steps.rebuilding import RebuildRequest, WindowRange, rebuild
+from airflow_provider_blockread.steps.running import WindowRunner
 from tests.pipeline.make import Pipe, ReadHere
 
 _QUOTED = CustomFormat(path="quoted_lines:QuotedLines")
@@ -159,6 +162,29 @@ class _Elsewhere(ReadHere):
     def keeps_secrets(self) -> bool:
         """Whether it has one."""
         return False
+
+
+def test_a_newer_plan_of_somebody_else_is_not_read(here: Pipe) -> None:
+    """A reprocess writes a manifest of its own, which is bound as the first one is; what is published stays."""
+    here.put({"a.txt": b"a1\n", "b.txt": b"b1\n"})
+    here.run()
+    here.put({"b.txt": b"b2\nb3\n"})
+
+    class Replans(ReadHere):
+        """Puts the first plan in the place of the newer one."""
+
+        def submit(self, submission: Submission, *, name: str) -> None:
+            plans = sorted(here.work.rglob("manifest-*.parquet"), key=lambda path: path.stat().st_mtime_ns)
+            assert len(plans) == 2
+            plans[1].write_bytes(plans[0].read_bytes())
+            super().submit(submission, name=name)
+
+    asked = RebuildRequest(range=WindowRange(window="w", feed="feed"), files=FileChoice(path="b.*"))
+    runner = WindowRunner(env=here.env, owner=here.owner, job=here.job, submitter=Replans())
+    with pytest.raises(ExchangeError, match=r"manifest .* is corrupt or was replaced"):
+        rebuild(here.env, asked, runner)
+
+    assert here.values() == ["a1", "b1"]
 
 
 def _forge_states(pipe: Pipe) -> None:

@@ -14,7 +14,9 @@ from tests.remedies.data.desk import Desk
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     """An empty source; what runs read is read in this very process, and no JVM is asked for."""
-    monkeypatch.setattr(InProcessSpark, "submit", lambda _, spec_uri, *, name: ReadHere().submit(spec_uri, name=name))
+    monkeypatch.setattr(
+        InProcessSpark, "submit", lambda _, submission, *, name: ReadHere().submit(submission, name=name)
+    )
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     made = Desk(tmp_path)
     made.source.mkdir()
