@@ -21,7 +21,7 @@ from airflow_provider_blockread.storage.identity import from_stat
 from airflow_provider_blockread.storage.markers import Marked
 from airflow_provider_blockread.storage.pages import ObjectPages, WebPages, pages_of
 from airflow_provider_blockread.storage.patience import Patience
-from airflow_provider_blockread.storage.roots import Inside, bounds_of, real_uri
+from airflow_provider_blockread.storage.roots import Inside, RemoteLinks, bounds_of, real_uri
 from airflow_provider_blockread.storage.rules import NameRules
 from airflow_provider_blockread.storage.scan import LocalScan, scan_store
 from airflow_provider_blockread.storage.stores import Stores
@@ -96,11 +96,18 @@ def list_files(
     held = HeldBack() if held is None else held
     stores = stores.within(bounds_of(source))
     rules, versions = NameRules(source), VersionRules(source, now_s, held)
-    roots = list(_roots(stores, source, absent))
+    roots, links = list(_roots(stores, source, absent)), RemoteLinks(stores, source)
+
+    def may_follow(uri: str) -> bool:
+        follows = links.may_follow(uri)
+        if not follows:
+            held.note("linked_out", uri)
+        return follows
+
     inside = Inside.of(source)
     local = LocalScan(rules, _OwnScans(roots, rules), inside, lambda path: held.note("linked_out", uris.file_uri(path)))
     for index, root in enumerate(roots):
-        found = _scan(stores, root, rules, local)
+        found = _scan(stores, root, rules, local, may_follow)
         overlapping = [other for other in roots[:index] if _overlap(other.real, root.real)]
         if overlapping:
             found = _not_in(_OwnScans(overlapping, rules), rules, root, found)
@@ -175,14 +182,16 @@ def _marker_test(stores: Stores, inside: Inside | None) -> Callable[[str], bool]
     return is_there
 
 
-def _scan(stores: Stores, root: _Root, rules: NameRules, local: LocalScan) -> Iterator[FileVersion]:
+def _scan(
+    stores: Stores, root: _Root, rules: NameRules, local: LocalScan, may_follow: Callable[[str], bool]
+) -> Iterator[FileVersion]:
     if root.file is not None:
         return iter((root.file,))
     path = uris.local_path(root.uri)
     if path is not None:
         return local.files(path)
     store, place = stores.remote(root.uri)
-    return scan_store(store, (root.uri, place), rules)
+    return scan_store(store, (root.uri, place), rules, may_follow)
 
 
 def _overlap(left: str, right: str) -> bool:

@@ -67,6 +67,10 @@ class RemoteStore:
         self.system.invalidate_cache()
         return web_info(self.system, path) if is_web(self.system) else cast("dict[str, object]", self.system.info(path))
 
+    def real_path(self, path: str) -> str | None:
+        """Return a path with all links in it followed; None where the store has none, or does not tell."""
+        return ssh.real_path(self.system, path) if self._is_sshfs else None
+
     def open_read(self, path: str) -> BinaryIO:
         """Return a file that fetches several MiB at once."""
         if isinstance(self.system, MemoryFileSystem):  # its handles of one file share one position

@@ -6,9 +6,14 @@ import os.path
 from collections.abc import Iterable
 from typing import Self
 
+from airflow_provider_blockread.errors import FileMissingError
 from airflow_provider_blockread.options import Bounds, FileSource
 from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage.edge import translated
 from airflow_provider_blockread.storage.rules import NameRules
+from airflow_provider_blockread.storage.stores import Stores
+
+_OF_SSH = {"sftp", "ssh"}
 
 
 def real_uri(uri: str) -> str:
@@ -42,6 +47,39 @@ class Inside:
     def holds(self, real: str) -> bool:
         """Tell whether a path without links lies inside."""
         return real.startswith(self._folders) or real in self._roots
+
+
+class RemoteLinks:
+    """Whether links of remote stores lead out of a source, as far as a store tells where one leads: over SSH."""
+
+    def __init__(self, stores: Stores, source: FileSource) -> None:
+        self._stores = stores
+        self._anywhere = source.follow_links == "anywhere"
+        self._roots = tuple(dict.fromkeys(map(uris.canonical, source.roots)))
+        self._inside: dict[str, tuple[str, ...]] = {}  # real folders, by server
+
+    def may_follow(self, uri: str) -> bool:
+        """Tell whether a place lies inside of any of the source's roots in its store, once links are followed."""
+        if self._anywhere or uris.scheme_of(uri) not in _OF_SSH:
+            return True
+        try:
+            real = self._real(uri)
+        except FileMissingError:
+            return True  # it leads nowhere, which others say
+        server = _server(uri)
+        if server not in self._inside:
+            self._inside[server] = tuple(self._real(root) for root in self._roots if _server(root) == server)
+        return any(uris.relative_to(real, root) is not None for root in self._inside[server])
+
+    def _real(self, uri: str) -> str:
+        store, path = self._stores.remote(uri)
+        with translated(uri):
+            return store.real_path(path) or path
+
+
+def _server(uri: str) -> str:
+    place = uris.place_of(uri)
+    return f"{uris.scheme_of(place)}://{uris.authority_of(place)}"
 
 
 class SourceRoots:

@@ -44,16 +44,18 @@ class OwnScans(Protocol):
         ...
 
 
-def scan_store(store: RemoteStore, root: tuple[str, str], rules: NameRules) -> Iterator[FileVersion]:
+def scan_store(
+    store: RemoteStore, root: tuple[str, str], rules: NameRules, may_follow: Callable[[str], bool]
+) -> Iterator[FileVersion]:
     """Yield the files below a root given as (canonical URI, path in the store).
 
     Object stores list in the order of keys, and pages of a folder are never put together; other stores list a folder's
     files before its folders, by name. SSH servers list as they please, but by name where markers must come beside their
-    files. Links, where a store has them, are followed to files only: it does not tell folders apart, so loops would not
-    end.
+    files. Links, where a store has them, are followed to files only, if they may be: it does not tell folders apart, so
+    loops would not end.
     """
     uri, path = root
-    return Walk(uri, pages_of(store, path), rules).files()
+    return Walk(uri, pages_of(store, path), rules, may_follow=may_follow).files()
 
 
 class LocalScan:

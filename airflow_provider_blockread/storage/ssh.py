@@ -34,6 +34,18 @@ def rename(system: AbstractFileSystem, source: str, target: str, *, over: bool) 
     sync(system.loop, wrap_exceptions(_rename), system, source, target, over=over)
 
 
+def real_path(system: AbstractFileSystem, path: str) -> str:
+    """Return a path as the server resolves it, all links in it followed."""
+    from sshfs.utils import wrap_exceptions  # noqa: PLC0415 - of an extra
+
+    return str(sync(system.loop, wrap_exceptions(_real_path), system, path))
+
+
+async def _real_path(system: Any, path: str) -> str:  # noqa: ANN401 - of an extra
+    async with system._pool.get() as channel:  # noqa: SLF001 - where its own calls get one
+        return str(await channel.realpath(path))
+
+
 async def _rename(system: Any, source: str, target: str, *, over: bool) -> None:  # noqa: ANN401 - of an extra
     from asyncssh.sftp import SFTPError, SFTPOpUnsupported  # noqa: PLC0415 - of an extra
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os.path
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
@@ -18,7 +18,7 @@ from airflow_provider_blockread.options import FileList, FileSource
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.edge import translated
 from airflow_provider_blockread.storage.holding import HeldBack
-from airflow_provider_blockread.storage.roots import Inside
+from airflow_provider_blockread.storage.roots import Inside, RemoteLinks
 from airflow_provider_blockread.storage.stores import Stores
 
 _BATCH = 1000  # paths held at once
@@ -108,11 +108,22 @@ def named_files(
     """
     roots = [uris.canonical(root) for root in source.roots]
     named = (_inside(uris.canonical(path), roots) for path in paths)
-    rest = _unless_linked_out(named, Inside.of(source), HeldBack() if held is None else held)
+    held = HeldBack() if held is None else held
+    rest = _unless_linked_out(named, Inside.of(source), held)
+    for uri, version in _looked_at(stores, rest, partial(_look, stores, RemoteLinks(stores, source))):
+        if version is None:
+            held.note("linked_out", uri)
+        else:
+            yield version
+
+
+def _looked_at(
+    stores: Stores, named: Iterator[str], look: Callable[[str], FileVersion | None]
+) -> Iterator[tuple[str, FileVersion | None]]:
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="blockread-stat") as pool:
-        while batch := list(dict.fromkeys(islice(rest, _BATCH))):
-            look = partial(_look, stores)
-            yield from pool.map(look, batch) if _take_many(stores, batch) else map(look, batch)
+        while batch := list(dict.fromkeys(islice(named, _BATCH))):
+            found = pool.map(look, batch) if _take_many(stores, batch) else map(look, batch)
+            yield from zip(batch, found, strict=True)
 
 
 def _unless_linked_out(named: Iterator[str], inside: Inside | None, held: HeldBack) -> Iterator[str]:
@@ -151,9 +162,10 @@ def _take_many(stores: Stores, batch: list[str]) -> bool:
     return bool(remote) and all(stores.remote(uri)[0].system.async_impl for uri in remote)
 
 
-def _look(stores: Stores, uri: str) -> FileVersion:
+def _look(stores: Stores, links: RemoteLinks, uri: str) -> FileVersion | None:
+    """Return the version of a file, None where a link leads out of the source."""
     try:
-        return stores.stat(uri)
+        return stores.stat(uri) if links.may_follow(uri) else None
     except FileMissingError as error:
         msg = f"{uris.printable(uri)} is named upstream, but does not exist; restore it, or leave it out of the list"
         raise FileMissingError(msg, uri) from error

@@ -46,13 +46,23 @@ class Walk:
         pages: its listings.
         rules: which names are taken.
         patience: how failing requests are tried again.
+        may_follow: tells whether what may be a link leads to where it may.
     """
 
-    def __init__(self, uri: str, pages: Pages, rules: NameRules, patience: Patience | None = None) -> None:
+    def __init__(
+        self,
+        uri: str,
+        pages: Pages,
+        rules: NameRules,
+        patience: Patience | None = None,
+        *,
+        may_follow: Callable[[str], bool] = lambda _: True,
+    ) -> None:
         self._uri = uri
         self._pages = pages
         pages.by_name = rules.marker is not None
         self._rules = rules
+        self._may_follow = may_follow
         self._patience = patience or Patience()
         self._stopped = Event()
         self._folder = ""  # whose verdict is known
@@ -151,6 +161,8 @@ class Walk:
         if not name or _ODD.search(name):
             self._require_address(uri, name)
         if size is None:
+            if self._pages.folder_links and not self._ask(uri, lambda: self._may_follow(uri)):
+                return None
             return self._ask(uri, lambda: self._pages.look(uri, name))
         return FileVersion(path=uri, size=size, mtime_ns=mtime_ns, etag=etag)
 

@@ -19,9 +19,11 @@ from asyncssh.sftp import SFTPAttrs, SFTPName
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
+from airflow_provider_blockread.storage.holding import HeldBack
 from airflow_provider_blockread.storage.listing import list_files
 from airflow_provider_blockread.storage.pages import SftpPages
 from airflow_provider_blockread.storage.pages.sftp import _Reading
+from airflow_provider_blockread.storage.upstream import named_files
 from tests.stores.processes import ROOT
 from tests.stores.store import Store
 
@@ -97,13 +99,33 @@ def test_names_that_are_no_text(landing: tuple[str, Stores, Path]) -> None:
 
 
 def test_links(landing: tuple[str, Stores, Path]) -> None:
-    """One to a file is that file, one to nothing is none, one to a folder is refused rather than its files missed."""
+    """One to a file is that file, one to nothing is none, one to a folder is refused rather than its files missed.
+
+    Those that lead out of the root are left out and counted, from a listing and from a list.
+    """
     root, stores, folder = landing
     (folder / "real").mkdir()
     (folder / "real/a.csv").touch()
     (folder / "to-a.csv").symlink_to(folder / "real/a.csv")
     (folder / "broken.csv").symlink_to(folder / "none")
     assert sorted(listed(root, stores)) == ["real/a.csv", "to-a.csv"]
+
+    (folder.parent / f"{folder.name}-out").mkdir()
+    (folder.parent / f"{folder.name}-out/secret.csv").touch()
+    (folder / "out.csv").symlink_to(f"../{folder.name}-out/secret.csv")
+    (folder / "out").symlink_to(folder.parent / f"{folder.name}-out")
+    held = HeldBack()
+    found = list(list_files(stores, FileSource(root), now_s=NOW_S, held=held))
+    assert sorted(version.path.removeprefix(f"{root}/") for version in found) == ["real/a.csv", "to-a.csv"]
+    assert held.counts == {"linked_out": 2}
+    names = ["to-a.csv", "out.csv", "out/secret.csv"]
+    found = list(named_files(stores, FileSource(root), [f"{root}/{name}" for name in names], held := HeldBack()))
+    assert [version.path for version in found] == [f"{root}/to-a.csv"]
+    assert held.counts == {"linked_out": 2}
+    (folder / "out").unlink()
+    assert sorted(listed(root, stores, follow_links="anywhere")) == ["out.csv", "real/a.csv", "to-a.csv"]
+    assert sorted(listed(root, stores)) == ["real/a.csv", "to-a.csv"]
+    (folder / "out.csv").unlink()
 
     (folder / "link").symlink_to(folder / "real")
     for options in ({}, {"pattern": "*.csv"}):
