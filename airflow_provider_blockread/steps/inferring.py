@@ -78,7 +78,7 @@ def inferred_schema(env: Environment, window: Window, options: GenerationOptions
 
 def _keep(env: Environment, window: Window, uri: str, kept: Mapping[str, object]) -> None:
     if env.stores.exists(uri):
-        env.log(f"WARNING: schema file {uri} is damaged or was replaced; the columns are inferred again")
+        env.warn(f"schema file {uri} is damaged or was replaced; the columns are inferred again")
     data = sealed(_NAME, kept, secret=env.window_secret(window.id), bound=uris.name_of(uri))
     env.stores.write_bytes_atomic(uri, data)
 

@@ -168,7 +168,7 @@ def test_a_foreign_failure_file_is_not_believed(here: Pipe, left: bytes) -> None
     here.submitter = _Fails(SparkJobError("it was killed"), files)
     _fails_once(here, SparkJobError, "it was killed")
 
-    [warning] = [message for message in here.messages if message.startswith("WARNING")]
+    [warning] = here.warnings
     assert "error.json was not written by the application of this attempt" in warning
 
 

@@ -234,9 +234,9 @@ def test_columns_of_somebody_else_are_inferred_again(here: Pipe) -> None:
         here.run(clear_number=(number := 1 + len(here.attempt_files("job.json"))))
 
         assert here.rows() == [{"id": 1, "msg": "x"}], number
-        [warning] = [message for message in here.messages if message.startswith("WARNING: schema file")]
+        [warning] = here.warnings
         assert f"{path} is damaged or was replaced" in warning
-        here.messages.clear()
+        here.warnings.clear()
 
 
 def test_columns_of_another_window_are_not_taken(here: Pipe) -> None:
@@ -250,7 +250,7 @@ def test_columns_of_another_window_are_not_taken(here: Pipe) -> None:
     here.run("a.csv", clear_number=1)
 
     assert sorted(map(str, (row["id"] for row in here.rows()))) == ["1", "I"]
-    assert any("schema file" in message for message in here.messages)
+    assert any("schema file" in message for message in here.warnings)
 
 
 def test_another_name_for_the_ledger_refuses_or_is_taken_back(here: Pipe) -> None:
