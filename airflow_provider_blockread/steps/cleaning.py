@@ -219,6 +219,8 @@ class _Cleaning:
 
     def _do(self, file: CleanFile, target: str | None) -> str:
         """Do what was written down, if the file is what was read; return its state then."""
+        if self._roots.path_of(file.version.path) is None:  # a link took the place of one of its folders meanwhile
+            return "changed"
         if target is not None:
             return archive_file(self._env, file, target)
         if self._request.action == "delete":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from airflow_provider_blockread.blocks import FileVersion
@@ -82,3 +84,25 @@ def test_three_files_of_one_name(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) ->
     assert pipe.env.stores.settle(version) is False
     assert (path.read_bytes(), aside.exists()) == (b"second\n", False)
     assert pipe.env.stores.settle(version) is None
+
+
+@pytest.mark.parametrize("action", ["delete", "archive"])
+def test_a_folder_exchanged_for_a_link_leads_to_nothing(
+    pipe: Pipe, monkeypatch: pytest.MonkeyPatch, action: str
+) -> None:
+    """What lies behind the link stays, though it has the size and time of the file that was read."""
+    take_away, far = Stores.take_away, pipe.folder / "far"
+    far.mkdir()
+    shutil.copy2(pipe.source / "sub" / "b.txt", far / "b.txt")
+
+    def late(stores: Stores, version: FileVersion) -> bool:
+        if version.path.endswith("a.txt"):
+            (pipe.source / "sub").rename(pipe.folder / "before")
+            (pipe.source / "sub").symlink_to(far)
+        return take_away(stores, version)
+
+    monkeypatch.setattr(Stores, "take_away", late)
+    done = clean(pipe.env, request(pipe, action), who="me")
+    assert (done.files, done.left) == (1, {"changed": 1})
+    assert there(far) == ["b.txt"]
+    assert there(pipe.folder / "before") == ["b.txt"]
