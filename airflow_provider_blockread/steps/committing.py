@@ -153,7 +153,7 @@ class _Commitment:
         return self._plans[generation]
 
     def _prove(self, results: tuple[GroupResult, ...]) -> Sums:
-        stores, policies = self._env.stores, self._options.policies
+        stores, policies = self._env.stores.within(self._options.bounds), self._options.policies
         writes = self._generation.mode == "write"
         evidence = Evidence(
             name=f"feed {self._window.feed} window {self._window.id} generation {self._generation.number}",

@@ -14,13 +14,13 @@ from airflow_provider_blockread.blocks.ids import same_version
 from airflow_provider_blockread.errors import ConflictError, FileChangedError, FileMissingError, SourceError
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.ledger.exclusions import check_exclusion, exclude_file, excluded_files, list_exclusions
-from airflow_provider_blockread.ledger.generations import list_groups, published_generation
+from airflow_provider_blockread.ledger.generations import latest_generation, list_groups, published_generation
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.parts import windows_behind
 from airflow_provider_blockread.ledger.progress import window_progress
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.ledger.selection import window_files
-from airflow_provider_blockread.options import Policies
+from airflow_provider_blockread.options import GenerationOptions, Policies
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import Environment, Published
 
@@ -144,14 +144,15 @@ def excluded_by_policy(
     """
     rules = {"missing": policies.on_missing, "changed": policies.on_changed}
     reads = (block for block in _blocks(env, window) if block.version.path == error.path)
-    found = dict(_unlike_planned(env, (block for block in reads if block.file not in failed.left_out)))
+    found = dict(_unlike_planned(env, window, (block for block in reads if block.file not in failed.left_out)))
     reason = found.get(error.path)
     if reason is None or rules[reason] != "exclude":
         return False
     if published_generation(env.ledger, window.id) is not None:
         raise _ERRORS[reason](_kept(window, error.path, reason), path=error.path) from error
     known = set(excluded_files(env.ledger, window.id))
-    for path, why in _unlike_planned(env, (b for b in _blocks(env, window, failed.group) if b.file not in known)):
+    group = (block for block in _blocks(env, window, failed.group) if block.file not in known)
+    for path, why in _unlike_planned(env, window, group):
         if rules[why] == "exclude":
             found.setdefault(path, why)
     for path, why in found.items():
@@ -199,12 +200,14 @@ def _blocks(env: Environment, window: Window, group: int | None = None) -> Itera
     return read_manifest(env.stores, window.manifest_uri, window.manifest_hash, group=group)
 
 
-def _unlike_planned(env: Environment, blocks: Iterable[Block]) -> Iterator[tuple[str, str]]:
+def _unlike_planned(env: Environment, window: Window, blocks: Iterable[Block]) -> Iterator[tuple[str, str]]:
     """Yield the files that are no longer what was planned, with `missing` or `changed`; others cannot be told here."""
+    options = GenerationOptions.from_json(latest_generation(env.ledger, window.id).options)
+    stores = env.stores.within(options.bounds)
     for _, same in groupby(blocks, key=lambda block: block.file):
         planned = next(same).version
         try:
-            if not same_version(env.stores.stat(planned.path), planned):
+            if not same_version(stores.stat(planned.path), planned):
                 yield planned.path, "changed"
         except FileMissingError:
             yield planned.path, "missing"

@@ -15,6 +15,7 @@ from airflow_provider_blockread.options import FileList, FileSource, Transform
 from airflow_provider_blockread.steps import WindowRef, plan
 from airflow_provider_blockread.steps.excluding import exclude
 from tests.pipeline.make import Pipe
+from tests.storage.test_redirects import serving
 
 ODD = ("a b", "a#b?c", "a%20b", "k=v/é=1", "new\nline", " ", "[x]", "~", "s3:::y", "a\\b", "'q\"", "100%", "+1")
 
@@ -156,3 +157,28 @@ def test_a_file_behind_an_exchanged_link_can_be_excluded(here: Pipe) -> None:
 
     exclude(here.env, get_window(here.env.ledger, ref.window), here.uri("a"), reason="a link", who="test")
     assert published(here, ref) == ["b"]
+
+
+def test_a_redirect_is_read_once_the_option_lets_it(here: Pipe) -> None:
+    """The plan fails, and says what to do; carried out, the tasks follow it, too, with its hosts and no others."""
+    with serving() as server, serving() as other:
+        other.files = {"/a.csv": b"a\n"}
+        server.moved = {"/a.csv": other.url("/a.csv", host="localhost")}
+        request = replace(here.request("1"), source=FileSource(server.url("/a.csv")))
+        with pytest.raises(SourceError, match=r"set FileSource\(redirect_hosts=\['localhost'\]\)"):
+            plan(here.env, request)
+
+        source = FileSource(server.url("/a.csv"), redirect_hosts=["localhost"])
+        ref = plan(here.env, replace(request, source=source))
+        assert published(here, ref) == ["a"]
+        other.files["/b.csv"] = b"b\n"
+        server.moved["/b.csv"] = other.url("/b.csv", host="localhost")
+        ref = plan(here.env, replace(here.request("2"), source=replace(source, uris=server.url("/b.csv"))))
+        with pytest.raises(SourceError, match=r"set FileSource\(redirect_hosts=\['localhost'\]\)"):
+            here.env.stores.stat(server.url("/b.csv"))
+        again = plan(here.env, replace(here.request("2"), source=FileSource(server.url("/b.csv"))))
+        assert again.generation == ref.generation + 1
+        with pytest.raises(SourceError, match="clear the run from its plan on"):
+            here.read(again)
+        again = plan(here.env, replace(here.request("2"), source=replace(source, uris=server.url("/b.csv"))))
+        assert published(here, again) == ["a", "b"]
