@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -17,10 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from pluggy import HookimplMarker
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+hookimpl = HookimplMarker("airflow")  # Airflow's own one comes with an import of Airflow, which `settle` precedes
 ROOT = Path(__file__).resolve().parent.parent
 GROUPS = ("log_lines", "events", "reports")
 WIDTH = 120  # columns, where the output is no terminal
@@ -56,14 +59,14 @@ def main() -> int:
     console.print("Running the DAG blockread_demo with Airflow and Spark (the whole story: demo.log in .demo/) ...")
     started = time.monotonic()
     with (folder / "demo.log").open("ab", buffering=0) as log, noise_to(log):
-        outcomes = run_dag()
+        outcomes = run_dag(TaskLogs(folder / "airflow" / "logs", log))
     console.print(f"Done in {time.monotonic() - started:.0f} s.\n")
     show(console, outcomes)
     failed = any(outcome.state not in {"success", "skipped"} for outcome in outcomes)
     if all(outcome.state == "skipped" for outcome in outcomes):
         console.print(f"Nothing new: `make demo DEMO_ARGS=--add`, or files of yours in {folder}/landing, give it work.")
     if failed:
-        console.print(f"What a failed window took stays its own; mend the cause, remove {folder} and start afresh.")
+        console.print(f"What a failed window took stays its own; fix the cause, remove {folder} and start afresh.")
     show_rows(console, folder / "lake", outcomes)
     return 1 if failed else 0
 
@@ -94,33 +97,84 @@ def settle(folder: Path) -> None:
     }
 
 
+def print_to(file: IO[bytes]) -> None:
+    """Let what this process prints, and those that it starts, go to a file."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    for descriptor in (1, 2):
+        os.dup2(file.fileno(), descriptor)
+
+
 @contextmanager
 def noise_to(log: IO[bytes]) -> Iterator[None]:
     """Send what this process and those it starts print to a file."""
-    sys.stdout.flush()
-    kept = os.dup(1), os.dup(2)
-    try:
-        os.dup2(log.fileno(), 1)
-        os.dup2(log.fileno(), 2)
-        yield
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        for number, descriptor in enumerate(kept, start=1):
-            os.dup2(descriptor, number)
-            os.close(descriptor)
+    with os.fdopen(os.dup(1), "wb") as out, os.fdopen(os.dup(2), "wb") as err:
+        print_to(log)
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os.dup2(out.fileno(), 1)
+            os.dup2(err.fileno(), 2)
 
 
-def run_dag() -> list[Outcome]:
+class TaskLogs:
+    """Gives each task the log file in which Airflow's UI looks for it: in process, Airflow itself writes none."""
+
+    def __init__(self, folder: Path, rest: IO[bytes]) -> None:
+        """Take Airflow's folder of logs, and where all goes that no task prints, and the tasks' logs once more."""
+        self._folder, self._rest = folder, rest
+        self._file: IO[bytes] | None = None
+
+    @hookimpl
+    def on_task_instance_running(self, task_instance: Any) -> None:  # noqa: ANN401 - a task as it runs
+        """Begin the log of a task."""
+        task = task_instance
+        path = self._folder / f"dag_id={task.dag_id}" / f"run_id={task.run_id}" / f"task_id={task.task_id}"
+        if task.map_index is not None and task.map_index >= 0:
+            path /= f"map_index={task.map_index}"
+        path.mkdir(parents=True, exist_ok=True)
+        self._file = (path / f"attempt={task.try_number}.log").open("w+b", buffering=0)
+        print_to(self._file)
+
+    @hookimpl
+    def on_task_instance_success(self) -> None:
+        """End the log."""
+        self._end()
+
+    @hookimpl
+    def on_task_instance_skipped(self) -> None:
+        """End the log."""
+        self._end()
+
+    @hookimpl
+    def on_task_instance_failed(self) -> None:
+        """End the log."""
+        self._end()
+
+    def _end(self) -> None:
+        if self._file is None:
+            return
+        print_to(self._rest)
+        self._file.seek(0)
+        shutil.copyfileobj(self._file, self._rest)
+        self._file.close()
+        self._file = None
+
+
+def run_dag(logs: TaskLogs) -> list[Outcome]:
     """Run the DAG once, in this process, and return what each group did."""
     from airflow.dag_processing.bundles.manager import DagBundlesManager  # noqa: PLC0415 - needs `settle` first
     from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db  # noqa: PLC0415
+    from airflow.sdk.listener import get_listener_manager  # noqa: PLC0415
     from airflow.utils.db import upgradedb  # noqa: PLC0415
 
     upgradedb()
     DagBundlesManager().sync_bundles_to_db()
     bag = DagBag(Path(__file__).with_name("blockread_demo.py"))
     sync_bag_to_db(bag, "dags-folder", None)
+    get_listener_manager().add_listener(logs)
     run = bag.dags["blockread_demo"].test()
     tasks = {(task.task_id, task.map_index): task for task in run.get_task_instances()}
     return [_outcome(group, tasks) for group in GROUPS]

@@ -156,7 +156,7 @@ def _file(connection: Connection, field: str) -> str:
 def _json(connection: Connection, text: str) -> Mapping[str, Any]:
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         msg = f"connection {connection.conn_id!r}: the key is no JSON object; paste the key file's content as it is"

@@ -155,6 +155,7 @@ def _add(total: Discovered, batch: Batch) -> Discovered:
         total,
         new=total.new + sum(map(len, batch.inserts.values())) - batch.modified,
         modified=total.modified + batch.modified,
+        waiting=total.waiting + len(batch.still_pending),
         returned=total.returned + len(batch.moved["pending"]),
         ignored=total.ignored + len(batch.ignored),
         cut_short=(total.cut_short + tuple(batch.cut_short)),

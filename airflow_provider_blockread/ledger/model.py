@@ -20,6 +20,7 @@ class Discovered:
     seen: int = 0
     new: int = 0  # paths not known before
     modified: int = 0  # known paths, in a version not known before
+    waiting: int = field(default=0, compare=False)  # known from earlier listings, and in no window yet
     returned: int = 0  # versions known but never read (missing, changed, ignored) that wait to be read again
     ignored: int = 0  # modified after they were taken, and left out by `on_modified="ignore"`; counted at every scan
     missing: int = 0  # pending ones that this listing no longer saw

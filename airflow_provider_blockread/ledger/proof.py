@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.blocks.ids import same_version
-from airflow_provider_blockread.errors import ProofError, SourceError
+from airflow_provider_blockread.errors import FileMissingError, ProofError, SourceError
 from airflow_provider_blockread.exchange.model import GroupResult, OutputFile, Receipt
 from airflow_provider_blockread.ledger.model import FileSums, PartBorders, Sums
 
@@ -289,6 +289,8 @@ def _check_file(evidence: Evidence, chain: _Chain, output: OutputFile) -> int:
     """Return the rows in the file's own footer."""
     try:
         size, rows = evidence.footer(output)
+    except FileMissingError:
+        chain.refuse(f"output file {output.uri} cannot be counted: it is missing")
     except (SourceError, ProofError) as error:
         chain.refuse(f"output file {output.uri} cannot be counted: {error}")
     if size != output.size or rows != output.rows:

@@ -45,7 +45,7 @@ def files_of(given: object, context: Context, log: Callable[[str], None]) -> Seq
 def _parsed(text: str) -> object:
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return text
 
 

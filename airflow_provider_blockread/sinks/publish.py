@@ -21,12 +21,18 @@ def publish_file(stores: Stores, source: str, target: str, size: int) -> None:
     """Bring a staged file of `size` bytes into the output; done already is fine.
 
     Raises:
-        ProofError: when the file is in neither place, or has another size.
+        ProofError: when the file is in neither place, has another size, or the output's folder has been removed.
     """
     try:
         stores.move(source, target, size=size)
     except FileMissingError as error:
-        msg = f"{source} is gone and {target} is not published; clear the run from its plan on"
+        if is_whole(stores, source, size):
+            msg = (
+                f"the output folder {uris.parent(target)} was removed while a window was published into it, with what"
+                " was there; clear the run from its plan on, and the window is read and published again"
+            )
+        else:
+            msg = f"{source} is gone and {target} is not published; clear the run from its plan on"
         raise ProofError(msg) from error
 
 

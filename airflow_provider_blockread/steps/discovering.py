@@ -100,6 +100,8 @@ def _found(env: Environment, request: PlanRequest, held: HeldBack) -> Iterable[F
 
 def _describe(request: PlanRequest, found: Discovered, held: HeldBack) -> str:
     text = f"feed {request.feed}: {found.seen:,} files seen, {found.new:,} new"
+    if found.waiting + found.returned:
+        text += f", {found.waiting + found.returned:,} found earlier and in no window yet"
     for reason, count in found.held_back.items():
         text += f"; {count:,} {_held_back(request.source, reason)}, such as {', '.join(held.samples[reason])}"
     if found.modified:

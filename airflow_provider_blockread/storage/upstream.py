@@ -77,7 +77,7 @@ def _path(line: bytes, *, is_json: bool) -> str | None:
         if not is_json or not text.strip():
             return None if "\0" in text else text if text.strip() else ""
         return path_of(json.loads(text))
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter by lists within lists without end
         return None
 
 

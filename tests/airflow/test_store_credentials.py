@@ -105,6 +105,7 @@ def test_known_fields_become_storage_options(
         ),
         ("google_cloud_platform", {"impersonation_chain": "a"}, "impersonation_chain is not followed here; give a key"),
         ("google_cloud_platform", {"keyfile_dict": "{secret"}, "the key is no JSON object; paste"),
+        ("google_cloud_platform", {"keyfile_dict": "[" * 500_000}, "the key is no JSON object; paste"),
         ("google_cloud_platform", {"key_path": "/nowhere/key.json"}, "key_path names /nowhere/key.json, which cannot"),
         ("sftp", {"no_host_key_check": "false"}, "without host_key is not followed here; give the server's key"),
     ],

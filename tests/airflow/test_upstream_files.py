@@ -70,7 +70,9 @@ def test_paths_come_in_several_forms(given: Any, expected: Any) -> None:
     assert files_of(given, {}, print) == expected  # type: ignore[typeddict-item]
 
 
-@pytest.mark.parametrize("given", ["not json", "", "None", 7, [7], {"path": 1}, [None], [[""]], b"[]", {"paths": 1}])
+@pytest.mark.parametrize(
+    "given", ["not json", "[" * 500_000, "", "None", 7, [7], {"path": 1}, [None], [[""]], b"[]", {"paths": 1}]
+)
 def test_what_names_no_paths_is_refused(given: Any) -> None:
     """The message says what is wanted."""
     with pytest.raises(OptionsError, match="files must be a list of paths, or of objects with a `path`"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from airflow_provider_blockread.options import JsonLines, Lines
 from airflow_provider_blockread.sinks.publish import remove_file
 from airflow_provider_blockread.steps import WindowRef, replaying
 from airflow_provider_blockread.steps.withdrawing import abandon
+from airflow_provider_blockread.storage.disk import LocalDisk
 from tests.pipeline.dying import Died, dying
 from tests.pipeline.make import Pipe
 
@@ -52,6 +54,28 @@ def test_changed_options_wait(here: Pipe, step: str) -> None:
     here.record_format = Lines(encoding="binary")
     assert here.run(clear_number=2).generation == 3
     assert here.values() == [b"a1", b"a2", b"b1", b"b2"]
+
+
+def test_output_folder_is_removed(here: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the folder, and the clear that it advises publishes the whole window."""
+    here.put({"a.txt": b"a1\na2\n", "b.txt": b"b1\nb2\n"})
+    here.group_bytes = 6
+    ref = here.plan()
+    here.read(ref)
+    move = LocalDisk.move
+
+    def removing(disk: LocalDisk, source: str, target: str) -> None:
+        if here.published():
+            shutil.rmtree(here.out)
+        move(disk, source, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalDisk, "move", removing)
+        with pytest.raises(ProofError, match=rf"the output folder file://{here.out} was removed .*; clear the run"):
+            here.commit(ref)
+    here.run(clear_number=1)
+
+    assert here.values() == _ALL
 
 
 @pytest.mark.parametrize("clear_number", [0, 1])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_blockread.errors import FileMissingError
-from airflow_provider_blockread.options import FileSource, Selection
+from airflow_provider_blockread.options import FileSource, Limits, Selection
 from airflow_provider_blockread.steps.looking_for_files import (
     SHOWN,
     SHOWN_CHARACTERS,
@@ -125,3 +125,15 @@ def test_a_missing_root_hides_nothing_of_the_others(pipe: Pipe) -> None:
         assert "".join(pipe.messages).count(f"{name} does not exist") == 3
     with pytest.raises(FileMissingError, match="later does not exist"):
         list(list_files(pipe.env.stores, source, now_s=START.timestamp()))
+
+
+def test_files_of_earlier_listings_are_told(here: Pipe) -> None:
+    """A window may read files though none is new: the log says that they were found before."""
+    here.put({"a.txt": b"a\n", "b.txt": b"b\n", "c.txt": b"c\n"})
+    here.selection = Selection(limits=Limits(max_files=2))
+    here.run("one")
+    here.messages.clear()
+    here.run("two")
+
+    assert "feed feed: 3 files seen, 0 new, 1 found earlier and in no window yet" in here.messages
+    assert here.values() == ["a", "b", "c"]

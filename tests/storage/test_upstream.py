@@ -61,6 +61,8 @@ def test_a_byte_order_mark_is_no_part_of_a_path() -> None:
         (b"a\n", "list.json", "line 1 is not a JSON text or an object with the text `path`, but b'a"),
         (b'"a"\n\n{"uri": "b"}\n', "list.ndjson", "line 3 is not a JSON text"),
         (b'["a", "b"]', "list.jsonl", "line 1 is not a JSON text"),
+        (b'"a"\n' + b"[" * 500_000, "list.jsonl", "line 2 is not a JSON text"),
+        (b"[" * 500_000 + b"]" * 500_000, "list.jsonl", "line 1 is not a JSON text"),
         (b'{"path": " "}', "list.jsonl", "line 1 is not"),
     ],
 )
