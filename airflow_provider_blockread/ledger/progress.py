@@ -110,8 +110,8 @@ def age(heartbeat_at: datetime | None, now: datetime) -> str:
     if heartbeat_at is None:
         return "never"
     seconds = (now - heartbeat_at).total_seconds()
-    for unit, size in (("s", 1.0), ("min", _MINUTE), ("h", _HOUR)):
-        if seconds <= {"s": 2 * _MINUTE, "min": 2 * _HOUR, "h": 2 * _DAY}[unit]:
+    for unit, size, most in (("s", 1.0, 2 * _MINUTE), ("min", _MINUTE, 2 * _HOUR), ("h", _HOUR, 2 * _DAY)):
+        if seconds <= most:
             return f"{seconds / size:.0f} {unit} ago"
     return f"{seconds / _DAY:.0f} days ago"
 

@@ -57,6 +57,7 @@ def test_one_group_is_cleared(airflow: Airflow) -> None:
         "logs.commit": "upstream_failed",
     }
     assert not (airflow.folder / "mended" / "lake").exists()
+    assert airflow.tasks("mended", run)["logs.read[1]"]["rendered_map_index"] == "group 1: 1 file, 40 B, b.log"
 
     airflow.mend("mended")
     airflow.clear("mended", run, ["logs.read", 1], "logs.commit")
@@ -70,6 +71,8 @@ def test_a_stopped_task_stops_its_application(airflow: Airflow) -> None:
     airflow.land("stopped", a=10)
     run = airflow.start("stopped")
     processes = asleep(airflow, "stopped")
+    read = airflow.tasks("stopped", run)["logs.read[0]"]
+    assert (read["state"], read["rendered_map_index"]) == ("running", "group 0: 1 file, 40 B, a.log")
     path = f"dags/stopped/dagRuns/{run}/taskInstances/logs.read/0"
     airflow.call("PATCH", path, {"new_state": "failed"})
     airflow.until("Spark is gone", lambda: not any(process.is_running() for process in processes))
