@@ -40,6 +40,7 @@ class Confirmed:
         """
         if self.dry_run and self.as_json:
             print_json(intent.to_json())
+            intent.tell(lambda _: None, warn)
         else:
             intent.tell(partial(click.echo, err=not self.dry_run), warn)
         if self.dry_run:

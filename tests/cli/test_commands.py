@@ -132,9 +132,9 @@ def test_windows_list_and_show(place: Place, planned: WindowRef) -> None:
 
     assert (row["window"], row["key"], row["state"], row["groups"]) == (planned.window, "a key", "waiting", "0/1")
     assert by_id == by_key
-    assert [group["state"] for group in by_id["group_list"]] == ["pending"]
+    assert [group["state"] for group in by_id["group_list"]] == ["waiting"]
     text = place.call("windows", "show", "a key").stdout
-    assert "state        reading\n" in text
+    assert "state         waiting\n" in text
     assert "group 0: 2 files, 4 B, a.log .. b.log" in text
 
 
