@@ -50,7 +50,10 @@ class WebPages:
             )
             raise SourceError(msg)
         if index.more:
-            msg = f"{url}: the index of this folder goes on in other pages, which are not followed; let it give one"
+            msg = (
+                f"{url}: the index of this folder goes on in other pages, which are not followed; let the server give it"
+                " in one page, or name each file as a root"
+            )
             raise SourceError(msg)
         entries = (Entry(folder + name, folder=name.endswith("/")) for name in index.names)
         return Page.of(sorted(entries, key=lambda entry: (entry.folder, entry.name)))
@@ -80,7 +83,10 @@ class WebPages:
         """
         version = self._store.version(uri, f"{self._url}/{name}")
         if version is None:
-            msg = f"{uri}: a folder that its index names like a file; exclude it, or name it as a root of its own"
+            msg = (
+                f"{uri}: a folder that its index names like a file; leave it out by exclude={[name, f'{name}/']}, and name"
+                f" {uri}/ as a root if its files are wanted"
+            )
             raise SourceError(msg)
         return version
 
