@@ -53,7 +53,10 @@ def _check_told(path: str, told: str, planned: str) -> None:
         msg = f"{path}: the server does not tell of which version its answer is; copy the file to a store that does"
         raise SourceError(msg, path)
     if told != planned:
-        msg = f"{path} is another version now: planned {planned}, the store gave {told}; plan again"
+        msg = (
+            f"{path} is no longer the version that was planned: planned {planned}, the store gave {told}; restore it,"
+            " or exclude it with `blockread windows exclude`, then retry"
+        )
         raise FileChangedError(msg, path)
 
 

@@ -51,8 +51,8 @@ class WebPages:
             raise SourceError(msg)
         if index.more:
             msg = (
-                f"{url}: the index of this folder goes on in other pages, which are not followed; let the server give it"
-                " in one page, or name each file as a root"
+                f"{url}: the index of this folder goes on in other pages, which are not followed; let the server give"
+                " it in one page, or name each file as a root"
             )
             raise SourceError(msg)
         entries = (Entry(folder + name, folder=name.endswith("/")) for name in index.names)
@@ -84,8 +84,8 @@ class WebPages:
         version = self._store.version(uri, f"{self._url}/{name}")
         if version is None:
             msg = (
-                f"{uri}: a folder that its index names like a file; leave it out by exclude={[name, f'{name}/']}, and name"
-                f" {uri}/ as a root if its files are wanted"
+                f"{uri}: a folder that its index names like a file; leave it out by exclude={[name, f'{name}/']}, and"
+                f" name {uri}/ as a root if its files are wanted"
             )
             raise SourceError(msg)
         return version
