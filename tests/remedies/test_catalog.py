@@ -8,14 +8,14 @@ from functools import cache
 import pytest
 
 from tests.architecture.tree import ROOT
-from tests.remedies import catalog_data, catalog_pipeline
+from tests.remedies import catalog_data, catalog_ledger, catalog_pipeline
 from tests.remedies.catalog import Entry, Explained, Remedy
 from tests.remedies.inventory import every_message, messages
 
 #: The folders and files whose messages each catalog holds; the pipeline's holds all others.
 _DATA = ("blocks/", "options/", "records/", "storage/")
 
-CATALOGS = {"data": catalog_data.CATALOG, "pipeline": catalog_pipeline.CATALOG}
+CATALOGS = {"data": catalog_data.CATALOG, "pipeline": [*catalog_ledger.CATALOG, *catalog_pipeline.CATALOG]}
 SIDES = sorted(CATALOGS)
 
 SAMPLE = """

@@ -12,6 +12,7 @@ from airflow_provider_blockread.errors import CleanedError, OptionsError, Source
 from airflow_provider_blockread.ledger.generations import start_generation
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.steps import cleaning_files
 from airflow_provider_blockread.steps.cleaned import restore_files
 from airflow_provider_blockread.steps.cleaning import CleanRequest, clean
 from airflow_provider_blockread.storage.stores import Stores
@@ -142,19 +143,6 @@ def test_tags_where_there_are_none(published: Pipe, desk: Desk) -> None:
     desk.done(*_archive(published))
 
 
-def test_a_name_that_is_taken_twice_in_the_archive(published: Pipe, desk: Desk) -> None:
-    """Moved away, the other content lets the file be archived."""
-    kept = published.folder / "kept"
-    shutil.copytree(published.source, published.folder / "backup")
-    desk.done(*_archive(published))
-    shutil.copytree(published.folder / "backup", published.source, dirs_exist_ok=True)
-    desk.done("windows", "rebuild", "w")
-    for name in ("a.txt", "b.txt"):
-        (kept / name).write_bytes(b"other\n")
-    published.pass_seconds(9)
-    desk.done(*_archive(published))
-
-
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [
@@ -183,3 +171,36 @@ def test_values_that_a_task_may_give(published: Pipe, wrong: dict[str, object], 
 
     published.pass_seconds(9)
     assert clean(published.env, CleanRequest(**given | right), who="me").files == 2  # type: ignore[arg-type]
+
+
+def test_a_copy_that_is_not_whole(published: Pipe, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The copy removed, as the message asks, the command archives the file."""
+    target = published.folder / "kept" / "a.txt"
+
+    def cut(_stores: Stores, _source: str, uri: str) -> None:
+        file = Path(uri.removeprefix("file://"))
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(b"a")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(Stores, "place", cut)
+        assert "remove the copy, then repeat" in desk.refused(*_archive(published))
+    target.unlink()
+    desk.done(*_archive(published))
+
+    assert target.read_bytes() == b"a1\na2\n"
+
+
+def test_a_name_that_is_taken_twice(published: Pipe, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both names are taken: once the content that the message names is moved away, the file is archived."""
+    kept = published.folder / "kept"
+    kept.mkdir()
+    (kept / "a.txt").write_bytes(b"other\n")
+    monkeypatch.setattr(cleaning_files, "digest", lambda *_: "0" * 64)
+    (kept / f"a.txt.{'0' * 16}").write_bytes(b"other\n")
+    message = desk.refused(*_archive(published))
+    assert "is taken by other content; move that away, then repeat" in message
+    (kept / "a.txt").rename(published.folder / "elsewhere")
+    desk.done(*_archive(published))
+
+    assert (kept / "a.txt").read_bytes() == b"a1\na2\n"

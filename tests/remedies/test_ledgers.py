@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from contextlib import closing
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
@@ -176,3 +178,14 @@ def test_another_process_changed_the_same_rows(tmp_path: Path) -> None:
             again.execute(feeds.insert().values(row))
 
         assert open_feed(ledger, "feed") == 1
+
+
+def test_a_driver_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The extra that the message names holds it."""
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(OptionsError, match=r"install airflow-provider-blockread\[postgres\]"):
+        Ledger("postgresql://me@host/db").check()
+
+    assert any(
+        line.startswith("psycopg") and "postgres" in line for line in requires("airflow-provider-blockread") or ()
+    )

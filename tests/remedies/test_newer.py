@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -111,19 +110,6 @@ def test_no_policy_takes_away_what_is_published(two: Pipe, desk: Desk, how: str,
         two.run(clear_number=2)
 
     assert two.values() == sorted([*expected, "b1", "b2"])
-
-
-def test_a_newer_version_that_a_rebuild_holds(two: Pipe, desk: Desk) -> None:
-    """It is given up by the command that the message names; then the file may be left out of another rebuild."""
-    two.put({"b.txt": b"corrected\n"})
-    (two.source / "a file.txt").rename(two.folder / "kept")
-    desk.refused("reprocess", "--window", "w", "--path", "*")
-    (two.folder / "kept").rename(two.source / "a file.txt")
-    desk.refused("windows", "rebuild", "w")
-    os.utime(two.source / "b.txt")
-    message = str(desk.call("windows", "exclude", "w", two.uri("b.txt"), "--reason", "x").exception or "")
-    if "about to read a newer version" in message:
-        desk.carry_out(message)
 
 
 def _interfering(monkeypatch: pytest.MonkeyPatch, interfere: Callable[[Any], object]) -> None:

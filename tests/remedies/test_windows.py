@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
-from airflow_provider_blockread.errors import BlockReadError, ConflictError
+import pytest
+from sqlalchemy import text
+
+from airflow_provider_blockread.errors import BlockReadError, ConflictError, SparkJobError
 from airflow_provider_blockread.ledger.exclusions import exclude_file
 from airflow_provider_blockread.ledger.generations import get_generation, start_generation
 from airflow_provider_blockread.ledger.publishing import claim_publication
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.ledger.withdrawing import begin_abandoning, begin_undoing
 from airflow_provider_blockread.options import Limits, Selection
+from airflow_provider_blockread.steps import withdrawing
+from airflow_provider_blockread.steps.choosing import FileChoice
+from airflow_provider_blockread.steps.rebuilding import RebuildRequest, WindowRange, rebuild
+from airflow_provider_blockread.steps.running import WindowRunner
 from tests.pipeline.dying import Died, dying
-from tests.pipeline.make import Pipe
+from tests.pipeline.make import Pipe, ReadHere
 from tests.remedies.advice import commands
 from tests.remedies.desk import Desk
 
@@ -213,3 +220,68 @@ def test_an_undoing_waits_for_the_publisher(two: Pipe, desk: Desk) -> None:
 
     assert two.rows() == []
     assert get_window(two.env.ledger, "w", "feed").state == "abandoned"
+
+
+def test_a_window_that_was_withdrawn_by_hand(two: Pipe, desk: Desk) -> None:
+    """A backup of the ledger in its place has the window as it was."""
+    two.run()
+    two.close()
+    file = two.folder / "ledger.db"
+    backup = file.read_bytes()
+    with two.env.ledger.writing() as connection:
+        connection.execute(text("UPDATE windows SET state = 'abandoned'"))
+    two.close()
+    assert "restore the ledger from a backup" in desk.refused("windows", "undo", "w")
+    for path in two.folder.glob("ledger.db*"):
+        path.unlink()
+    file.write_bytes(backup)
+    desk.done("windows", "undo", "w")
+
+    assert two.rows() == []
+
+
+def test_a_withdrawal_that_somebody_else_changed(two: Pipe, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command repeated, as the message says, goes on as that one wants it."""
+    two.run()
+    release, done = withdrawing.release_files, []
+
+    def late(ledger: Any, held: Any) -> int:
+        if not done:
+            done.append(True)
+            begin_undoing(ledger, held.window, files="pending", who="somebody else")
+        return release(ledger, held)
+
+    monkeypatch.setattr(withdrawing, "release_files", late)
+    assert "repeat the command" in desk.refused("windows", "undo", "w")
+    desk.done("windows", "undo", "w")
+
+    assert two.run("w2").files == 2
+
+
+def test_a_newer_version_that_a_rebuild_is_about_to_read(two: Pipe, desk: Desk) -> None:
+    """The rebuild is given up by the command that the message names; then another one can leave the file out."""
+    two.run()
+    two.put({"b.txt": b"longer than it was\n"})
+    path = two.source / "b.txt"
+
+    class Away(ReadHere):
+        """Fails before it reads."""
+
+        def submit(self, submission: Any, *, name: str) -> None:
+            del submission
+            msg = f"{name}: the store is away; retry"
+            raise SparkJobError(msg)
+
+    asked = RebuildRequest(range=WindowRange(window="w"), files=FileChoice(path="b.txt"))
+    with pytest.raises(SparkJobError, match="the store is away"):
+        rebuild(two.env, asked, WindowRunner(env=two.env, owner="me", job=two.job, submitter=Away()))
+    command = ("windows", "exclude", "w", two.uri("b.txt"), "--reason", "broken")
+    message = desk.refused(*command)
+    assert "about to read a newer version" in message
+    desk.carry_out(message)
+    path.unlink()
+    desk.refused("windows", "rebuild", "w")
+    desk.done(*command)
+    desk.done("windows", "rebuild", "w")
+
+    assert two.values() == ["a1", "a2"]
