@@ -52,7 +52,7 @@ def assume_role(connection: Connection, keys: Keys) -> Keys:
         msg = f"{asked}: {error}; let the role trust whom the connection names, and correct assume_role_kwargs"
         raise OptionsError(msg) from error
     except (of.ConnectionError, of.HTTPClientError) as error:
-        msg = f"{asked}: {error}; try again, or name the service's address in service_config"
+        msg = f"{asked}: {error}; name the service's address in service_config where it is another, or try again"
         raise TransientError(msg) from error
     except (of.BotoCoreError, ValueError) as error:
         msg = f"{asked}: {error}; correct the connection"

@@ -103,7 +103,7 @@ def test_a_role_that_is_not_assumed(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     keys = ("me", "s3cret", None)
     nowhere = {"service_config": {"sts": {"endpoint_url": "http://127.0.0.1:9"}}}
     message = _refused(assume_role, _store("aws", role | nowhere), keys)
-    assert "try again, or name the service's address in service_config" in message
+    assert "name the service's address in service_config where it is another, or try again" in message
 
     assert assume_role(_store("aws", role | there), keys)[0]
     assert assume_role(_store("aws", role | there | {"profile_name": "mine"}), keys)[0]

@@ -119,7 +119,7 @@ CATALOG: list[Entry] = [
         "take that one to its end first",
         f"{_HERE}/test_parts.py::test_the_window_of_the_part_before_comes_first",
     ),
-    Explained("ledger/parts.py", "clear this task", _LOCKED),
+    Explained("ledger/parts.py", "are planned, but of {} proven", _LOCKED),
     Explained("ledger/parts.py", "the part that the ledger holds", _LOCKED),
     Explained(
         "ledger/parts.py",
@@ -133,11 +133,11 @@ CATALOG: list[Entry] = [
         "give that window up first",
         f"{_HERE}/test_windows.py::test_parts_are_given_up_from_the_last_one_on",
     ),
-    Explained("ledger/planning.py", "has taken the plan over", _FENCED),
+    Explained("ledger/planning.py", "has taken the plan over; plan again", _FENCED),
     Explained("ledger/planning.py", "are no longer pending", _RACE),
     Remedy(
         "ledger/planning.py",
-        "plan again, to go on with it",
+        "since {}, planned by {}",
         f"{_HERE}/test_plans.py::test_a_key_that_another_planner_took",
     ),
     Remedy("ledger/planning.py", "wait, then plan again", f"{_HERE}/test_plans.py::test_a_planner_that_lives"),
@@ -170,7 +170,9 @@ CATALOG: list[Entry] = [
         f"{_HERE}/test_windows.py::test_a_key_of_two_feeds_needs_the_feed_or_the_id",
     ),
     Remedy(
-        "ledger/replacing.py", "leave the file out", f"{_HERE}/test_newer.py::test_a_version_that_another_window_took"
+        "ledger/replacing.py",
+        "a version is read once",
+        f"{_HERE}/test_newer.py::test_a_version_that_another_window_took",
     ),
     Remedy("ledger/replacing.py", "repeat the command", f"{_HERE}/test_newer.py::test_what_came_in_between"),
     Explained("ledger/requests.py", "where it is published", "groups of a published generation are done for good"),

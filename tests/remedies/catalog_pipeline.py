@@ -15,6 +15,7 @@ CATALOG: list[Entry] = [
     Remedy("cli/shared.py", "--schema belongs to", f"{_HERE}/test_commands.py::test_options_of_a_plan"),
     Remedy("cli/shared.py", "KEY=VALUE", f"{_HERE}/test_commands.py::test_options_of_a_plan"),
     Remedy("cli/spark.py", "did not start", f"{_HERE}/test_commands.py::test_spark_that_does_not_start"),
+    Explained("cli/spark.py", "stopped before it began", "Ctrl-C causes it within the moment in which Spark starts"),
     Remedy("cli/spark.py", "needs Java", f"{_HERE}/test_commands.py::test_java_that_is_missing"),
     Remedy(
         "cli/windows.py",
@@ -24,8 +25,12 @@ CATALOG: list[Entry] = [
     Explained("exchange/failures.py", "was not written by", _SEALED),
     Remedy("exchange/files.py", "clear the group's task", "tests/pipeline/test_bad_state.py::test_corrupt_result"),
     Remedy("exchange/files.py", "or put it back", f"{_HERE}/test_plans.py::test_a_manifest_that_was_lost"),
-    Remedy("exchange/manifest.py", "clear the group's task", f"{_HERE}/test_plans.py::test_a_manifest_that_was_lost"),
-    Remedy("exchange/manifest.py", "or put it back", f"{_HERE}/test_plans.py::test_a_manifest_that_was_lost"),
+    Remedy("exchange/manifest.py", "cannot be read", f"{_HERE}/test_plans.py::test_a_manifest_that_was_lost"),
+    Remedy(
+        "exchange/files.py",
+        "clear the task, which writes it again",
+        f"{_HERE}/test_plans.py::test_a_specification_that_was_replaced",
+    ),
     Remedy("exchange/receipts.py", "", "tests/pipeline/test_bad_state.py::test_corrupt_result"),
     Remedy(
         "exchange/results.py", "is not what the application", "tests/pipeline/test_bad_state.py::test_foreign_result"
@@ -33,6 +38,7 @@ CATALOG: list[Entry] = [
     Explained("exchange/results.py", "use one version", "two versions of this package cannot be installed in one test"),
     Remedy("exchange/states.py", "", "tests/pipeline/test_states.py::test_lost_states_of_files_that_span_groups"),
     Remedy("hooks/assumed_role.py", "needs botocore", f"{_AIRFLOW}/test_remedies.py::test_what_an_extra_installs"),
+    Explained("hooks/assumed_role.py", ": {}; try again", "only a service that is overloaded causes it"),
     Remedy(
         "hooks/assumed_role.py",
         "let the role trust",
@@ -130,6 +136,11 @@ CATALOG: list[Entry] = [
         "must be a list of paths",
         f"{_AIRFLOW}/test_task_remedies.py::test_what_upstream_hands_over",
     ),
+    Remedy(
+        "operators/timetables.py",
+        "",
+        f"{_AIRFLOW}/test_interval_schedules.py::test_a_schedule_without_intervals_is_an_import_error",
+    ),
     Remedy("operators/upstream.py", "names no paths", f"{_AIRFLOW}/test_task_remedies.py::test_events_without_paths"),
     Remedy(
         "sensors/new_files.py",
@@ -194,7 +205,7 @@ CATALOG: list[Entry] = [
     Remedy(
         "steps/cleaning_files.py",
         "taken by other content",
-        f"{_HERE}/test_cleaned.py::test_a_name_that_is_taken_twice_in_the_archive",
+        f"{_HERE}/test_cleaned.py::test_a_name_that_is_taken_twice",
     ),
     Explained(
         "steps/committing.py", "another attempt or manifest", "the ledger keeps each result's hash, which is told first"
@@ -233,7 +244,11 @@ CATALOG: list[Entry] = [
     Remedy("steps/places.py", "holds files that ledger", f"{_HERE}/test_plans.py::test_an_output_of_another_ledger"),
     Remedy("steps/planning.py", "key is blank", f"{_HERE}/test_plans.py::test_a_blank_key"),
     Remedy("steps/pruning.py", "must be 0 or more", f"{_HERE}/test_commands.py::test_bounds_of_pruning"),
-    Remedy("steps/pruning.py", "some work areas are left", "tests/pipeline/test_pruning.py::test_a_store_that_fails"),
+    Remedy(
+        "steps/pruning.py",
+        "some work areas are left",
+        "tests/remedies/test_commands.py::test_a_work_area_that_cannot_be_cleared",
+    ),
     Remedy("steps/reading.py", "", "tests/pipeline/test_bad_state.py::test_foreign_result"),
     Remedy("steps/rebuilding.py", "name a window", f"{_HERE}/test_commands.py::test_windows_to_read_again"),
     Remedy("steps/rebuilding.py", "failed: {}", f"{_HERE}/test_commands.py::test_a_rebuild_that_fails_goes_on"),
@@ -248,4 +263,5 @@ CATALOG: list[Entry] = [
     Explained("steps/taking.py", "report it with the sizes", "only a mistake in this package causes it"),
     Explained("steps/taking.py", "another planner took", "plans that meet it choose again by themselves"),
     Remedy("steps/watching.py", "not noop", f"{_AIRFLOW}/test_task_remedies.py::test_a_watch_whose_ledger_forgets"),
+    Remedy("triggers/helpers.py", "try again", f"{_AIRFLOW}/test_task_remedies.py::test_a_helper_that_ended"),
 ]

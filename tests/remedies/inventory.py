@@ -145,6 +145,8 @@ class _Module:
         name = _called(call)
         if isinstance(call.func, ast.Attribute) and call.func.attr == "format":
             return [_FIELD.sub(HOLE, t) for t in self._texts(call.func.value, function, bound, before=before)]
+        if name.endswith(".join") and isinstance(call.args[0], ast.List):
+            return self._texts(ast.JoinedStr(call.args[0].elts), function, bound, before=before)
         if name in self._functions and function is not None and name != function.name:
             return self._returned(name, call, function, bound)
         if name in self._imported and function is not None:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.errors import OptionsError, SourceError
 from airflow_provider_blockread.steps.choosing import FileChoice
 from airflow_provider_blockread.steps.pruning import PruneRequest, prune
+from airflow_provider_blockread.storage.stores import Stores
 from tests.cli.place import Place
 from tests.pipeline.make import Pipe
 from tests.remedies.desk import Desk
@@ -116,3 +117,22 @@ def test_bounds_of_pruning(logs: Pipe) -> None:
         PruneRequest(older_than=-1, keep=-1)
 
     assert prune(logs.env, PruneRequest(older_than=0, keep=0)).windows == 1
+
+
+def test_a_work_area_that_cannot_be_cleared(logs: Pipe, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its cause fixed, the same command clears it, as the message says."""
+    logs.run()
+    command = ("prune", "--older-than", "1h", "--keep", "0")
+
+    def denied(_stores: Stores, uri: str) -> None:
+        msg = f"{uri}: access denied"
+        raise SourceError(msg)
+
+    with monkeypatch.context() as failing:
+        failing.setattr(Stores, "remove_folder", denied)
+        message = desk.refused(*command)
+    assert "some work areas are left" in message
+    assert "fix the cause and repeat the command" in message
+    desk.done(*command)
+
+    assert list(logs.work.rglob("*.parquet")) == []

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_blockread.errors import OptionsError, PlanConflictError, WrongLedgerError
+from airflow_provider_blockread.errors import ExchangeError, OptionsError, PlanConflictError, WrongLedgerError
+from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.ledger.planning import claim_window
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.steps import WindowRef
 from airflow_provider_blockread.steps.withdrawing import undo
-from tests.pipeline.make import Pipe
+from tests.pipeline.make import Pipe, ReadHere
 from tests.remedies.desk import Desk
 
 
@@ -189,3 +190,25 @@ def test_a_withdrawal_to_a_word_that_is_none(here: Pipe) -> None:
         undo(here.env, window, files="gone", who="me")
 
     assert undo(here.env, window, files="pending", who="me").files == 1
+
+
+def test_a_specification_that_was_replaced(here: Pipe) -> None:
+    """The task is cleared, as the message says, and writes it again."""
+    here.put({"a.txt": b"a\n"})
+    ref = here.plan()
+
+    class Replaced(ReadHere):
+        """Somebody else writes to the work area."""
+
+        def submit(self, submission: Submission, *, name: str) -> None:
+            path = Path(submission.spec_uri.removeprefix("file://"))
+            path.write_bytes(path.read_bytes() + b" ")
+            super().submit(submission, name=name)
+
+    here.submitter = Replaced()
+    with pytest.raises(ExchangeError, match="clear the task, which writes it again"):
+        here.read(ref)
+    here.submitter = ReadHere()
+    here.read(ref, clear_number=1)
+
+    assert here.commit(ref).records == 1
