@@ -5,6 +5,7 @@ The commands call the same steps as the operators and run the Spark job in this 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -25,6 +26,8 @@ from airflow_provider_blockread.cli.upkeep import abandon_window, exclude_from_w
 from airflow_provider_blockread.cli.windows import windows
 from airflow_provider_blockread.errors import BlockReadError
 
+_CLEARING = re.compile(r"\bclear (the|this|their)\b")
+
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="blockread")
@@ -39,6 +42,14 @@ for command in (rebuild_windows, abandon_window, undo_window, exclude_from_windo
 files.add_command(new_files)
 
 
+def _said(error: BlockReadError) -> str:
+    """Return an error's message; what it says of clearing tasks in Airflow is said for commands, too."""
+    first, newline, rest = str(error).partition("\n")
+    if _CLEARING.search(first):
+        first += " (on the command line, repeat the command instead)"
+    return first + newline + rest
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit.
 
@@ -49,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         blockread.main(args=None if arguments is None else list(arguments), prog_name="blockread")
     except BlockReadError as error:
-        click.echo(f"Error: {error}", err=True)
+        click.echo(f"Error: {_said(error)}", err=True)
         sys.exit(1)
     except Interrupted as stop:
         with suppress(OSError):  # the terminal may be gone

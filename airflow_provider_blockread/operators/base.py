@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowFailException
 
-from airflow_provider_blockread.errors import PermanentError
+from airflow_provider_blockread.errors import BlockReadError, PermanentError
 from airflow_provider_blockread.operators.run_identity import RunIdentity
 from airflow_provider_blockread.options import FileSource, ParquetSink, Value
 
@@ -66,11 +66,25 @@ class StepOperator(OptionTemplates):
         self._run = str(run_identity(context))
         try:
             return self.run_step(context)
-        except PermanentError as error:
-            raise AirflowFailException(str(error)) from None  # one message, once
+        except BlockReadError as error:
+            self._tell_ledger(error)
+            if isinstance(error, PermanentError):
+                raise AirflowFailException(str(error)) from None  # one message, once
+            raise
         finally:
             if self._env is not None:
                 self._env.ledger.close()
+
+    def _tell_ledger(self, error: BlockReadError) -> None:
+        """Say which ledger the commands that an error names must be given, where they would not find it themselves."""
+        from airflow_provider_blockread.hooks.ledger import airflow_home  # noqa: PLC0415 - not at every DAG parse
+        from airflow_provider_blockread.ledger.store import default_url  # noqa: PLC0415
+
+        if self._env is None or "`blockread " not in str(error):
+            return
+        name = self._env.ledger.name
+        if name != default_url(airflow_home()):
+            self.log.warning("Give the commands that the error names this run's ledger: --state %s", name)
 
     @abstractmethod
     def run_step(self, context: Context) -> Any:  # noqa: ANN401 - whatever the step hands on

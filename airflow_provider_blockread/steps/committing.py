@@ -199,11 +199,7 @@ class _Commitment:
                 yield block
 
     def _compare(self, sums: Sums) -> None:
-        """Refuse a verification that read something else than what is published.
-
-        Raises:
-            ProofError: naming both.
-        """
+        """Refuse a verification that read something else than what is published."""
         shown = published_generation(self._env.ledger, self._window.id)
         if shown is None or shown.options.get("record_format") != self._generation.options.get("record_format"):
             return

@@ -143,6 +143,7 @@ def test_a_queue_of_azure_that_fails(azurite: Store, queue: QueueClient) -> None
     no_key = opened(azurite, queue, {"conn_type": "wasb", "login": account, "password": "not base64!"})
     by_sas = opened(azurite, queue, {"conn_type": "wasb", "extra": {"sas_token": old}})
     secret = old.rpartition("sig=")[2]
+    else_where = f"{queue.queue_name}-else"
     for found, word in ((gone, "QueueNotFound"), (by_key, "Auth"), (no_key, "Sign"), (by_sas, "Auth")):
         with pytest.raises(TransientError, match="see that it exists and lets") as failed:
             found.receive()
@@ -150,6 +151,8 @@ def test_a_queue_of_azure_that_fails(azurite: Store, queue: QueueClient) -> None
         assert url_of(azurite, queue) in told
         assert word in told
         assert [text for text in (wrong, "not base64", secret, *azurite.secrets) if text in told] == []
+    QueueClient.from_connection_string(str(azurite.options["connection_string"]), else_where).create_queue()
+    assert gone.receive() == []
 
 
 def as_text(store: Store) -> dict[str, Any]:

@@ -10,10 +10,12 @@ import stat
 import sys
 from importlib.metadata import requires
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from airflow.sdk import Connection
+from airflow.sdk.exceptions import AirflowFailException
 from click.testing import CliRunner
 
 from airflow_provider_blockread.cli import blockread
@@ -24,9 +26,12 @@ from airflow_provider_blockread.hooks.ledger import LedgerHook, connection_url, 
 from airflow_provider_blockread.hooks.queues import AzureQueue, SqsQueue
 from airflow_provider_blockread.hooks.spark import SparkSubmitter, spark_connection
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.operators.base import StepOperator
 from airflow_provider_blockread.options import SparkJob
+from tests.airflow.logger import Logger
 from tests.airflow.test_hints import aws as aws  # noqa: PLC0414 - a fixture
 from tests.postgres import new_schema, postgres_server
+from tests.remedies.advice import commands
 
 pytestmark = pytest.mark.airflow
 
@@ -187,3 +192,36 @@ def test_what_an_extra_installs(monkeypatch: pytest.MonkeyPatch, module: str, pa
 
     wanted = [line for line in requires("airflow-provider-blockread") or () if line.startswith(package)]
     assert any(f'extra == "{_extra_of(str(refused.value))}"' in line.replace("'", '"') for line in wanted)
+
+
+class Naming(StepOperator):
+    """Fails, and names a command."""
+
+    def run_step(self, context: Any) -> None:
+        """Fail."""
+        del context
+        self.environment()
+        msg = "look with `blockread windows list`"
+        raise OptionsError(msg)
+
+
+@pytest.mark.parametrize("embedded", [False, True])
+def test_commands_find_the_ledger_of_a_connection(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, embedded: bool
+) -> None:
+    """The task's log says what to give a command that an error names, unless it would find the ledger by itself."""
+    told: list[str] = []
+    monkeypatch.setattr(Naming, "log", Logger(told))
+    monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path))
+    ledger = Ledger(f"sqlite:///{tmp_path}/other.db")
+    ledger.upgrade()
+    ledger.close()
+    _connect(monkeypatch, "mine", "blockread", extra={"url": f"sqlite:///{tmp_path}/other.db"})
+    names = ("dag_id", "run_id", "run_type", "partition_key", "partition_date", "data_interval_start")
+    run = SimpleNamespace(**dict.fromkeys((*names, "data_interval_end"), "x"), clear_number=0)
+    with pytest.raises(AirflowFailException) as failed:
+        Naming(task_id="t", ledger_conn_id=None if embedded else "mine").execute({"dag_run": run})
+
+    more = [] if embedded else shlex.split(told[-1].partition("ledger: ")[2])
+    assert more[:1] == ([] if embedded else ["--state"])
+    assert CliRunner().invoke(blockread, [*commands(str(failed.value))[0], *more]).exit_code == 0

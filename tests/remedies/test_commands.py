@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_blockread import cli
+from airflow_provider_blockread.cli import main
 from airflow_provider_blockread.errors import OptionsError, SourceError
 from airflow_provider_blockread.steps.choosing import FileChoice
 from airflow_provider_blockread.steps.pruning import PruneRequest, prune
@@ -136,3 +138,20 @@ def test_a_work_area_that_cannot_be_cleared(logs: Pipe, desk: Desk, monkeypatch:
     desk.done(*command)
 
     assert list(logs.work.rglob("*.parquet")) == []
+
+
+def test_what_is_cleared_in_airflow_is_repeated_here(
+    logs: Pipe, desk: Desk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same command goes on where it failed, once what the message asks for was done."""
+    monkeypatch.setattr(cli, "raise_on_signals", lambda: None)  # those of this process stay the test runner's
+    logs.put({"b.log": b"\xff\n"})
+    command = ["run", str(logs.source), "--output", str(logs.out), "--state", desk.url]
+    with pytest.raises(SystemExit):
+        main(command)
+    assert "then clear the run" in (told := capsys.readouterr().err)
+    assert "(on the command line, repeat the command instead)" in told
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--on-bad-record", "drop"])
+
+    assert (ended.value.code, logs.values()) == (0, ["a"])
