@@ -231,7 +231,7 @@ def test_a_version_that_another_window_has_is_refused(here: Pipe) -> None:
     _change(here)
     assert _add(here, "later") == "read"
     later = get_window(here.env.ledger, "later", "feed").id
-    assert f"is planned in window {later} 'later'" in propose_rebuild(here.env, _B).windows[0].what
+    assert f"is planned in window {later} 'later'" in propose_rebuild(here.env, _B).alerts()[0]
     with pytest.raises(ConflictError, match=f"is planned in window {later} 'later', which has taken it"):
         _reprocess(here)
     assert (set(here.published()), here.state()) == (set(old.values()), "published")

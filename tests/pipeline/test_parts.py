@@ -191,7 +191,7 @@ def test_a_part_given_back_behind_an_excluded_one(here: Pipe) -> None:
     told = f"`blockread windows undo {two.id} --files pending` gives both back"
     assert any(told in note for note in propose_undoing(here.env, three, files="pending").notes)
     assert undo(here.env, three, files="pending", who="me").files == 0
-    assert any(told in message for message in here.messages)
+    assert any(told in warning for warning in here.warnings)
     assert (here.plan("4").status, feed_counts(here.env.ledger, "feed")) == ("empty", {"excluded": 1})
 
     assert propose_undoing(here.env, two, files="pending").notes == ()
