@@ -178,7 +178,7 @@ def _extra_of(message: str) -> str:
         (
             "airflow.providers.apache.spark.hooks.spark_submit",
             "apache-airflow-providers-apache-spark",
-            lambda: SparkSubmitter(JOB)._make_hook("file:///spec.json", "job", "/tmp"),  # noqa: S108 - not written to
+            lambda: SparkSubmitter(JOB)._make_hook("job", [], py_files=""),
         ),
     ],
     ids=["azure", "sqs", "role", "spark"],

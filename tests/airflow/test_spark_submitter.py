@@ -24,7 +24,12 @@ from tests.airflow.logger import Logger
 pytestmark = pytest.mark.airflow
 
 JOB = SparkJob(master="local[1]", conf={"spark.ui.enabled": "false"})
-SPEC = Submission(spec_uri="file:///spec.json", spec_hash="00ff", secret="mum")  # noqa: S106 - of this test
+SPEC = Submission(
+    spec_uri="file:///spec.json",
+    spec_hash="00ff",
+    secret="mum",  # noqa: S106 - of this test
+    window_secret="hum",  # noqa: S106
+)
 SLEEPER = """#!{python}
 import signal, subprocess, sys, time
 if {stubborn}:
@@ -204,8 +209,9 @@ def test_secrets_travel_in_a_private_file(monkeypatch: pytest.MonkeyPatch, tmp_p
     SparkSubmitter(JOB, {"s3://lake": {"secret": "hush"}}).submit(SPEC, name="blockread")
     path, mode, content, arguments = json.loads(seen.read_text())
 
-    assert (mode, json.loads(content)) == (0o600, {"secret": "mum", "stores": {"s3://lake": {"secret": "hush"}}})
-    assert not any(secret in argument for argument in arguments for secret in ("hush", "mum"))
+    secrets = {"secret": "mum", "window_secret": "hum"}
+    assert (mode, json.loads(content)) == (0o600, secrets | {"stores": {"s3://lake": {"secret": "hush"}}})
+    assert not any(secret in argument for argument in arguments for secret in ("hush", "mum", "hum"))
     assert arguments[-4:] == ["--spec", "file:///spec.json", "--spec-hash", "00ff"]
     assert not Path(path).exists()
 
