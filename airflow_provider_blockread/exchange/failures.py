@@ -1,8 +1,8 @@
 """Errors on their way to those who can act on them: from a task through Spark's text, from a driver in a file.
 
 Both are sealed, under a secret that a file name, a record or a foreign file cannot know: text that merely looks like an
-error of this package is never taken for one. What a job can report is permanent or transient; who owns a group or a
-window is for the ledger to say, so a report of a conflict is none.
+error of this package is never taken for one. A job reports permanent and transient errors; the ledger alone says who
+owns a group or a window, so a job reports no conflict.
 """
 
 from __future__ import annotations

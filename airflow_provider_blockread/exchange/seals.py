@@ -2,7 +2,7 @@
 
 What is sealed stands under its name, beside the seal: `{"failure": {...}, "seal": "<64 hex digits>"}`. The HMAC is of
 the name, of what the object is bound to (such as the hash of a specification), and of the object itself. Under an empty
-secret a seal binds and does not prove: whoever can read what it is bound to can make one.
+secret a seal binds and does not prove: every reader of what it is bound to can make one.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ class Ledger:
 
     @property
     def secret(self) -> str:
-        """A secret of this ledger, fixed when it was created; whoever can read the ledger knows it."""
+        """A secret of this ledger, fixed when it was created; all readers of the ledger know it."""
         return self._known_identity()[1]
 
     def _known_identity(self) -> tuple[str, str]:
