@@ -15,7 +15,7 @@ Log = Callable[[str], None]
 #: How a driver begins a line of its own among those of Spark.
 OWN_LINE = "blockread: "
 #: How it begins the line that says why it failed.
-ERROR_LINE = "Error: "
+ERROR_LINE = f"{OWN_LINE}Error: "
 
 INTERVAL_S = 15.0
 

@@ -149,10 +149,21 @@ def says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[
 
 def test_sparks_lines_are_folded(says: Callable[..., list[str]]) -> None:
     """The driver's own lines stand by themselves, and its error is told once, by the exception."""
-    said = says("1 INFO a", "2 INFO b", "blockread: read 1 of 2 tasks", "3 WARN c", "Error: RecordError: no record")
+    own = ["blockread: read 1 of 2 tasks", "blockread: Error: RecordError: no record"]
+    said = says("1 INFO a", "2 INFO b", own[0], "3 WARN c", "Error: of a function", own[1])
 
     begin, end = "::group::Spark's own log", "::endgroup::"
-    assert said[:-1] == [begin, "1 INFO a", "2 INFO b", end, "read 1 of 2 tasks", begin, "3 WARN c", end]
+    assert said[:-1] == [
+        begin,
+        "1 INFO a",
+        "2 INFO b",
+        end,
+        "read 1 of 2 tasks",
+        begin,
+        "3 WARN c",
+        "Error: of a function",
+        end,
+    ]
     assert said[-1] == "app: the Spark application failed: RecordError: no record"
 
 

@@ -11,6 +11,7 @@ from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.failures import write_failure
 from airflow_provider_blockread.spark.job import what_was_submitted
 from airflow_provider_blockread.spark.parent import end_with_parent
+from airflow_provider_blockread.spark.progress import ERROR_LINE
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.here import ReadHere
 
@@ -37,7 +38,7 @@ def main(arguments: list[str]) -> int:
         ReadHere(Stores(credentials)).submit(submission, name="")
     except BlockReadError as error:
         write_failure(Stores(credentials), submission, error)
-        print(f"Error: {type(error).__name__}: {error}", file=sys.stderr)
+        print(f"{ERROR_LINE}{type(error).__name__}: {error}", file=sys.stderr)
         return 1
     return 0
 

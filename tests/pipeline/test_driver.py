@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from airflow_provider_blockread.errors import RecordError
+from airflow_provider_blockread.errors import RecordError, SparkJobError
 from airflow_provider_blockread.hooks.spark import SparkSubmitter
 from airflow_provider_blockread.options import Csv, SparkJob, Transform
 from tests.airflow.logger import Logger
@@ -144,6 +145,35 @@ def test_a_killed_task_leaves_no_folder(tmp_path: Path, temporary: Path, monkeyp
     assert "private.json" not in left
     assert psutil.wait_procs(family, timeout=30)[1] == []
     assert list(temporary.glob("blockread-*")) == []
+
+
+def test_a_stopped_application_leaves_nothing(tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task that is stopped leaves no folder of this package or of Spark, and no process."""
+    monkeypatch.setenv("BLOCKREAD_TEST_MARKS", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]), prepend=os.pathsep)
+    conf = {"spark.local.dir": str(temporary), "spark.ui.enabled": "false"}
+    submitter = SparkSubmitter(SparkJob(master="local[1]", conf=conf, environment=("BLOCKREAD_TEST_*",)))
+    pipe = Pipe(folder=tmp_path, submitter=submitter)
+    pipe.transform = Transform(function="tests.crash.dying_functions:waits_once")
+    pipe.put({"a.txt": b"one\n"})
+    family: list[psutil.Process] = []
+
+    def stop() -> None:
+        while not (tmp_path / "waiting.json").exists():
+            time.sleep(0.05)
+        family.extend(psutil.Process().children(recursive=True))
+        submitter.cancel()
+
+    thread = threading.Thread(target=stop, daemon=True)
+    thread.start()
+    with pytest.raises(SparkJobError, match="was stopped"):
+        pipe.run()
+    thread.join()
+    pipe.close()
+
+    assert family
+    assert psutil.wait_procs(family, timeout=30)[1] == []
+    assert list(temporary.iterdir()) == []
 
 
 _SLOW_MODULE = """
