@@ -116,8 +116,8 @@ class ByteSource:
 def too_wide(name: str, what: str, place: int, columns: int, limit: int) -> RecordError:
     """Return the error for a header or row, at byte `place` of the file, of more than `limit` columns."""
     return RecordError(
-        f"{name}: the {what} at byte {place} has {columns:,} columns, more than max_columns={limit}; check the format's"
-        " delimiter, exclude the file with `blockread windows exclude`, or raise max_columns in the policies"
+        f"{name}: the {what} at byte {place} has {columns:,} columns, more than max_columns={limit}; correct the"
+        " format's delimiter, exclude the file with `blockread windows exclude`, or raise Policies(max_columns=...)"
     )
 
 

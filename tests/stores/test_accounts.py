@@ -90,7 +90,10 @@ def test_one_feed_reads_two_accounts(tmp_path: Path, roots: Roots) -> None:
 
 
 def test_one_connection_for_both_is_an_error(tmp_path: Path, roots: Roots) -> None:
-    """Each root is opened as the account that it names: what another one answers does not stand in for it."""
+    """Each root is opened as the account that it names: what another one answers does not stand in for it.
+
+    With a connection to each, as the message says, both are read.
+    """
     first, second = roots
     source = FileSource((first, second), conn_id={first: "store_1", second: "store_1"})
     stores = Stores(credentials_for(source, None))
@@ -101,6 +104,11 @@ def test_one_connection_for_both_is_an_error(tmp_path: Path, roots: Roots) -> No
     assert ("opens the account" in str(failed.value)) == first.startswith("abfs:")
     assert [secret for store in roots.values() for secret in store.secrets if secret in str(failed.value)] == []
     assert list(list_files(feed.env.ledger, feed.feed, limit=10)) == []
+
+    feed.files = FileSource((first, second), conn_id={first: "store_0", second: "store_1"})
+    stores = Stores(credentials_for(feed.files, None))
+    feed.submitter, feed.env = ReadHere(stores), dataclasses.replace(feed.env, stores=stores)
+    assert feed.run().records == 18
     feed.close()
 
 

@@ -42,22 +42,24 @@ class Format(BaseFormat):
     [
         (b"x" * 3000 + b"\n", "a.txt", "the record that starts at byte 0 is longer than max_record_bytes=1000",
          "max_record_bytes=1000", "max_record_bytes=3000"),
+        (b"1,2,3\n", "a.csv", "has 3 columns, more than max_columns=2", "max_columns=2", "max_columns=3"),
         (gzip.compress(b"one\n" * 1000), "a.gz", "exceed max_decoded_bytes=1000", "max_decoded_bytes=1000",
          "max_decoded_bytes=4000"),
         (gzip.compress(b"x\n" * 10**7), "a.gz", "exceed max_expansion=20", "max_expansion=20", "max_expansion=2000"),
     ],
-    ids=["a record", "decoded bytes", "expansion"],
+    ids=["a record", "columns", "decoded bytes", "expansion"],
 )  # fmt: skip
 def test_what_a_policy_refuses_is_read_when_it_is_raised(
     desk: Desk, data: bytes, name: str, says: str, small: str, large: str
 ) -> None:
     """By the policy that the message names, in the window that failed."""
     desk.put({name: data})
-    message = desk.fails("--block-size", "2000B", "--policy", small)
+    read = ["--block-size", "2000B", "--format", "csv" if name == "a.csv" else "lines"]
+    message = desk.fails(*read, "--policy", small)
 
     assert says in message
     assert f"raise Policies({small.partition('=')[0]}=...)" in message
-    assert desk.runs("--block-size", "2000B", "--policy", large)
+    assert desk.runs(*read, "--policy", large)
 
 
 def test_a_record_that_is_looked_for_is_found_when_the_policy_is_raised() -> None:

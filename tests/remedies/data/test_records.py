@@ -76,6 +76,8 @@ OPTIONS = [
     Case(b"1,2\n", ["--format", "csv", "--schema", "a long, a long"], "at least one column, and none twice",
          {"none twice": ["--schema", "a long, b long"]}),
     Case(b"1\n", ["--format", "csv", "--schema", ""], "at least one column", {"one column": ["--schema", "a long"]}),
+    Case(b"1\n", ["--format", "csv", "--schema", "a " + "array<" * 200 + "long" + ">" * 200], "choose flatter types",
+         {"flatter types": ["--schema", "a long"]}),
     Case("ab".encode("utf-16-le"), ["--format", "delimited",
          *option("encoding=utf-16-le", "delimiter=" + "".join(map(chr, range(256, 400))))],
          "a delimiter of 144 different characters beyond ASCII is too long",

@@ -225,13 +225,17 @@ def test_a_file_that_was_replaced_twice_is_brought_to_a_name_that_is_read(
 
 
 def test_a_file_is_put_in_its_own_store(tmp_path: Path) -> None:
-    """A place in the same one, as both messages say."""
+    """A place in the same one, where nothing is, as the messages say."""
     (tmp_path / "a.txt").write_text("x")
     with pytest.raises(SourceError, match="which is another store; choose a place in the same one"):
         Stores().place(str(tmp_path / "a.txt"), "memory://elsewhere/a.txt")
     with pytest.raises(SourceError, match="choose a work area in the store of the output"):
         Stores().move(str(tmp_path / "a.txt"), "memory://elsewhere/a.txt", size=1)
 
+    (tmp_path / "b.txt").write_text("another")
+    with pytest.raises(SourceError, match="something has this name already, and stays; move it away, then repeat"):
+        Stores().place(str(tmp_path / "a.txt"), str(tmp_path / "b.txt"))
+    (tmp_path / "b.txt").rename(tmp_path / "away.txt")
     Stores().place(str(tmp_path / "a.txt"), str(tmp_path / "b.txt"))
     Stores().move(str(tmp_path / "b.txt"), str(tmp_path / "c.txt"), size=1)
     assert (tmp_path / "c.txt").read_text() == "x"

@@ -7,7 +7,7 @@ import re
 import threading
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -182,3 +182,26 @@ def again(port: int, pages: dict[str, tuple[str, str]]) -> Iterator[None]:
         yield
         found.shutdown()
         thread.join()
+
+
+def test_a_redirect_is_followed_to_the_host_that_the_message_names(desk: Desk) -> None:
+    """By the command line's own option."""
+    with server(**{"a.csv": ("text/csv", "1\n")}) as (other, _):
+        there = f"http://localhost:{other.rpartition(':')[2]}/a.csv"
+
+        class Elsewhere(Pages):
+            def do_GET(self) -> None:
+                """Send to the other host."""
+                self.send_response(302)
+                self.send_header("Location", there)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+        with closing(serving(Elsewhere)) as addresses:
+            source = f"{next(addresses)}/a.csv"
+            message = desk.says("plan", source)
+            found = re.search(r"\((--redirect-host) (\S+)\)", message)
+            assert found
+            assert "redirect_hosts=['localhost']" in message
+            assert desk.json("plan", source, *found.groups())["files"] == 1
+            next(addresses, None)

@@ -1,0 +1,119 @@
+"""Where the remedies of blocks and options are carried out."""
+
+from __future__ import annotations
+
+from tests.remedies.catalog import Entry, Explained, Remedy
+
+OPTIONS = "tests/remedies/data/test_options.py"
+
+OPTIONS_SIDE: list[Entry] = [
+    Explained(
+        "blocks/group.py", "at least 1, but are", "Splitting refuses such numbers before, and nobody else makes limits."
+    ),
+    Remedy(
+        "blocks/split.py",
+        "64 MiB suits most sources",
+        f"{OPTIONS}::test_block_ranges_are_made_when_their_arguments_are_in_range",
+    ),
+    Remedy(
+        "blocks/split.py",
+        "must not be negative",
+        f"{OPTIONS}::test_block_ranges_are_made_when_their_arguments_are_in_range",
+    ),
+    Remedy("options/encodings.py", "unknown encoding", f"{OPTIONS}::test_every_encoding_that_a_message_offers_is_read"),
+    Remedy("options/encodings.py", "is not read: use", f"{OPTIONS}::test_every_encoding_that_a_message_offers_is_read"),
+    Remedy(
+        "options/encodings.py",
+        "choose another text or encoding",
+        f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected",
+    ),
+    Remedy(
+        "options/formats.py",
+        "compression must be one of",
+        f"{OPTIONS}::test_every_value_that_a_message_offers_is_taken",
+    ),
+    Remedy("options/formats.py", "must be a single", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/formats.py", "newline must be", f"{OPTIONS}::test_every_value_that_a_message_offers_is_taken"),
+    Remedy(
+        "options/formats.py",
+        "delimited: delimiter must hold",
+        f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected",
+    ),
+    Remedy(
+        "options/formats.py", "leave it out for newlines", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"
+    ),
+    Remedy("options/formats.py", "must not be part of", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/formats.py", "must not be a newline", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy(
+        "options/formats.py", "must not be the same byte", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"
+    ),
+    Remedy("options/formats.py", "columns must be", f"{OPTIONS}::test_every_value_that_a_message_offers_is_taken"),
+    Remedy("options/formats.py", "needs header=True", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/formats.py", "layout must be", f"{OPTIONS}::test_every_value_that_a_message_offers_is_taken"),
+    Remedy("options/formats.py", "whole number of bytes", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/formats.py", "must be a multiple", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/formats.py", "short_last must be", f"{OPTIONS}::test_every_value_that_a_message_offers_is_taken"),
+    Remedy("options/formats.py", "'package.module:Class'", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/plan.py", "must be one of", f"{OPTIONS}::test_every_value_that_a_message_offers_is_taken"),
+    Remedy("options/plan.py", "whole number above 0", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/read.py", "must name a directory", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/read.py", "choose a place beside it", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/read.py", "'package.module:function'", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Explained(
+        "options/read.py", "one version of this package", "Only another version of this package writes such options."
+    ),
+    Remedy("options/read.py", "heartbeat_s=", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy(
+        "options/read.py", "environment names variables", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"
+    ),
+    Remedy("options/sizes.py", "write bytes as", f"{OPTIONS}::test_texts_are_read_when_written_as_the_message_shows"),
+    Remedy("options/sizes.py", "at least 1 byte", f"{OPTIONS}::test_texts_are_read_when_written_as_the_message_shows"),
+    Remedy("options/source.py", "at least one root", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/source.py", "Leave identity out", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/source.py", "number of seconds", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/source.py", "recursive=False is", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/source.py", "no file has at least", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/source.py", "is no marker", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy(
+        "options/source.py", "must list names of hosts", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"
+    ),
+    Remedy("options/times.py", "is not a time", f"{OPTIONS}::test_texts_are_read_when_written_as_the_message_shows"),
+    Remedy(
+        "options/times.py", "is not a duration", f"{OPTIONS}::test_texts_are_read_when_written_as_the_message_shows"
+    ),
+    Remedy(
+        "options/times.py",
+        "no path can be read by",
+        f"{OPTIONS}::test_a_time_pattern_is_read_when_written_as_the_message_shows",
+    ),
+    Remedy(
+        "options/times.py", "must hold %Y", f"{OPTIONS}::test_a_time_pattern_is_read_when_written_as_the_message_shows"
+    ),
+    Remedy(
+        "options/upstream.py", "uri must name the file", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"
+    ),
+    Explained(
+        "options/values.py",
+        "unknown kind of option",
+        "Only options that another version of this package wrote are of an unknown kind.",
+    ),
+    Remedy(
+        "options/values.py", "has no option", f"{OPTIONS}::test_an_option_of_the_command_line_is_taken_when_corrected"
+    ),
+    Remedy(
+        "options/values.py", "true or false", f"{OPTIONS}::test_an_option_of_the_command_line_is_taken_when_corrected"
+    ),
+    Remedy(
+        "options/values.py",
+        "option {}={} must be {}",
+        f"{OPTIONS}::test_a_number_of_the_command_line_is_taken_when_it_is_one",
+    ),
+    Remedy(
+        "options/values.py", "unknown escape", f"{OPTIONS}::test_an_option_of_the_command_line_is_taken_when_corrected"
+    ),
+    Remedy(
+        "options/watching.py",
+        "name a connection by conn_id",
+        f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected",
+    ),
+]

@@ -1,0 +1,225 @@
+"""Where the remedies of sources and stores are carried out."""
+
+from __future__ import annotations
+
+from tests.remedies.catalog import Entry, Explained, Remedy
+
+WEB = "tests/remedies/data/test_web.py"
+SOURCES = "tests/remedies/data/test_sources.py"
+STORES = "tests/remedies/data/test_stores.py"
+
+STORAGE_SIDE: list[Entry] = [
+    Remedy(
+        "storage/edge.py",
+        "no file can have this path",
+        f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
+    ),
+    Remedy("storage/edge.py", "the store is full", f"{STORES}::test_a_disk_that_failed_is_written_once_it_does_not"),
+    Remedy("storage/edge.py", "the store failed (", f"{STORES}::test_a_disk_that_failed_is_written_once_it_does_not"),
+    Remedy(
+        "storage/edge.py", "exclude it from its window", f"{STORES}::test_a_file_that_is_gone_is_restored_or_excluded"
+    ),
+    Remedy("storage/edge.py", "access denied", f"{STORES}::test_a_store_that_refused_is_read_once_it_does_not"),
+    Remedy(
+        "storage/globs.py", "*.csv or **/*.json", f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"
+    ),
+    Remedy(
+        "storage/globs.py", "from low to high", f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"
+    ),
+    Remedy(
+        "storage/holding.py",
+        "let a done_marker say",
+        f"{WEB}::test_an_age_that_cannot_be_told_is_left_out_and_a_marker_says_when",
+    ),
+    Remedy(
+        "storage/identity.py",
+        "does not tell the file's size",
+        f"{WEB}::test_a_file_of_unknown_size_is_read_from_a_store_that_tells_it",
+    ),
+    Remedy("storage/listing.py", "does not exist", f"{SOURCES}::test_a_source_may_be_made_before_the_first_file_lands"),
+    Remedy(
+        "storage/listing.py",
+        "neither a folder nor a file",
+        f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
+    ),
+    Remedy("storage/listing.py", "name the one above it", f"{STORES}::test_a_root_with_a_name_is_listed"),
+    Remedy("storage/pages/sftp.py", "link to a folder", "tests/stores/test_sftp.py::test_links"),
+    Remedy("storage/pages/web.py", "on and on", f"{WEB}::test_folders_that_go_on_and_on_end_by_a_depth_or_a_pattern"),
+    Remedy(
+        "storage/pages/web.py",
+        "lists no files",
+        f"{WEB}::test_a_folder_without_an_index_is_listed_once_there_is_one_or_by_its_files",
+    ),
+    Remedy("storage/pages/web.py", "in other pages", f"{WEB}::test_an_index_in_pages_is_read_once_it_is_one_page"),
+    Remedy(
+        "storage/pages/web.py",
+        "names like a file",
+        f"{WEB}::test_a_folder_that_is_named_like_a_file_is_excluded_and_may_be_a_root_of_its_own",
+    ),
+    Remedy(
+        "storage/patience.py", "tried {} times", f"{STORES}::test_a_listing_that_fails_again_and_again_goes_on_later"
+    ),
+    Remedy(
+        "storage/pinned.py",
+        "does not tell of which version",
+        f"{STORES}::test_a_file_whose_answers_tell_no_version_is_read_elsewhere",
+    ),
+    Explained(
+        "storage/pinned.py",
+        "no longer the version",
+        "No server that runs here ignores If-Match; the remedy is that of storage/versions.py.",
+    ),
+    Remedy(
+        "storage/ranges.py",
+        "gives ranges of it as asked",
+        f"{WEB}::test_a_file_without_ranges_is_read_from_a_store_that_gives_them",
+    ),
+    Explained(
+        "storage/redirects.py",
+        "from https to http",
+        "What to write instead is the user's to know; test_redirects.py reads by https.",
+    ),
+    Remedy(
+        "storage/redirects.py",
+        "redirects to another host",
+        f"{WEB}::test_a_redirect_is_followed_to_the_host_that_the_message_names",
+    ),
+    Remedy(
+        "storage/regexes.py",
+        "write a glob without",
+        f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
+    ),
+    Remedy(
+        "storage/regexes.py",
+        "without an expression",
+        f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
+    ),
+    Remedy(
+        "storage/regular.py",
+        "a pipe, a socket or a device",
+        f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
+    ),
+    Remedy(
+        "storage/remote.py",
+        "gives no ranges",
+        f"{WEB}::test_a_file_without_ranges_is_read_from_a_store_that_gives_them",
+    ),
+    Explained(
+        "storage/renaming.py", "might overwrite", "Every disk that runs these tests renames to a free name in one step."
+    ),
+    Remedy("storage/scan.py", "vanished while", f"{STORES}::test_a_folder_that_vanished_is_listed_the_next_time"),
+    Remedy(
+        "storage/scan.py",
+        "must not be listed",
+        f"{SOURCES}::test_a_folder_is_listed_once_the_account_may_or_when_it_is_excluded",
+    ),
+    Explained(
+        "storage/scan.py",
+        "exclude it from its window",
+        "Only tells what storage/edge.py says; a folder that is gone has vanished instead.",
+    ),
+    Explained(
+        "storage/scan.py",
+        "access denied",
+        "Only tells what storage/edge.py says; a folder that is locked must not be listed instead.",
+    ),
+    Explained(
+        "storage/scan.py",
+        "no file can have this path",
+        "Only tells what storage/edge.py says, whose remedies are carried out there.",
+    ),
+    Explained(
+        "storage/scan.py",
+        "the store failed",
+        "Only tells what storage/edge.py says, whose remedies are carried out there.",
+    ),
+    Explained(
+        "storage/scan.py",
+        "the store is full",
+        "Only tells what storage/edge.py says, whose remedies are carried out there.",
+    ),
+    Explained("storage/schemes.py", "Data Lake Gen1", "Azure has ended that store, so nothing can be moved from it."),
+    Explained(
+        "storage/schemes.py",
+        "install it: ",
+        "No test installs packages; tests/storage/test_schemes.py holds the names of the extras.",
+    ),
+    Remedy(
+        "storage/schemes.py",
+        "the scheme is unknown",
+        f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
+    ),
+    Remedy("storage/schemes.py", "options do not fit", f"{STORES}::test_options_that_do_not_fit_are_corrected"),
+    Explained(
+        "storage/schemes.py",
+        "libhdfs",
+        "No test installs Hadoop; tests/stores/test_hdfs.py reads by webhdfs, the other remedy.",
+    ),
+    Remedy(
+        "storage/schemes.py",
+        "opens the account",
+        "tests/stores/test_accounts.py::test_one_connection_for_both_is_an_error",
+    ),
+    Remedy("storage/stores.py", "is a folder or a device", f"{SOURCES}::test_a_file_is_read_once_it_is_one"),
+    Explained(
+        "storage/stores.py",
+        "clear the group that wrote it",
+        "The proof looks at each size before; only a change right after it is told here.",
+    ),
+    Remedy("storage/stores.py", "cannot be moved", f"{STORES}::test_a_file_is_put_in_its_own_store"),
+    Remedy("storage/stores.py", "cannot be put at", f"{STORES}::test_a_file_is_put_in_its_own_store"),
+    Remedy("storage/stores.py", "move it away, then repeat", f"{STORES}::test_a_file_is_put_in_its_own_store"),
+    Remedy("storage/taking.py", "was not renamed", f"{STORES}::test_a_file_that_may_be_renamed_is_taken_away"),
+    Remedy(
+        "storage/taking.py",
+        "replaced twice",
+        f"{STORES}::test_a_file_that_was_replaced_twice_is_brought_to_a_name_that_is_read",
+    ),
+    Remedy("storage/upstream.py", "correct the list", f"{SOURCES}::test_a_list_is_read_once_it_is_corrected"),
+    Remedy(
+        "storage/upstream.py",
+        "write it before the plan runs",
+        f"{SOURCES}::test_a_list_is_read_once_it_is_written_or_named_rightly",
+    ),
+    Remedy(
+        "storage/upstream.py",
+        "lies in none of the source's roots",
+        f"{SOURCES}::test_a_file_of_a_list_is_read_when_restored_or_its_folder_is_a_root",
+    ),
+    Remedy(
+        "storage/upstream.py",
+        "restore it, or leave it out",
+        f"{SOURCES}::test_a_file_of_a_list_is_read_when_restored_or_its_folder_is_a_root",
+    ),
+    Remedy("storage/uris.py", "names no place", f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"),
+    Remedy("storage/uris.py", "chain of URLs", f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"),
+    Remedy("storage/uris.py", "is no URI", f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"),
+    Remedy("storage/uris.py", "is not absolute", f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"),
+    Remedy(
+        "storage/uris.py", "holds a password", f"{STORES}::test_a_place_without_a_password_is_opened_by_its_connection"
+    ),
+    Remedy(
+        "storage/versions.py",
+        "is no longer the version",
+        "tests/pipeline/test_bad_files.py::test_file_changed_between_plan_and_read",
+    ),
+    Explained(
+        "storage/versions.py",
+        "no /proc",
+        "No system without /proc runs these tests; test_links.py carries the option out.",
+    ),
+    Remedy(
+        "storage/versions.py",
+        "reached by a link out",
+        "tests/storage/test_links.py::test_a_link_exchanged_after_the_plan_leads_nowhere",
+    ),
+    Remedy(
+        "storage/walk.py",
+        "takes this for another name",
+        f"{STORES}::test_a_name_that_the_client_takes_for_another_is_renamed_or_excluded",
+    ),
+    Remedy("storage/walk.py", "same page again", f"{STORES}::test_a_listing_that_fails_again_and_again_goes_on_later"),
+    Remedy("storage/walk.py", "vanished while", f"{STORES}::test_a_folder_that_vanished_is_listed_the_next_time"),
+    Explained("storage/walk.py", "was given up", "It ends the threads of a listing that nobody waits for any more."),
+    Remedy("storage/walk.py", "is not UTF-8", f"{SOURCES}::test_names_that_are_no_text_are_renamed_or_excluded"),
+]
