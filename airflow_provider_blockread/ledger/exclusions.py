@@ -141,7 +141,8 @@ def _unpublished(connection: Connection, window_id: str) -> tuple[int, bool]:
         msg = f"window {window_id} is half published; let its commit end, then repeat this command"
         raise ConflictError(msg)
     if lock_generation(connection, window_id, number).state not in UNFINISHED:
-        msg = f"window {window_id} generation {number} is {states[number]}; read the state again"
+        look = f"look at it with `blockread windows show {window_id}`"
+        msg = f"window {window_id} generation {number} is {states[number]}; {look}"
         raise ConflictError(msg)
     return int(number), "published" in states.values()
 

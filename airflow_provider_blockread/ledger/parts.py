@@ -115,8 +115,8 @@ def _chain(connection: Connection, held: Publication, found: PartBorders, rows: 
         if (before.next_start, before.exit_state) != (found.first_start, found.entry_state):
             msg = (
                 f"{where} were read from byte {found.first_start} on in state {found.entry_state}, but window"
-                f" {before.window_id} ends at byte {before.next_start} in state {before.exit_state}; give both the same"
-                " format, and clear this run's read tasks"
+                f" {before.window_id} ends at byte {before.next_start} in state {before.exit_state}; clear the run"
+                " from its plan on, with the record format of that window"
             )
             raise ProofError(msg)
     same = (mine.next_start, mine.exit_state) == (found.next_start, found.exit_state)

@@ -3,14 +3,14 @@
 Receipts come in block order, group after group, as the manifest lists the blocks, so one pass over both is enough and
 nothing is held but the file at hand. `next_start` comes from walking past a block's end and `first_start` of the next
 block from the raw offset: where the two agree, no record was lost or read twice at the border. Of a compressed file
-the first block reads all, in decoded bytes, and takes every compressed byte; what other blocks an older plan may have
-cut of it read nothing.
+the first block reads all, in decoded bytes, and takes every compressed byte; others of an older plan read nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import NoReturn
 
 from airflow_provider_blockread.blocks import Block, FileVersion
@@ -20,7 +20,8 @@ from airflow_provider_blockread.exchange.model import GroupResult, OutputFile, R
 from airflow_provider_blockread.ledger.model import FileSums, PartBorders, Sums
 
 _BATCH_FILES = 10_000  # whose sums are held at once
-_ADVICE = "nothing of this generation is published; clear the group's task to read it again"
+_ADVICE = "clear the group's task to read it again"
+_SEAM = "clear the run from its plan on, with the record format of that window"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +33,7 @@ class Evidence:
     """
 
     name: str  # of the generation, for messages
+    window: str
     blocks: Iterable[Block]
     results: tuple[GroupResult, ...]  # one a group, by number
     receipts: Callable[[GroupResult], Iterator[Receipt]]
@@ -80,9 +82,9 @@ class _Chain:
         self._files: list[FileSums] = []
         self._records_before = self._bad_before = self._bytes_before = 0  # of the file at hand
 
-    def refuse(self, what: str, block: Block | None = None) -> NoReturn:
+    def refuse(self, what: str, block: Block | None = None, *, advice: str = _ADVICE) -> NoReturn:
         where = f"{block}: " if block is not None else ""
-        msg = f"{self._evidence.name} fails its proof: {where}{what}; {_ADVICE}"
+        msg = f"{self._evidence.name} fails its proof: {where}{what}; nothing of this generation is published; {advice}"
         raise ProofError(msg)
 
     def add(self, block: Block, receipt: Receipt | None) -> None:
@@ -127,17 +129,16 @@ class _Chain:
             self.refuse(f"the file was entered in state {receipt.entry_state}", block)
 
     def _go_on(self, block: Block, receipt: Receipt) -> None:
-        """Check that a part begins where the part before, which another window published, ended."""
         before = self._evidence.before.get(block.file)
         if before is None:
             self.refuse("no window is known to have read the part before", block)
-        seam = "between it and the part before, which must be read by the same record format"
+        seam = "between it and the part before, which another window has published under another record format"
         if receipt.first_start != before[0]:
             what = "lost" if receipt.first_start > before[0] else "read twice"
             low, high = sorted((receipt.first_start, before[0]))
-            self.refuse(f"bytes [{low}, {high}) are {what} {seam}", block)
+            self.refuse(f"bytes [{low}, {high}) are {what} {seam}", block, advice=_SEAM)
         if receipt.entry_state != before[1]:
-            self.refuse(f"states {before[1]} and {receipt.entry_state} meet {seam}", block)
+            self.refuse(f"states {before[1]} and {receipt.entry_state} meet {seam}", block, advice=_SEAM)
 
     def _follow(self, block: Block, receipt: Receipt, last: Receipt) -> None:
         if block.start != last.end:
@@ -172,7 +173,6 @@ class _Chain:
             self.refuse("it was decoded, but the file is not compressed", block)
 
     def _check_stream(self, block: Block, receipt: Receipt) -> None:
-        """Check that a compressed file was decoded and read to its end by its first block."""
         if receipt.exit_state != receipt.entry_state:
             self.refuse(f"it was left in state {receipt.exit_state}, but it is read whole", block)
         if block.start > 0:
@@ -245,7 +245,9 @@ class _Chain:
         except SourceError as error:
             self.refuse(f"after its read, {error}", block)
         if not same_version(found, block.version):
-            self.refuse("the file was changed after its read: restore it, or `blockread windows exclude` it", block)
+            leave = f"`blockread windows exclude {self._evidence.window} {quote(found.path)} --reason changed`"
+            advice = f"restore it and retry, or leave it out with {leave} and {_ADVICE}"
+            self.refuse("the file was changed after its read", block, advice=advice)
 
     def hand_over(self) -> None:
         """Give away the sums of the files that are proven so far."""

@@ -247,7 +247,7 @@ class Ledger:
         try:
             yield
         except exc.IntegrityError as error:
-            msg = f"ledger {self.name}: another process changed the same rows ({error.orig}); read the state and retry"
+            msg = f"ledger {self.name}: another process changed the same rows ({error.orig}); retry"
             raise ConflictError(msg) from error
         except (exc.OperationalError, exc.ProgrammingError, exc.InterfaceError) as error:
             reason = str(error.orig).strip()

@@ -157,6 +157,7 @@ class _Commitment:
         writes = self._generation.mode == "write"
         evidence = Evidence(
             name=f"feed {self._window.feed} window {self._window.id} generation {self._generation.number}",
+            window=self._window.id,
             blocks=self._blocks(),
             results=tuple(map(self._placed, results)),
             carried={result.group for result in results if result.generation != self._generation.number},

@@ -89,6 +89,7 @@ class Reading:
         given_receipts = self.receipts if receipts is None else receipts
         return Evidence(
             name="feed f window w generation 1",
+            window="w",
             blocks=self.blocks,
             results=(result or self.result,),
             receipts=lambda _: iter(given_receipts),

@@ -45,7 +45,7 @@ CATALOG: list[Entry] = [
     ),
     Explained(
         "ledger/exclusions.py",
-        "read the state again",
+        "look at it with",
         "the newest generation of an open window is unfinished, or one is published",
     ),
     Remedy(
@@ -126,7 +126,11 @@ CATALOG: list[Entry] = [
         "let it be published first",
         "a part is read only once the part before is published, which nothing takes back",
     ),
-    Remedy("ledger/parts.py", "give both the same format", f"{_HERE}/test_parts.py::test_a_part_that_began_elsewhere"),
+    Remedy(
+        "ledger/parts.py",
+        "with the record format of that window",
+        f"{_HERE}/test_parts.py::test_a_part_that_began_elsewhere",
+    ),
     Remedy("ledger/parts.py", "take it away first", f"{_HERE}/test_parts.py::test_a_part_that_would_end_elsewhere"),
     Remedy(
         "ledger/parts.py",

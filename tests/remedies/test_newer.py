@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.errors import ProofError, SourceError
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.ledger.requests import finish_request
 from airflow_provider_blockread.options import Limits, Selection
@@ -154,3 +154,24 @@ def test_what_came_in_between(two: Pipe, desk: Desk, monkeypatch: pytest.MonkeyP
 
     assert ("left alone, since it is abandoned" in printed) == (what == "undone")
     assert two.values() == ([] if what == "undone" else ["a1", "a2", "corrected"])
+
+
+@pytest.mark.parametrize("remedy", ["restore", "exclude"])
+def test_a_file_that_changed_after_its_read(here: Pipe, desk: Desk, remedy: str) -> None:
+    """It is restored and the commit retried, or left out by the command that the message names and read again."""
+    here.put({"a file.txt": b"a1\n", "b.txt": b"b1\n"})
+    ref = here.plan()
+    here.read(ref)
+    path, kept = here.source / "a file.txt", here.folder / "kept"
+    path.rename(kept)
+    path.write_bytes(b"other\n")
+    with pytest.raises(ProofError, match="was changed after its read") as refused:
+        here.commit(ref)
+    if remedy == "restore":
+        kept.replace(path)
+    else:
+        desk.carry_out(refused.value)
+        here.read(ref, clear_number=1)
+    here.commit(ref)
+
+    assert here.values() == (["a1", "b1"] if remedy == "restore" else ["b1"])

@@ -67,9 +67,8 @@ def test_a_part_that_began_elsewhere(here: Pipe) -> None:
     here.read(second)
     here.record_format = Lines(newline="lf")
     here.run("1", clear_number=1)
-    with pytest.raises(ProofError, match=r"are read twice|give both the same format") as refused:
+    with pytest.raises(ProofError, match=r"are read twice.*clear the run from its plan on, with the record format of"):
         here.commit(second)
-    assert "clear" in str(refused.value)
     here.run("2", clear_number=1)
     here.run("3")
 
