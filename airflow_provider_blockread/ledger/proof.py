@@ -26,19 +26,15 @@ _SEAM = "clear the run from its plan on, with the record format of that window"
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What a proof looks at.
-
-    `blocks` are the manifest's, without those of excluded files; `receipts` yields a group's receipts in block order.
-    `stat` observes a file now; `footer` returns (size, rows) of an output file from the file itself.
-    """
+    """What a proof looks at."""
 
     name: str  # of the generation, for messages
     window: str
-    blocks: Iterable[Block]
+    blocks: Iterable[Block]  # the manifest's, without those of excluded files
     results: tuple[GroupResult, ...]  # one a group, by number
-    receipts: Callable[[GroupResult], Iterator[Receipt]]
-    stat: Callable[[FileVersion], FileVersion]
-    footer: Callable[[OutputFile], tuple[int, int]]
+    receipts: Callable[[GroupResult], Iterator[Receipt]]  # of a group, in block order
+    stat: Callable[[FileVersion], FileVersion]  # observes a file now
+    footer: Callable[[OutputFile], tuple[int, int]]  # size and rows of an output file, from the file itself
     initial_state: int
     compressed: Callable[[str], bool]  # tells by its path whether a file was decoded
     writes: bool  # False for a verification, which leaves no output
@@ -129,6 +125,7 @@ class _Chain:
             self.refuse(f"the file was entered in state {receipt.entry_state}", block)
 
     def _go_on(self, block: Block, receipt: Receipt) -> None:
+        """Check that a part begins where the part before, which another window published, ended."""
         before = self._evidence.before.get(block.file)
         if before is None:
             self.refuse("no window is known to have read the part before", block)
@@ -173,6 +170,7 @@ class _Chain:
             self.refuse("it was decoded, but the file is not compressed", block)
 
     def _check_stream(self, block: Block, receipt: Receipt) -> None:
+        """Check that a compressed file was decoded and read to its end by its first block."""
         if receipt.exit_state != receipt.entry_state:
             self.refuse(f"it was left in state {receipt.exit_state}, but it is read whole", block)
         if block.start > 0:

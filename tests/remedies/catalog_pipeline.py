@@ -159,6 +159,11 @@ CATALOG: list[Entry] = [
     Remedy("sinks/publish.py", "is not published", "tests/pipeline/test_half_published.py::test_staged_file_is_lost"),
     Remedy(
         "sinks/publish.py",
+        "the output folder",
+        f"tests/pipeline/test_half_published.py::test_output_folder_is_removed",
+    ),
+    Remedy(
+        "sinks/publish.py",
         "clear the group that wrote it",
         f"{_HERE}/test_functions.py::test_a_staged_file_that_was_harmed",
     ),
