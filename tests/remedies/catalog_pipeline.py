@@ -160,7 +160,7 @@ CATALOG: list[Entry] = [
     Remedy(
         "sinks/publish.py",
         "the output folder",
-        f"tests/pipeline/test_half_published.py::test_output_folder_is_removed",
+        "tests/pipeline/test_half_published.py::test_output_folder_is_removed",
     ),
     Remedy(
         "sinks/publish.py",
