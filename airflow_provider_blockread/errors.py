@@ -13,15 +13,18 @@
     │   ├── FunctionError            the user's function raised, or returned what it must not
     │   ├── PrunedError              what is asked for was pruned
     │   ├── CleanedError             files that must be read again were archived or deleted at the source
+    │   ├── WrongLedgerError         the step was handed a window of another ledger
     │   └── LedgerSchemaError        no ledger is there, or its schema is older or newer than this package
     ├── TransientError               the same call may succeed later
     │   ├── LedgerUnavailableError   the ledger cannot be reached or stays locked
     │   └── SparkJobError            the Spark application failed or left no result
-    └── ConflictError                somebody else owns it: read the state again before doing anything
+    └── ConflictError                somebody else was first: another try reads the state again and goes on from there
         ├── OwnedError               a live owner holds the group or the publication
         ├── FencedError              a newer epoch has taken over; this attempt must stop
         ├── PlanConflictError        another planner took the window or its files first
-        └── WrongLedgerError         the step was handed a window of another ledger
+        │   └── PlannerBusyError     another planner is at work in the feed
+        └── StateError               the window's state forbids it, and trying again cannot help: do first what it says
+            └── CompleteError        the generation is published or verified, and is not read again
 
 Each message names what, where (feed, file, block, byte offset) and what to do.
 Errors pickle, since they cross Spark's process borders.
@@ -91,6 +94,10 @@ class CleanedError(PermanentError):
     """Files that must be read again were archived or deleted at the source."""
 
 
+class WrongLedgerError(PermanentError):
+    """The step was handed a window of another ledger."""
+
+
 class LedgerSchemaError(PermanentError):
     """No ledger is there, or its schema is older or newer than this package."""
 
@@ -108,7 +115,7 @@ class SparkJobError(TransientError):
 
 
 class ConflictError(BlockReadError):
-    """Somebody else owns it: read the state again before doing anything."""
+    """Somebody else was first: another try reads the state again and goes on from there."""
 
 
 class OwnedError(ConflictError):
@@ -127,8 +134,16 @@ class PlannerBusyError(PlanConflictError):
     """Another planner is at work in the feed; when it is done, the next may begin."""
 
 
-class WrongLedgerError(ConflictError):
-    """The step was handed a window of another ledger."""
+class StateError(ConflictError):
+    """The window's state forbids it, and trying again cannot help: somebody must do first what the message says."""
+
+
+class CompleteError(StateError):
+    """The generation is published or verified, and is not read again."""
+
+
+#: Errors that another try of the same call ends in, too.
+FINAL_ERRORS = (PermanentError, StateError)
 
 
 def error_class(name: str) -> type[BlockReadError]:

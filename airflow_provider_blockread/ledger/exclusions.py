@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, or_, select
 
 from airflow_provider_blockread.blocks.ids import path_digest
-from airflow_provider_blockread.errors import ConflictError, SourceError
+from airflow_provider_blockread.errors import ConflictError, SourceError, StateError
 from airflow_provider_blockread.ledger import tables
 from airflow_provider_blockread.ledger.generations import UNFINISHED, lock_generation
 from airflow_provider_blockread.ledger.groups import left_out_by, reopen_generation
@@ -46,7 +46,7 @@ def exclude_file(
 
     Raises:
         SourceError: when the window does not hold the file.
-        ConflictError: when the window is published and not being rebuilt, or is being published, or not open; or when
+        StateError: when the window is published and not being rebuilt, or is being published, or not open; or when
             it reads a part of the file, and is published or another window goes on behind it.
     """
     state = reason if reason in _REASON_STATES else "excluded"
@@ -72,7 +72,7 @@ def check_exclusion(ledger: Ledger, window_id: str, path: str) -> tuple[int, boo
 
     Raises:
         SourceError: as `exclude_file` does.
-        ConflictError: as that does, but where another window goes on behind.
+        StateError: as that does, but where another window goes on behind.
     """
     with ledger.reading() as connection:
         return _leaving_out(connection, window_id, path)[:2]
@@ -127,7 +127,7 @@ def _unpublished(connection: Connection, window_id: str) -> tuple[int, bool]:
     states = {number: row.state for number, row in rows.items()}
     if not states:
         msg = f"window {window_id} is not open, so it holds no files; list windows with `blockread windows list`"
-        raise ConflictError(msg)
+        raise StateError(msg)
     number = max(states)
     given_up = states[number] == "superseded" and "published" in states.values()
     if rows[number].mode == "verify" or states[number] == "published" or given_up:
@@ -136,14 +136,14 @@ def _unpublished(connection: Connection, window_id: str) -> tuple[int, bool]:
             f" source, begin `blockread windows rebuild {window_id}`, which stops there, repeat this command, and then"
             f" the rebuild; or take the whole window away with `blockread windows undo {window_id}`"
         )
-        raise ConflictError(msg)
+        raise StateError(msg)
     if states[number] == "publishing":
         msg = f"window {window_id} is half published; let its commit end, then repeat this command"
         raise ConflictError(msg)
     if lock_generation(connection, window_id, number).state not in UNFINISHED:
         look = f"look at it with `blockread windows show {window_id}`"
         msg = f"window {window_id} generation {number} is {states[number]}; {look}"
-        raise ConflictError(msg)
+        raise StateError(msg)
     return int(number), "published" in states.values()
 
 
@@ -154,7 +154,7 @@ def _refuse_part(connection: Connection, window_id: str, file_id: int) -> None:
             f"window {window_id} is published with a part of this file, so the file cannot be left out of its rebuild;"
             f" take the whole window away with `blockread windows undo {window_id}`"
         )
-        raise ConflictError(msg)
+        raise StateError(msg)
 
 
 def _file(connection: Connection, window_id: str, path: str) -> int:
@@ -169,7 +169,7 @@ def _file(connection: Connection, window_id: str, path: str) -> int:
             f"window {window_id} is about to read a newer version of {path}; give that up first with"
             f" `blockread windows abandon {window_id}`"
         )
-        raise ConflictError(msg)
+        raise StateError(msg)
     if not found:
         excluded = (exclusions.c.window_id == window_id, exclusions.c.path == path)
         known = connection.scalar(select(exclusions.c.file_id).where(*excluded))

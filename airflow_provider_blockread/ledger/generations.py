@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, literal, select
 
 from airflow_provider_blockread.blocks import BlockGroup
 from airflow_provider_blockread.blocks.ids import options_digest
-from airflow_provider_blockread.errors import ConflictError, PrunedError
+from airflow_provider_blockread.errors import ConflictError, PrunedError, StateError
 from airflow_provider_blockread.ledger.cleaned import refuse_cleaned
 from airflow_provider_blockread.ledger.columns import UNFINISHED_STATES
 from airflow_provider_blockread.ledger.model import Generation, Group, Window
@@ -41,7 +41,7 @@ def latest_generation(ledger: Ledger, window_id: str) -> Generation:
     """Return the window's newest generation; one that was given up beside a published one is passed over.
 
     Raises:
-        ConflictError: when the window has none, since it is empty or still being planned.
+        StateError: when the window has none, since it is empty or still being planned.
     """
     with ledger.reading() as connection:
         latest = _latest(connection, window_id)
@@ -53,7 +53,7 @@ def get_generation(ledger: Ledger, window_id: str, number: int) -> Generation:
     """Return one generation of a window.
 
     Raises:
-        ConflictError: when the window has no such generation.
+        StateError: when the window has no such generation.
     """
     with ledger.reading() as connection:
         return generation_from(lock_generation(connection, window_id, number))
@@ -91,7 +91,8 @@ def start_generation(
         run: that run, where it is one of Airflow's.
 
     Raises:
-        ConflictError: when the window is not open, or one of its generations is being published.
+        ConflictError: when one of its generations is being published.
+        StateError: when the window is not open.
         CleanedError: when files of it were cleaned from the source.
     """
     row = {"options": options, "mode": mode, "clear_number": clear_number, "run": run, "created_at": ledger.now()}
@@ -107,7 +108,8 @@ def replace_lost(
     The arguments are those of `start_generation` and `next_generation`.
 
     Raises:
-        ConflictError: when the window is not open, or another one of its generations is being published.
+        ConflictError: when another one of its generations is being published.
+        StateError: when the window is not open.
         CleanedError: when files of it were cleaned from the source.
     """
     row = {"options": options, "mode": "write", "clear_number": clear_number, "run": run, "created_at": ledger.now()}
@@ -125,13 +127,14 @@ def next_generation(
     unless it is the `lost` one: whoever publishes it may be taking away what was published before.
 
     Raises:
-        ConflictError: when the window is not open, or one of its generations is being published.
+        ConflictError: when one of its generations is being published.
+        StateError: when the window is not open.
         CleanedError: when others of its files were cleaned from the source.
     """
     window = lock_unfinished(connection, window_id, lost=lost)
     if window is not None and window.state == "abandoned":
         msg = f"window {window_id} is abandoned and starts no generation; its files are those of later windows"
-        raise ConflictError(msg)
+        raise StateError(msg)
     if window is not None and window.pruned_at is not None:
         msg = f"window {window_id} was pruned on {window.pruned_at:%Y-%m-%d %H:%M:%SZ}: {PRUNED}"
         raise PrunedError(msg)
@@ -177,7 +180,7 @@ def give_up_generation(ledger: Ledger, window_id: str) -> Generation | None:
     Its attempts are fenced, and what is published stays.
 
     Raises:
-        ConflictError: when it is half published, and can only go forward.
+        StateError: when it is half published, and can only go forward.
     """
     with ledger.writing() as connection:
         connection.execute(select(windows.c.id).where(windows.c.id == window_id).with_for_update(key_share=True))
@@ -187,7 +190,7 @@ def give_up_generation(ledger: Ledger, window_id: str) -> Generation | None:
             return None
         if begun.state == "publishing":
             msg = f"window {window_id}: generation {begun.number} is half published; repeat what began it"
-            raise ConflictError(msg)
+            raise StateError(msg)
         give_back_versions(connection, window_id)
         forget_exclusions(connection, window_id)
         mine = (generations.c.window_id == window_id, generations.c.number == begun.number)
@@ -227,13 +230,13 @@ def lock_generation(connection: Connection, window_id: str, number: int) -> Row[
     """Return the generation's row, and make others that would change it wait until this transaction ends.
 
     Raises:
-        ConflictError: when there is no such generation.
+        StateError: when there is no such generation.
     """
     query = select(generations).where(generations.c.window_id == window_id, generations.c.number == number)
     row = connection.execute(query.with_for_update(key_share=True)).one_or_none()
     if row is None:
         msg = f"window {window_id} has no generation {number}; list it with `blockread windows show {window_id}`"
-        raise ConflictError(msg)
+        raise StateError(msg)
     return row
 
 
@@ -255,7 +258,7 @@ def _latest(connection: Connection, window_id: str) -> Row[Any]:
     if row is None:
         state = connection.scalar(select(windows.c.state).where(windows.c.id == window_id)) or "unknown to this ledger"
         msg = f"window {window_id} is {state}, so it has no generation; plan it first"
-        raise ConflictError(msg)
+        raise StateError(msg)
     return row
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, exists, or_, select
 
-from airflow_provider_blockread.errors import ConflictError, FencedError, OwnedError
+from airflow_provider_blockread.errors import CompleteError, ConflictError, FencedError, OwnedError, StateError
 from airflow_provider_blockread.ledger.generations import FINISHED, OVERTAKEN, lock_generation
 from airflow_provider_blockread.ledger.model import Claim, GroupOutcome, GroupRef
 from airflow_provider_blockread.ledger.owners import is_live
@@ -32,7 +32,8 @@ def claim_group(ledger: Ledger, ref: GroupRef, *, owner: str, clear_number: int,
     Raises:
         OwnedError: when a live foreign owner holds the group.
         FencedError: when the same owner runs it with a higher clear number, so that this is a try of before the clear.
-        ConflictError: when the generation is superseded or published, or there is no such group.
+        CompleteError: when the generation is published or verified, and the group is to be read again.
+        StateError: when the generation is superseded, or there is no such group.
     """
     now = ledger.now()
     with ledger.writing() as connection:
@@ -112,7 +113,7 @@ def reopen_generation(connection: Connection, window_id: str, number: int) -> No
     """Let an unpublished generation be read on; whoever proves or publishes it is fenced.
 
     Raises:
-        ConflictError: when it is being published, or is complete.
+        StateError: when it is being published, or is complete.
     """
     open_states = (generations.c.state.in_(("reading", "proven", "failed")),)
     mine = (generations.c.window_id == window_id, generations.c.number == number)
@@ -125,7 +126,7 @@ def reopen_generation(connection: Connection, window_id: str, number: int) -> No
     }
     if connection.execute(generations.update().where(*mine, *open_states).values(change)).rowcount != 1:
         msg = f"window {window_id} generation {number} is being published or is complete; clear the run to rebuild it"
-        raise ConflictError(msg)
+        raise StateError(msg)
 
 
 def error_text(error: str) -> str:
@@ -145,14 +146,14 @@ def _group(connection: Connection, ref: GroupRef) -> Row[Any]:
     row = connection.execute(select(groups).where(*_is(ref)).with_for_update()).one_or_none()
     if row is None:
         msg = f"there is no {ref}; list the groups with `blockread windows show {ref.window}`"
-        raise ConflictError(msg)
+        raise StateError(msg)
     return row
 
 
 def _is_done(ref: GroupRef, group: Row[Any], generation_state: str, clear_number: int) -> bool:
     if generation_state == "superseded":
         msg = f"{ref}: {OVERTAKEN}; clear the run from its plan on"
-        raise ConflictError(msg)
+        raise StateError(msg)
     # A generation that is being published can only go forward: its groups stay done, whoever was cleared.
     if group.state == "done" and (clear_number <= group.clear_number or generation_state == "publishing"):
         return True
@@ -161,7 +162,7 @@ def _is_done(ref: GroupRef, group: Row[Any], generation_state: str, clear_number
         raise ConflictError(msg)
     if generation_state in FINISHED:
         msg = f"{ref}: its generation is {generation_state}; clear the run from its plan on to rebuild it"
-        raise ConflictError(msg)
+        raise CompleteError(msg)
     return False
 
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 
 from sqlalchemy import ColumnElement, Connection, select
 
-from airflow_provider_blockread.errors import ConflictError
+from airflow_provider_blockread.errors import ConflictError, StateError
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.generations import lock_generation
 from airflow_provider_blockread.ledger.model import FileSums, JournalEntry, PartBorders, Publication
@@ -35,6 +35,7 @@ def journal(
         FencedError: when a newer epoch or generation has taken over.
         ConflictError: when the generation is not proven, or holds a journal of other steps; or when a part before one
             of its own is not published.
+        StateError: when it only verifies.
         ProofError: when a part does not touch its neighbours.
     """
     place = {"window_id": publication.window, "generation": publication.generation}
@@ -52,7 +53,7 @@ def journal(
             return
         if row.mode != "write":
             msg = f"{publication}: it only verifies, so it publishes nothing; finish it by finish_verification"
-            raise ConflictError(msg)
+            raise StateError(msg)
         hold(connection, publication, ("proven",), {"state": "publishing", "publish_heartbeat_at": ledger.now()})
         chain_parts(connection, publication, parts)
         if entries:

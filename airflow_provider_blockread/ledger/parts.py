@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, and_, case, exists, func, select
 
-from airflow_provider_blockread.errors import ConflictError, PlanConflictError, ProofError
+from airflow_provider_blockread.errors import ConflictError, PlanConflictError, ProofError, StateError
 from airflow_provider_blockread.ledger.known_tables import parts
 from airflow_provider_blockread.ledger.model import FilePart, PartBorders, Publication
 from airflow_provider_blockread.ledger.store import Ledger
@@ -82,7 +82,8 @@ def chain_parts(connection: Connection, held: Publication, read: Iterable[PartBo
     """Make sure that the parts which a generation is about to publish touch their neighbours.
 
     Raises:
-        ConflictError: when they are not the window's parts, or a part before is no longer published.
+        ConflictError: when a part before is no longer published.
+        StateError: when they are not the window's parts.
         ProofError: when a part does not begin where the one before ends, or ends elsewhere than the published one
             behind it begins.
     """
@@ -106,7 +107,7 @@ def _chain(connection: Connection, held: Publication, found: PartBorders, rows: 
     placed = mine is not None and (mine.window_id, mine.part_end) == (held.window, found.end)
     if mine is None or not placed or (before is None) != (found.start == 0):
         msg = f"{where} are not the part that the ledger holds; clear the run from its plan on"
-        raise ConflictError(msg)
+        raise StateError(msg)
     if before is not None:
         shown, moving = (_is_shown(connection, before.window_id, (state,)) for state in ("published", "publishing"))
         if not shown or moving:  # a rebuild that is half published may end elsewhere than what it replaces
@@ -156,7 +157,7 @@ def refuse_followed(connection: Connection, window_id: str, *, to: str, file: in
         file: only this one.
 
     Raises:
-        ConflictError: naming the newest of those windows.
+        StateError: naming the newest of those windows.
     """
     after = parts.alias("after")
     later = and_(after.c.file_id == parts.c.file_id, after.c.part_start >= parts.c.part_end)
@@ -180,7 +181,7 @@ def refuse_followed(connection: Connection, window_id: str, *, to: str, file: in
         f" goes on behind it, at byte {row.part_start}: parts are given up from the last one on, so give that window up"
         f" first, by {_giving_up(connection, row.window_id, row.state, to)}"
     )
-    raise ConflictError(msg)
+    raise StateError(msg)
 
 
 def giving_up(ledger: Ledger, file: int) -> list[str]:
@@ -242,7 +243,7 @@ def leave_part_out(connection: Connection, window_id: str, file: int, *, state: 
     """Make a window hold its part of a file no longer; the file, read up to that part, is in this state.
 
     Raises:
-        ConflictError: when another window goes on behind the part.
+        StateError: when another window goes on behind the part.
     """
     row = connection.execute(select(parts).where(*_is(window_id, file))).one_or_none()
     if row is None:

@@ -42,6 +42,7 @@ class Evidence:
     keep: Callable[[Sequence[FileSums]], None] = lambda _: None  # takes the sums of files, as they are proven
     transforms: bool  # a function of the user's may return other rows than it was given
     before: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # by file: next start, state of a part before
+    renew: str = ""  # what reads a changed file as it is now, for messages
     carried: Collection[int] = ()  # groups read by an earlier generation, whose files may be gone or changed since
 
 
@@ -55,8 +56,7 @@ def prove(evidence: Evidence) -> Sums:
     receipts = (receipt for result in evidence.results for receipt in evidence.receipts(result))
     for block in evidence.blocks:
         chain.add(block, next(receipts, None))
-    extra = next(receipts, None)
-    if extra is not None:
+    if (extra := next(receipts, None)) is not None:
         chain.refuse(f"a receipt of block {extra.block} is left over: it was read twice or never planned")
     chain.finish()
     chain.hand_over()
@@ -73,8 +73,7 @@ class _Chain:
         self._first: Receipt | None = None  # of the file at hand
         self._last: Receipt | None = None
         self._read_now = False  # some block of the file at hand, by this generation
-        self._records = self._bad = self._skipped = self._bytes = self._digest = 0
-        self.rows_out = self.rows = 0
+        self._records = self._bad = self._skipped = self._bytes = self._digest = self.rows_out = self.rows = 0
         self._files: list[FileSums] = []
         self._records_before = self._bad_before = self._bytes_before = 0  # of the file at hand
 
@@ -244,7 +243,8 @@ class _Chain:
             self.refuse(f"after its read, {error}", block)
         if not same_version(found, block.version):
             leave = f"`blockread windows exclude {self._evidence.window} {quote(found.path)} --reason changed`"
-            advice = f"restore it and retry, or leave it out with {leave} and {_ADVICE}"
+            renew = f", read it as it is now ({self._evidence.renew})" if self._evidence.renew else ""
+            advice = f"restore it and retry{renew}, or leave it out with {leave} and {_ADVICE}"
             self.refuse("the file was changed after its read", block, advice=advice)
 
     def hand_over(self) -> None:

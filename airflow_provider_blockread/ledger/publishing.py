@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, case, func, select
 
-from airflow_provider_blockread.errors import ConflictError, FencedError, OwnedError
+from airflow_provider_blockread.errors import ConflictError, FencedError, OwnedError, StateError
 from airflow_provider_blockread.ledger.exclusions import settle_exclusions
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.generations import FINISHED, OVERTAKEN, lock_generation
@@ -43,7 +43,7 @@ def claim_publication(
 
     Raises:
         OwnedError: when a live foreign owner is publishing it.
-        ConflictError: when groups are not done, or a newer generation has taken its place.
+        StateError: when groups are not done, or a newer generation has taken its place.
     """
     now = ledger.now()
     with ledger.writing() as connection:
@@ -55,7 +55,7 @@ def claim_publication(
             return held
         if row.state == "superseded":
             msg = f"{held}: {OVERTAKEN}; clear the run from its plan on"
-            raise ConflictError(msg)
+            raise StateError(msg)
         _refuse_foreign(held, row, now - timedelta(seconds=stale_after_s), now)
         _refuse_undone(connection, held, now)
         claim = replace(held, epoch=held.epoch + 1, state="reading" if row.state == "failed" else row.state)
@@ -146,7 +146,8 @@ def finish_verification(ledger: Ledger, publication: Publication) -> None:
 
     Raises:
         FencedError: when a newer epoch or generation has taken over.
-        ConflictError: when the generation is not proven, or is to be published instead.
+        ConflictError: when the generation is not proven.
+        StateError: when it is to be published instead.
     """
     if _is_finished(ledger, publication, "verified"):
         return
@@ -154,7 +155,7 @@ def finish_verification(ledger: Ledger, publication: Publication) -> None:
         row = lock_generation(connection, publication.window, publication.generation)
         if row.mode != "verify":
             msg = f"{publication}: it is to be published, not only verified; write its journal"
-            raise ConflictError(msg)
+            raise StateError(msg)
     _drop_sums(ledger, publication)
     with ledger.writing() as connection:
         hold(connection, publication, ("proven",), {"state": "verified"})
@@ -206,7 +207,7 @@ def _refuse_undone(connection: Connection, held: Publication, now: datetime) -> 
     if undone:
         more = f" and {len(undone) - _SHOWN} more" if len(undone) > _SHOWN else ""
         msg = f"{held}: groups {', '.join(undone[:_SHOWN])}{more} are not done; clear their read tasks, then this one"
-        raise ConflictError(msg)
+        raise StateError(msg)
 
 
 def _refuse_open_steps(ledger: Ledger, held: Publication) -> None:

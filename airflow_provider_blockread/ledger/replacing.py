@@ -1,22 +1,24 @@
 """Replacing: a generation reads newer versions of files in the place of those that its window was planned with.
 
-Such a generation has a plan of its own. It holds each newer version as `planned` from its beginning, so that no other
-window takes it; publishing makes it `done` and the older one `replaced`, in one transaction. A generation whose place
-another one takes, or whose window is given up, hands the newer versions back to the state in which it found them; one
-that failed may be tried again and keeps them. Later generations go on from the plan of what is published.
+Such a generation has a plan of its own. Beside what is published it holds each newer version as `planned` from its
+beginning, so that no other window takes it; publishing makes it `done` and the older one `replaced`, in one
+transaction. A generation whose place another one takes, or whose window is given up, hands the newer versions back to
+the state in which it found them; one that failed may be tried again and keeps them. Later generations go on from the
+plan of what is published. Where nothing is published, `correcting` says what differs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Any, NoReturn
 
 from sqlalchemy import Connection, Row, and_, case, func, or_, select
 
 from airflow_provider_blockread.blocks import BlockGroup, FileVersion
 from airflow_provider_blockread.blocks.ids import path_digest, version_digest
-from airflow_provider_blockread.errors import ConflictError
+from airflow_provider_blockread.errors import ConflictError, StateError
 from airflow_provider_blockread.ledger.columns import REPLACING_STATES, SHORT, UNFINISHED_STATES
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, lock_feed
 from airflow_provider_blockread.ledger.known_tables import parts, taken_files
@@ -32,18 +34,19 @@ _UNREAD = {"records": None, "bad_records": None}
 class NewerPlan:
     """The plan of a generation that reads newer versions of some files; its manifest is written already."""
 
-    base: int  # the published generation from whose plan it was made
+    base: int  # the generation from whose plan it was made: the published one, or the newest where none is
     manifest_uri: str
     manifest_hash: str
     groups: Sequence[BlockGroup]
     files: Mapping[int, int]  # the newer version's id, by that of the older one
+    holders: frozenset[int] | None = None  # groups that hold them; None where all groups must be read for them
 
 
 def check_versions(ledger: Ledger, window: Window, found: Sequence[FileVersion]) -> None:
     """Make sure that the window may read these newer versions now.
 
     Raises:
-        ConflictError: when another window has taken one of them, naming it.
+        StateError: when another window has taken one of them, naming it.
     """
     for batch in batched(found, BATCH_FILES // 2):
         with ledger.reading() as connection:
@@ -57,7 +60,7 @@ def record_versions(ledger: Ledger, window: Window, found: Mapping[int, FileVers
     Those that no listing has recorded yet are recorded now, as `ignored`: a listing decides anew about such a file.
 
     Raises:
-        ConflictError: when another window has taken one of them, naming it.
+        StateError: when another window has taken one of them, naming it.
     """
     ids: dict[int, int] = {}
     for batch in batched(found.items(), BATCH_FILES // 2):
@@ -91,7 +94,7 @@ def lock_feed_of(connection: Connection, window_id: str) -> int:
     return feed_id
 
 
-def take_versions(connection: Connection, started: Generation, plan: NewerPlan) -> None:
+def take_versions(connection: Connection, started: Generation, plan: NewerPlan) -> Generation:
     """Make a generation that was started in this transaction read the newer plan, and hold the newer versions.
 
     Raises:
@@ -106,10 +109,16 @@ def take_versions(connection: Connection, started: Generation, plan: NewerPlan) 
         connection.execute(groups.update().where(*mine, *other).values(bytes=group.bytes))
     for batch in batched(plan.files.items(), BATCH_FILES):
         _take(connection, started, dict(batch))
+    return replace(started, manifest_uri=plan.manifest_uri, manifest_hash=plan.manifest_hash)
 
 
 def give_back_versions(connection: Connection, window_id: str) -> None:
-    """Let go of the newer versions that the window's unfinished generation holds: another takes its place now."""
+    """Let go of the newer versions that the window's unfinished generation holds: another takes its place now.
+
+    Where nothing is published they are the window's own, whatever generation reads them.
+    """
+    if not _is_published(connection, window_id):
+        return
     unfinished = generations.c.state.in_(UNFINISHED_STATES)
     same = and_(generations.c.window_id == replacements.c.window_id, generations.c.number == replacements.c.generation)
     query = select(replacements.c.generation).join(generations, same)
@@ -153,7 +162,7 @@ def _known(
         for row in (row for row in rows if (row.path_digest, row.version_digest) in paths):
             key = (row.path_digest, row.version_digest)
             if table is taken_files:
-                _refuse(window, paths[key], f"is {row.state} in a window that was pruned", "leave the file out")
+                _refuse(connection, window, paths[key], f"is {row.state} in a window that was pruned")
             _refuse_taken(connection, window, row)
             known[key] = row.id
     return known
@@ -168,13 +177,32 @@ def _refuse_taken(connection: Connection, window: Window, row: Row[Any]) -> None
     of_file = select(parts.c.window_id).where(parts.c.file_id == row.id).order_by(parts.c.part_start)
     holder = connection.scalar(of_file.limit(1)) or row.window_id
     key = connection.scalar(select(windows.c.key).where(windows.c.id == holder))
-    away = f"leave the file out, or take that window away first (`blockread windows undo {holder} --files pending`)"
-    _refuse(window, row.path, f"is {row.state} in window {holder} {key!r}, which has taken it", away)
+    command = f"undo {holder} --files pending" if _is_published(connection, holder) else f"abandon {holder}"
+    _refuse(
+        connection,
+        window,
+        row.path,
+        f"is {row.state} in window {holder} {key!r}, which has taken it",
+        f", or take that window away first (`blockread windows {command}`)",
+    )
 
 
-def _refuse(window: Window, path: str, why: str, remedy: str) -> NoReturn:
-    msg = f"window {window.id} {window.key!r}: the newer version of {path} {why}, and a version is read once; {remedy}"
-    raise ConflictError(msg)
+def _is_published(connection: Connection, window_id: str) -> bool:
+    shown = (generations.c.window_id == window_id, generations.c.state == "published")
+    return connection.scalar(select(generations.c.number).where(*shown)) is not None
+
+
+def _refuse(connection: Connection, window: Window, path: str, why: str, otherwise: str = "") -> NoReturn:
+    leave_out = (
+        "leave the file out"
+        if _is_published(connection, window.id)
+        else f"leave it out of this window (`blockread windows exclude {window.id} {quote(path)} --reason changed`)"
+    )
+    msg = (
+        f"window {window.id} {window.key!r}: the newer version of {path} {why}, and a version is read once;"
+        f" {leave_out}{otherwise}"
+    )
+    raise StateError(msg)
 
 
 def _insert(connection: Connection, feed_id: int, new: Mapping[int, FileVersion]) -> None:

@@ -7,26 +7,22 @@ or a failure, goes on with what it began instead of doing it again.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, and_, select
 
 from airflow_provider_blockread.blocks.ids import options_digest
 from airflow_provider_blockread.errors import ConflictError
+from airflow_provider_blockread.ledger.correcting import begin_corrected, carry_over
 from airflow_provider_blockread.ledger.dialect import insert_or_ignore
 from airflow_provider_blockread.ledger.generations import lock_unfinished, next_generation
 from airflow_provider_blockread.ledger.model import Generation, Request
 from airflow_provider_blockread.ledger.replacing import NewerPlan, lock_feed_of, take_versions
 from airflow_provider_blockread.ledger.rows import generation_from
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.tables import generations, groups
+from airflow_provider_blockread.ledger.tables import generations
 from airflow_provider_blockread.ledger.upkeep_tables import request_generations, requests
-
-_RESULT_COLUMNS = (
-    *("state", "epoch", "owner", "records", "bad_records", "rows", "read_bytes", "result_uri", "result_hash"),
-    *("started_at", "finished_at"),
-)
 
 
 def find_request(ledger: Ledger, action: str, arguments: dict[str, Any]) -> Request | None:
@@ -79,6 +75,8 @@ def start_requested(
 ) -> Generation:
     """Return a new pass over a published window, under the options of what is published.
 
+    A window of which nothing is published is read under the options of its newest generation, and by a newer plan.
+
     Args:
         ledger: where to.
         request: that asks for it.
@@ -89,9 +87,9 @@ def start_requested(
 
     Raises:
         CleanedError: when others of its files were cleaned from the source.
-        ConflictError: when the window is not published, the request is finished, or the plan no longer fits.
+        ConflictError: when the request is finished, or the plan no longer fits; or when the window is not published,
+            and no newer plan is given.
     """
-    published = (generations.c.window_id == window_id, generations.c.state == "published")
     still_open = (requests.c.id == request.id, requests.c.finished_at.is_(None))
     with ledger.writing() as connection:
         if connection.scalar(select(requests.c.id).where(*still_open).with_for_update(key_share=True)) is None:
@@ -100,39 +98,38 @@ def start_requested(
         if plan is not None:
             lock_feed_of(connection, window_id)
         lock_unfinished(connection, window_id)
-        shown = connection.execute(select(generations).where(*published)).one_or_none()
-        if shown is None:
-            msg = f"window {window_id} is no longer published; repeat the command, which says what it is now"
-            raise ConflictError(msg)
-        if plan is not None and plan.base != shown.number:
-            msg = f"window {window_id}: generation {shown.number} was published in between; repeat the command"
-            raise ConflictError(msg)
-        kept = {name: getattr(shown, name) for name in ("options", "clear_number", "run")}
-        row = kept | {"mode": "write", "created_at": ledger.now()}
-        started = next_generation(connection, window_id, row, unneeded=unneeded)
+        started = _start(connection, window_id, again, plan, unneeded=unneeded, now=ledger.now())
         mine = {"request_id": request.id, "window_id": window_id, "generation": started.number}
         connection.execute(request_generations.insert().values(mine))
-        if again is not None:
-            _carry_over(connection, shown, started, again)
-        if plan is None:
-            return started
-        take_versions(connection, started, plan)
-        return replace(started, manifest_uri=plan.manifest_uri, manifest_hash=plan.manifest_hash)
+        return started
 
 
-def _carry_over(connection: Connection, shown: Row[Any], started: Generation, again: Collection[int]) -> None:
-    """Make the groups that are not read again done, with the results of the published generation."""
-    of_window = groups.c.window_id == started.window
-    query = select(groups).where(of_window, groups.c.generation == shown.number, groups.c.number.not_in(again))
-    for row in connection.execute(query).all():
-        if row.state != "done":
-            msg = (
-                f"window {started.window}: group {row.number} is {row.state} where it is published; repeat the command"
-            )
-            raise ConflictError(msg)
-        change = {name: getattr(row, name) for name in _RESULT_COLUMNS}
-        fresh = (groups.c.generation == started.number, groups.c.number == row.number, groups.c.state == "pending")
-        connection.execute(groups.update().where(of_window, *fresh).values(change))
+def _start(
+    connection: Connection,
+    window_id: str,
+    again: Collection[int] | None,
+    plan: NewerPlan | None,
+    *,
+    unneeded: int,
+    now: datetime,
+) -> Generation:
+    of_window = select(generations).where(generations.c.window_id == window_id)
+    shown = connection.execute(of_window.where(generations.c.state == "published")).one_or_none()
+    base = shown or connection.execute(of_window.order_by(generations.c.number.desc()).limit(1)).one_or_none()
+    if base is None or (shown is None and plan is None):
+        msg = f"window {window_id} is no longer published; repeat the command, which says what it is now"
+        raise ConflictError(msg)
+    kept = {name: getattr(base, name) for name in ("options", "clear_number", "run")}
+    row = kept | {"mode": "write", "created_at": now}
+    if shown is None and plan is not None:
+        return begin_corrected(connection, window_id, plan, row=row, again=again)
+    if plan is not None and plan.base != base.number:
+        msg = f"window {window_id}: generation {base.number} was published in between; repeat the command"
+        raise ConflictError(msg)
+    started = next_generation(connection, window_id, row, unneeded=unneeded)
+    if again is not None:
+        carry_over(connection, base, started, again)
+    return started if plan is None else take_versions(connection, started, plan)
 
 
 def _digest(action: str, arguments: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
 
-from airflow_provider_blockread.errors import ConflictError, OptionsError, OwnedError, PrunedError
+from airflow_provider_blockread.errors import ConflictError, OptionsError, OwnedError, PrunedError, StateError
 from airflow_provider_blockread.ledger.cleaned import refuse_cleaned
 from airflow_provider_blockread.ledger.columns import WITHDRAWN_FILES
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, lock_feed
@@ -43,7 +43,7 @@ def check_abandoning(ledger: Ledger, window_id: str) -> None:
     """Make sure that `begin_abandoning` may be called now.
 
     Raises:
-        ConflictError: when the window is not open, or readers see something of it.
+        StateError: when the window is not open, or readers see something of it.
     """
     with ledger.reading() as connection:
         _lock_window(connection, window_id)
@@ -55,7 +55,7 @@ def check_undoing(ledger: Ledger, window_id: str, *, files: str | None = None) -
     """Make sure that `begin_undoing` may be called now, but for cleaned files; return what it would go on with.
 
     Raises:
-        ConflictError: when nothing of the window is published, or its files have gone back and are to be excluded.
+        StateError: when nothing of the window is published, or its files have gone back and are to be excluded.
         OwnedError: when a live owner is publishing it.
         PrunedError: when its files are to go back, but were pruned.
     """
@@ -74,7 +74,7 @@ def begin_abandoning(ledger: Ledger, window_id: str, *, who: str) -> Withdrawal:
     """Give up a window of which nothing is published, so that its files can go back to `pending`; may be repeated.
 
     Raises:
-        ConflictError: when it is not open, or readers see something of it.
+        StateError: when it is not open, or readers see something of it.
     """
     with ledger.writing() as connection:
         _lock_window(connection, window_id)
@@ -100,7 +100,7 @@ def begin_undoing(
         stale_after_s: an owner of the publication without a heartbeat for so long is taken for dead.
 
     Raises:
-        ConflictError: when nothing of it is published, or its files have gone back already and are to be excluded.
+        StateError: when nothing of it is published, or its files have gone back already and are to be excluded.
         OwnedError: when a live owner is publishing it.
         PrunedError: when its files are to go back, but were pruned.
         CleanedError: when they are to go back, but were cleaned from the source.
@@ -178,7 +178,7 @@ def _lock_window(connection: Connection, window_id: str) -> None:
     if state not in {"open", "abandoned"}:
         found = state or "unknown to this ledger"
         msg = f"window {window_id} is {found} and holds no plan to give up; list windows with `blockread windows list`"
-        raise ConflictError(msg)
+        raise StateError(msg)
 
 
 def _refuse_fate(connection: Connection, window_id: str, files: str) -> None:
@@ -222,14 +222,14 @@ def _refuse_shown(connection: Connection, window_id: str) -> None:
         if row.state in SHOWN:
             what = "published" if row.state == "published" else "half published"
             msg = f"window {window_id} is {what}; take it away with `blockread windows undo {window_id}`"
-            raise ConflictError(msg)
+            raise StateError(msg)
 
 
 def _refuse_unseen_or_live(connection: Connection, window_id: str, now: datetime, stale_after_s: float) -> None:
     rows = _lock_generations(connection, window_id)
     if not any(row.state in SHOWN for row in rows):
         msg = f"nothing of window {window_id} is published; use `blockread windows abandon {window_id}`"
-        raise ConflictError(msg)
+        raise StateError(msg)
     for row in rows:
         beat = row.publish_heartbeat_at
         limit = now - timedelta(seconds=stale_after_s)
@@ -245,7 +245,7 @@ def _begin(ledger: Ledger, connection: Connection, window_id: str, asked: Withdr
     of_window = (windows.c.id == window_id, windows.c.state == "open")
     if connection.execute(windows.update().where(*of_window).values(state="abandoned")).rowcount != 1:
         msg = f"window {window_id} was withdrawn without a record; restore the ledger from a backup"
-        raise ConflictError(msg)
+        raise StateError(msg)
     give_back_versions(connection, window_id)
     forget_exclusions(connection, window_id)
     left = (generations.c.window_id == window_id, generations.c.state.in_((*UNFINISHED, "published")))
@@ -261,7 +261,7 @@ def _is_changed(connection: Connection, held: Withdrawal, wanted: str | None) ->
         return False
     if wanted == "excluded":
         msg = f"window {held.window}: its files have gone back to pending already; take away the window that reads them"
-        raise ConflictError(msg)
+        raise StateError(msg)
     _refuse_fate(connection, held.window, "pending")
     return True
 

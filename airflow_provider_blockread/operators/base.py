@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from airflow_provider_blockread.errors import BlockReadError, PermanentError
+from airflow_provider_blockread.errors import FINAL_ERRORS, BlockReadError, CompleteError
 from airflow_provider_blockread.operators.run_identity import RunIdentity
 from airflow_provider_blockread.options import FileSource, ParquetSink, Value
 
@@ -61,14 +61,18 @@ class StepOperator(OptionTemplates):
 
         Raises:
             AirflowFailException: when trying again cannot help.
-            BlockReadError: when it can.
+            AirflowSkipException: when the window is complete, and the task was cleared alone.
+            BlockReadError: when trying again can help.
         """
         self._run = str(run_identity(context))
         try:
             return self.run_step(context)
+        except CompleteError as error:
+            self.log.warning("nothing is done: %s", error)
+            raise AirflowSkipException(str(error)) from None
         except BlockReadError as error:
             self._tell_ledger(error)
-            if isinstance(error, PermanentError):
+            if isinstance(error, FINAL_ERRORS):
                 raise AirflowFailException(str(error)) from None  # one message, once
             raise
         finally:

@@ -147,8 +147,7 @@ class _Task:
             where = f"byte {offset} of {block}" + (f", line {line:,}" if line else "")
             msg = (
                 f"{self._fmt.name} record at {where}: {bad.reason}; the record is {quoted(chunk.record(bad.index))};"
-                " correct the file or the format's options, or set on_bad_record to 'quarantine' or 'drop', then clear"
-                " the run"
+                " correct the file or the format's options, or set on_bad_record to 'quarantine' or 'drop'"
             )
             raise RecordError(msg)
         if policy == "quarantine" and self._spec.mode == "write":

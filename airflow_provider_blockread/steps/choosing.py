@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from airflow_provider_blockread.blocks import Block, FileVersion
@@ -100,6 +100,21 @@ def choose(env: Environment, window: Window, shown: Generation, choice: FileChoi
             groups.add(block.group)
     lost = frozenset() if not files else _lost(env, window, shown)
     return Chosen(files=len(files), groups=frozenset(groups), lost=lost - groups, newer=tuple(newer), gone=tuple(gone))
+
+
+def choose_newer(env: Environment, window: Window, latest: Generation) -> Chosen | None:
+    """Return what reading the changed files of a window as they are now takes, if nothing of it is published.
+
+    That is the groups that hold them, and those that are not done. None where no file has changed.
+    """
+    chosen = choose(env, window, latest, FileChoice())
+    if not chosen.newer:
+        return None
+    changed = {version.file for version in chosen.newer}
+    plan = as_read_by(window, latest)
+    blocks = read_manifest(env.stores, plan.manifest_uri, plan.manifest_hash)
+    groups = frozenset(block.group for block in blocks if block.file in changed)
+    return replace(chosen, files=len(changed), groups=groups, lost=_lost(env, window, latest) - groups)
 
 
 def _look(stores: Stores, block: Block, newer: list[NewerVersion], gone: list[str]) -> None:

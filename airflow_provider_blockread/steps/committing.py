@@ -53,6 +53,7 @@ from airflow_provider_blockread.steps.describe import describe_published, format
 from airflow_provider_blockread.steps.excluding import warn_of_losses
 from airflow_provider_blockread.steps.heartbeat import beating
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
+from airflow_provider_blockread.steps.remedies import way_to_renew
 from airflow_provider_blockread.steps.scanning import drop_unsealed_states
 
 _BATCH_STEPS = 100  # moves between two looks at the epoch
@@ -64,7 +65,9 @@ def commit(env: Environment, ref: WindowRef, *, owner: str, stale_after_s: float
 
     Raises:
         ProofError: when the evidence fails; nothing is published then, and what was published before stays.
-        ConflictError: when groups are not done, or somebody else publishes.
+        OwnedError: when somebody else publishes.
+        StateError: when groups are not done, or a newer generation has taken its place.
+        ConflictError: when the part of a file before one of its own is not published.
         FencedError: when somebody took over in between.
     """
     env.require(ref)
@@ -137,7 +140,7 @@ class _Commitment:
         return tuple(results)
 
     def _is_carried(self, group: Group, result: GroupResult) -> bool:
-        """Tell whether the group's result is one that an earlier generation has published."""
+        """Tell whether the group's result is one of an earlier generation, taken over by this one."""
         if result.generation >= group.ref.generation:
             return False
         if result.generation not in self._hashes:
@@ -155,12 +158,17 @@ class _Commitment:
     def _prove(self, results: tuple[GroupResult, ...]) -> Sums:
         stores, policies = self._env.stores.within(self._options.bounds), self._options.policies
         writes = self._generation.mode == "write"
+        shown = published_generation(self._env.ledger, self._window.id)
+        # Of what is published the sources may be gone or changed since; what is only staged must be as it was read.
+        old = () if shown is None else [r for r in results if r.generation != self._generation.number]
+        carried = {result.group for result in old}
         evidence = Evidence(
             name=f"feed {self._window.feed} window {self._window.id} generation {self._generation.number}",
             window=self._window.id,
             blocks=self._blocks(),
-            results=tuple(map(self._placed, results)),
-            carried={result.group for result in results if result.generation != self._generation.number},
+            results=tuple(self._placed(result) if result.group in carried else result for result in results),
+            carried=carried,
+            renew=way_to_renew(self._env, self._generation),
             receipts=lambda result: read_receipts(stores, result.receipts_uri, result.receipts_hash),
             stat=lambda version: stores.stat(version.path),
             footer=lambda output: (stores.stat(output.uri).size, footer_rows(stores, output.uri)),
@@ -182,9 +190,7 @@ class _Commitment:
         self._parts += [of_file.part for of_file in sums if of_file.part is not None]
 
     def _placed(self, result: GroupResult) -> GroupResult:
-        """Return a result with its files where they are: in staging, or published by an earlier generation."""
-        if result.generation == self._generation.number:
-            return result
+        """Return a result with its files where an earlier generation has published them."""
 
         def moved(outputs: tuple[OutputFile, ...], folder: str) -> tuple[OutputFile, ...]:
             return tuple(replace(output, uri=target_uri(folder, output.uri)) for output in outputs)

@@ -11,7 +11,7 @@ from typing import Any
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.blocks.ids import same_version
-from airflow_provider_blockread.errors import ConflictError, FileChangedError, FileMissingError, SourceError
+from airflow_provider_blockread.errors import FileChangedError, FileMissingError, SourceError, StateError
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.ledger.exclusions import check_exclusion, exclude_file, excluded_files, list_exclusions
 from airflow_provider_blockread.ledger.generations import latest_generation, list_groups, published_generation
@@ -47,7 +47,7 @@ def propose_excluding(env: Environment, window: Window, path: str, *, reason: st
 
     Raises:
         SourceError: when the window does not hold the file.
-        ConflictError: as `exclude` does.
+        StateError: as `exclude` does.
     """
     file, groups = _find(env, window, path)
     number, replaces = check_exclusion(env.ledger, window.id, path)
@@ -57,7 +57,7 @@ def propose_excluding(env: Environment, window: Window, path: str, *, reason: st
             f"window {window.id} reads a part of {path}, and window {behind[0]} goes on behind it; begin with"
             f" `blockread windows exclude {behind[0]} {quote(path)} --reason {quote(reason)}`"
         )
-        raise ConflictError(msg)
+        raise StateError(msg)
     if file in excluded_files(env.ledger, window.id, number):
         return Intent(action="exclude", windows=(window_intent(window, f"{path} is left out already", does=False),))
     done = {g.ref.group for g in list_groups(env.ledger, window.id, number) if g.state == "done"}
@@ -75,7 +75,7 @@ def exclude(env: Environment, window: Window, path: str, *, reason: str, who: st
 
     Raises:
         SourceError: when the window does not hold the file.
-        ConflictError: when the window is not open, or published and not being rebuilt; or when it reads a part of the
+        StateError: when the window is not open, or published and not being rebuilt; or when it reads a part of the
             file, and is published or another window goes on behind it.
     """
     _, groups = _find(env, window, path)
@@ -92,7 +92,7 @@ def _find(env: Environment, window: Window, path: str) -> tuple[int, list[int]]:
     """Return the id of a window's file, and the groups that hold blocks of it; an empty file has no block."""
     if window.state != "open":
         msg = f"window {window.id} is {window.state} and holds no files; list windows with `blockread windows list`"
-        raise ConflictError(msg)
+        raise StateError(msg)
     blocks = [block for block in _blocks(env, window) if block.version.path == path]
     if blocks:
         return blocks[0].file, sorted({block.group for block in blocks})

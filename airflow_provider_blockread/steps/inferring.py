@@ -1,14 +1,16 @@
 """Columns of csv without a schema: inferred from a sample once, kept with the window, fixed for its generations.
 
-Sealed JSON: `schema` is the schema's text, `files` the paths of those that decided. It follows from the manifest that
-the window was planned with and the format, which are in the file's name, to which the seal is bound.
+Sealed JSON: `schema` is the schema's text, `files` the paths of those that decided. It follows from the manifest and
+the format, which are in the file's name, to which the seal is bound; a plan that names newer versions keeps it, unless
+they decide while nothing is published.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
+from typing import Any
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileMissingError, RecordError
@@ -67,25 +69,53 @@ def with_columns(env: Environment, window: Window, options: GenerationOptions, c
 
 def inferred_schema(env: Environment, window: Window, options: GenerationOptions, without: str = "") -> str | None:
     """Return the schema that was inferred for the window and format; None when there is none that bears the seal."""
-    uri = _schema_uri(window, options, without)
+    kept = _kept(env, window, _schema_uri(window, options, without))
+    return None if kept is None else str(kept["schema"])
+
+
+def _kept(env: Environment, window: Window, uri: str) -> dict[str, Any] | None:
     try:
         data = env.stores.read_bytes(uri)
     except FileMissingError:
         return None
-    kept = unsealed(_NAME, data, secret=env.window_secret(window.id), bound=uris.name_of(uri))
-    return None if kept is None else str(kept["schema"])
+    return unsealed(_NAME, data, secret=env.window_secret(window.id), bound=uris.name_of(uri))
 
 
 def _keep(env: Environment, window: Window, uri: str, kept: Mapping[str, object]) -> None:
     if env.stores.exists(uri):
         env.warn(f"schema file {uri} is damaged or was replaced; the columns are inferred again")
-    data = sealed(_NAME, kept, secret=env.window_secret(window.id), bound=uris.name_of(uri))
-    env.stores.write_bytes_atomic(uri, data)
+    env.stores.write_bytes_atomic(uri, _sealed(env, window, uri, kept))
+
+
+def _sealed(env: Environment, window: Window, uri: str, kept: Mapping[str, object]) -> bytes:
+    return sealed(_NAME, kept, secret=env.window_secret(window.id), bound=uris.name_of(uri))
 
 
 def _schema_uri(window: Window, options: GenerationOptions, without: str) -> str:
     folder = window_folder(options.sink.work_area, window.feed, window.id)
-    return f"{folder}/schema-{format_key(window.plan_hash, options)}{without}.json"
+    return f"{folder}/schema-{format_key(window.manifest_hash, options)}{without}.json"
+
+
+def carry_schema(
+    env: Environment, before: Window, now: Window, options: GenerationOptions, changed: Collection[str]
+) -> bool:
+    """Keep what was inferred under an earlier plan of a window, and tell whether groups that were read then agree.
+
+    Args:
+        env: ledger and stores.
+        before: the window as it was read.
+        now: the same with a plan that differs in some files.
+        options: of the generation that is to read it.
+        changed: paths of files that must not have decided the columns: then they are inferred again.
+    """
+    if not infers_columns(options.record_format):
+        return True
+    kept = _kept(env, before, _schema_uri(before, options, ""))
+    if kept is None or set(kept["files"]) & set(changed):
+        return False
+    uri = _schema_uri(now, options, "")
+    env.stores.write_bytes_atomic(uri, _sealed(env, now, uri, kept))
+    return True
 
 
 def _with_bytes(env: Environment, window: Window, excluded: set[int]) -> Iterator[FileVersion]:

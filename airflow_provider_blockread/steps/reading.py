@@ -28,6 +28,7 @@ from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_po
 from airflow_provider_blockread.steps.heartbeat import beating
 from airflow_provider_blockread.steps.inferring import with_columns
 from airflow_provider_blockread.steps.model import Caller, Environment, ReadOutcome, Submitter, WindowRef
+from airflow_provider_blockread.steps.remedies import naming_remedy
 from airflow_provider_blockread.steps.scanning import EntryStates
 from airflow_provider_blockread.steps.submitting import run_submission, write_submission
 
@@ -39,6 +40,7 @@ def read(
 
     Raises:
         ConflictError: when it must be known where the part of a file ends that another window has not published yet.
+        CompleteError: when the generation is published or verified, and the group is to be read again.
         OwnedError: when a live owner holds the group.
         FencedError: when somebody took the group over while it was read.
         BlockReadError: what the Spark application left as its error.
@@ -83,7 +85,8 @@ class _Attempt:
         """Read and complete the group; False when a file had to be excluded, so that it must be read again."""
         ledger = self._env.ledger
         try:
-            return self._read(claim)
+            with naming_remedy(self._env, self._generation):
+                return self._read(claim)
         except (FileMissingError, FileChangedError) as error:
             fail_group(ledger, claim, str(error))
             if not self._exclude(error, claim):

@@ -1,7 +1,8 @@
 """Rebuild and reprocess: published windows are read again, whole or in part, in the order of their planning.
 
 A rebuild reads all groups of a window; reprocessing files reads those that hold them, and the new generation takes
-over the results of the others: their receipts are proven once more, and their published files stay where they are.
+over the results of the others: their receipts are proven once more, and their published files stay where they are. A
+window of which nothing is published is reprocessed where it is named: changed files are read as they are now.
 """
 
 from __future__ import annotations
@@ -34,10 +35,16 @@ from airflow_provider_blockread.ledger.requests import (
 )
 from airflow_provider_blockread.steps.choosing import Chosen, FileChoice, choose
 from airflow_provider_blockread.steps.cleaned import require_sources
-from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.intent import Intent, WindowIntent, window_intent
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
-from airflow_provider_blockread.steps.replacing import describe_changes, foreseen_failures, is_outdated, plan_newer
+from airflow_provider_blockread.steps.replacing import (
+    correction_intent,
+    describe_groups,
+    foreseen_failures,
+    is_outdated,
+    is_unseen,
+    plan_newer,
+)
 from airflow_provider_blockread.steps.replaying import is_lost, open_ref
 from airflow_provider_blockread.steps.restoring import restore_pruned
 from airflow_provider_blockread.steps.running import WindowRunner
@@ -167,7 +174,11 @@ def _look(env: Environment, asked: RebuildRequest, begun: Request | None) -> Ite
     started = {} if begun is None else requested_generations(env.ledger, begun)
     for window in asked.range.windows(env):
         if begun is None or window.created_at <= begun.began_at:
-            intent = _intent(env, window, started.get(window.id), asked.files)
+            mine = started.get(window.id)
+            if asked.range.window is not None and asked.files is not None and is_unseen(env, window):
+                intent: WindowIntent | None = correction_intent(env, window, mine, asked.files)
+            else:
+                intent = _intent(env, window, mine, asked.files)
             if intent is not None:
                 yield window, intent
 
@@ -184,7 +195,7 @@ def _intent(env: Environment, window: Window, mine: Generation | None, files: Fi
     if files is not None and chosen is not None and not chosen.files and not resumed:
         return _forgotten(env, window, shown, files)
     what = (
-        f"{_groups(window, chosen)} as generation {number}, which replaces generation {shown.number}"
+        f"{describe_groups(window, chosen)} as generation {number}, which replaces generation {shown.number}"
         f" ({shown.sums.rows:,} rows) when proven"
     )
     warnings = [] if chosen is None else list(foreseen_failures(env, window, chosen))
@@ -221,15 +232,6 @@ def _forgotten(env: Environment, window: Window, shown: Generation, files: FileC
     return window_intent(window, what, does=False)
 
 
-def _groups(window: Window, chosen: Chosen | None) -> str:
-    if chosen is None:
-        return f"{window.files:,} files ({format_bytes(window.bytes)}) in {window.groups:,} groups are read again"
-    what = f"{len(chosen.again):,} of {window.groups:,} groups are read again for {chosen.files:,} files"
-    if chosen.lost:
-        what += f", {len(chosen.lost):,} of them since their results are gone"
-    return what + describe_changes(chosen)
-
-
 def _begin(runner: WindowRunner, request: Request, window: Window, files: FileChoice | None) -> WindowRef:
     """Return the generation that the window gets: the one that an earlier call began, or a new one."""
     env = runner.env
@@ -237,13 +239,14 @@ def _begin(runner: WindowRunner, request: Request, window: Window, files: FileCh
     latest = latest_generation(env.ledger, window.id)
     publishing = latest.state == "publishing"
     lost = publishing and is_lost(env, latest)
-    resumed = mine is not None and mine.number == latest.number and mine.state in UNFINISHED and not lost
+    unseen = is_unseen(env, window)  # then what this call began goes on, by whatever generation
+    resumed = mine is not None and (unseen or mine.number == latest.number) and latest.state in UNFINISHED and not lost
     if resumed and not publishing and files is not None and _has_changed(env, window, latest, files):
         env.log(f"window {window.id}: files have changed since generation {latest.number} began: another starts")
         resumed = False
-    if mine is not None and resumed:
-        message = f"window {window.id}: generation {mine.number} is resumed"
-        return open_ref(env, window, mine, status="read", message=message)
+    if resumed:
+        message = f"window {window.id}: generation {latest.number} is resumed"
+        return open_ref(env, window, latest, status="read", message=message)
     if publishing and not lost:
         # Readers must not be left with a half for good.
         message = f"window {window.id}: generation {latest.number} is half published and completed first"
@@ -251,7 +254,10 @@ def _begin(runner: WindowRunner, request: Request, window: Window, files: FileCh
     restore_pruned(env, window)
     if lost:  # by one that whoever dies before the next statement resumes
         asked: dict[str, Any] = {name: getattr(latest, name) for name in ("options", "clear_number", "run")}
-        replace_lost(env.ledger, latest, **asked, unneeded=count_away(env.ledger, window.id))  # `_start` looks again
+        latest = replace_lost(env.ledger, latest, **asked, unneeded=count_away(env.ledger, window.id))
+    if lost and unseen:
+        message = f"window {window.id}: generation {latest.number} starts, as the one before lost files"
+        return open_ref(env, window, latest, status="read", message=message)
     started = _start(env, request, window, files)
     message = f"window {window.id}: generation {started.number} starts to {request.action} it"
     return open_ref(env, window, started, status="read", message=message)
@@ -275,17 +281,21 @@ def _renewed(chosen: Chosen) -> list[int]:
 
 def _has_changed(env: Environment, window: Window, begun: Generation, files: FileChoice) -> bool:
     shown = published_generation(env.ledger, window.id)
-    return shown is not None and is_outdated(env, begun, choose(env, window, shown, files).newer)
+    if shown is None:
+        return bool(choose(env, window, begun, files).newer)
+    return is_outdated(env, begun, choose(env, window, shown, files).newer)
 
 
 def _start(env: Environment, request: Request, window: Window, files: FileChoice | None) -> Generation:
-    shown = published_generation(env.ledger, window.id)
-    if files is None or shown is None:
+    if files is None:
         return start_requested(env.ledger, request, window.id)
-    chosen = choose(env, window, shown, files)
+    shown = published_generation(env.ledger, window.id)
+    base = shown or latest_generation(env.ledger, window.id)
+    chosen = choose(env, window, base, files)
     unneeded = require_sources(env, window, chosen.again, renewed=_renewed(chosen))
-    plan = plan_newer(env, window, shown, chosen.newer)
-    return start_requested(env.ledger, request, window.id, again=chosen.again, plan=plan, unneeded=unneeded)
+    plan = plan_newer(env, window, base, chosen.newer) if chosen.newer else None
+    again = None if shown is None and plan is not None and plan.holders is None else chosen.again
+    return start_requested(env.ledger, request, window.id, again=again, plan=plan, unneeded=unneeded)
 
 
 def _named(windows: list[str]) -> str:

@@ -1,4 +1,8 @@
-"""Newer versions of files in a window that is published: told first, then planned in the place of the older ones."""
+"""Newer versions of files that a window was planned with: described first, then planned in the place of the older ones.
+
+A published window reads them where a reprocess asks for it; one of which nothing is published, also where its run was
+cleared.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +13,23 @@ from datetime import UTC, datetime
 
 from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.blocks.ids import digest, version_digest
-from airflow_provider_blockread.errors import ConflictError, OptionsError
+from airflow_provider_blockread.errors import OptionsError, StateError
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import read_manifest, write_manifest
-from airflow_provider_blockread.ledger.generations import as_read_by
+from airflow_provider_blockread.ledger.generations import (
+    as_read_by,
+    latest_generation,
+    list_groups,
+    published_generation,
+)
 from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.parts import giving_up
 from airflow_provider_blockread.ledger.replacing import NewerPlan, check_versions, record_versions, replaced_by
 from airflow_provider_blockread.options import GenerationOptions
-from airflow_provider_blockread.steps.choosing import Chosen, NewerVersion
+from airflow_provider_blockread.steps.choosing import Chosen, FileChoice, NewerVersion, choose
 from airflow_provider_blockread.steps.describe import format_bytes
+from airflow_provider_blockread.steps.inferring import carry_schema
+from airflow_provider_blockread.steps.intent import WindowIntent, window_intent
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.restoring import manifest_identity
 from airflow_provider_blockread.steps.scanning import carry_states
@@ -26,13 +37,40 @@ from airflow_provider_blockread.steps.scanning import carry_states
 _SHOWN = 3  # files that a message names
 
 
-def describe_changes(chosen: Chosen) -> str:
-    """Return which files are read in a newer version; empty where all are as they were."""
+def is_unseen(env: Environment, window: Window) -> bool:
+    """Tell whether a window is open and nothing of it is published."""
+    return window.state == "open" and published_generation(env.ledger, window.id) is None
+
+
+def correction_intent(env: Environment, window: Window, mine: Generation | None, files: FileChoice) -> WindowIntent:
+    """Return what reprocessing these files of a window would do of which nothing is published.
+
+    `mine` is the generation that an earlier call has begun, None where there is none.
+    """
+    latest = latest_generation(env.ledger, window.id)
+    if mine is not None:
+        return window_intent(window, f"generation {latest.number}, now {latest.state}, is read on and published")
+    if latest.state == "publishing":
+        what = "left alone, since it is half published: clear its run, or repeat what ran it, to publish the rest first"
+        return window_intent(window, what, does=False)
+    chosen = choose(env, window, latest, files)
     if not chosen.newer:
-        return ""
-    named = "; ".join(map(_describe, chosen.newer[:_SHOWN]))
-    more = f"; and {len(chosen.newer) - _SHOWN:,} more" if len(chosen.newer) > _SHOWN else ""
-    return f"; of {len(chosen.newer):,} of them a newer version in the place of the old one: {named}{more}"
+        what = "left alone, since it is not published, and no file that is meant has changed: run it to its end"
+        return window_intent(window, what, does=False)
+    what = f"{describe_groups(window, chosen)}, as generation {latest.number + 1}, and the window is published"
+    running = [g for g in list_groups(env.ledger, window.id, latest.number) if g.state == "running"]
+    what += "".join(f"; group {group.ref.group} is being read by {group.owner}: that is fenced" for group in running)
+    return window_intent(window, what, warnings=tuple(foreseen_failures(env, window, chosen)))
+
+
+def describe_groups(window: Window, chosen: Chosen | None) -> str:
+    """Return how many groups are read again for what is chosen, and which files in a newer version; None for all."""
+    if chosen is None:
+        return f"{window.files:,} files ({format_bytes(window.bytes)}) in {window.groups:,} groups are read again"
+    what = f"{len(chosen.again):,} of {window.groups:,} groups are read again for {chosen.files:,} files"
+    if chosen.lost:
+        what += f", {len(chosen.lost):,} of them since they have no results"
+    return what + (f"; of {len(chosen.newer):,} of them {describe_newer(chosen.newer)}" if chosen.newer else "")
 
 
 def foreseen_failures(env: Environment, window: Window, chosen: Chosen) -> Iterator[str]:
@@ -40,21 +78,32 @@ def foreseen_failures(env: Environment, window: Window, chosen: Chosen) -> Itera
     try:
         _refuse_parts(env, window, chosen.newer)
         check_versions(env.ledger, window, [newer.found for newer in chosen.newer])
-    except (OptionsError, ConflictError) as error:
+    except (OptionsError, StateError) as error:
         yield f"this will fail: {error}"
     if chosen.gone:
         yield f"this will fail, as files are gone at the source: {', '.join(chosen.gone[:_SHOWN])}"
 
 
-def plan_newer(env: Environment, window: Window, shown: Generation, newer: Sequence[NewerVersion]) -> NewerPlan | None:
-    """Return the plan of a generation that reads these versions, its manifest written; None where there are none.
+def describe_newer(newer: Sequence[NewerVersion]) -> str:
+    """Return the first of the newer versions, with sizes and times."""
+    named = "; ".join(map(_describe, newer[:_SHOWN]))
+    more = f"; and {len(newer) - _SHOWN:,} more" if len(newer) > _SHOWN else ""
+    return f"a newer version in the place of the old one: {named}{more}"
+
+
+def plan_newer(env: Environment, window: Window, shown: Generation, newer: Sequence[NewerVersion]) -> NewerPlan:
+    """Return the plan of a generation that reads these versions, its manifest written.
+
+    Args:
+        env: ledger and stores.
+        window: which window.
+        shown: the generation from whose plan it is made: the published one, or the newest where none is.
+        newer: the versions, at least one.
 
     Raises:
         OptionsError: when one of the files is read in parts, or its newer version has fewer bytes than it had blocks.
-        ConflictError: when another window has taken one of the versions.
+        StateError: when another window has taken one of the versions.
     """
-    if not newer:
-        return None
     _refuse_parts(env, window, newer)
     base = as_read_by(window, shown)
     found = {version.file: version.found for version in newer}
@@ -62,7 +111,8 @@ def plan_newer(env: Environment, window: Window, shown: Generation, newer: Seque
     for block in read_manifest(env.stores, base.manifest_uri, base.manifest_hash):
         if block.file in blocks:
             blocks[block.file].append(block)
-    _refuse_small(window, found, blocks)
+    published = shown.state == "published"
+    _refuse_small(window, found, blocks, published=published)
     ids = record_versions(env.ledger, window, found)
     options = GenerationOptions.from_json(shown.options)
     name = digest(base.manifest_hash, *(f"{old} {new}" for old, new in sorted(ids.items())))[:12]
@@ -74,8 +124,19 @@ def plan_newer(env: Environment, window: Window, shown: Generation, newer: Seque
         _renewed(planned, found, ids, blocks),
         identity=manifest_identity(env, window.id, window.feed),
     )
-    carry_states(env, base, replace(base, manifest_uri=uri, manifest_hash=summary.hash), options, blocks)
-    return NewerPlan(base=shown.number, manifest_uri=uri, manifest_hash=summary.hash, groups=summary.groups, files=ids)
+    now = replace(base, manifest_uri=uri, manifest_hash=summary.hash)
+    carry_states(env, base, now, options, blocks)
+    decided = () if published else [version.path for version in found.values()]
+    holders = frozenset(block.group for of_file in blocks.values() for block in of_file)
+    agrees = carry_schema(env, base, now, options, decided)
+    return NewerPlan(
+        base=shown.number,
+        manifest_uri=uri,
+        manifest_hash=summary.hash,
+        groups=summary.groups,
+        files=ids,
+        holders=holders if agrees else None,
+    )
 
 
 def is_outdated(env: Environment, begun: Generation, newer: Sequence[NewerVersion]) -> bool:
@@ -124,13 +185,16 @@ def _refuse_parts(env: Environment, window: Window, newer: Sequence[NewerVersion
             raise OptionsError(msg)
 
 
-def _refuse_small(window: Window, found: Mapping[int, FileVersion], blocks: Mapping[int, Sequence[Block]]) -> None:
+def _refuse_small(
+    window: Window, found: Mapping[int, FileVersion], blocks: Mapping[int, Sequence[Block]], *, published: bool
+) -> None:
+    command = f"undo {window.id} --files pending" if published else f"abandon {window.id}"
     for file, version in found.items():
         if version.size < len(blocks[file]):
             msg = (
                 f"window {window.id} {window.key!r}: the newer version of {version.path} has {version.size:,} bytes,"
-                f" too few for the {len(blocks[file]):,} blocks that it has in this window; take the window away"
-                f" (`blockread windows undo {window.id} --files pending`), and the next run reads it as it is now"
+                f" too few for the {len(blocks[file]):,} blocks that it has in this window; give the window up"
+                f" (`blockread windows {command}`), and the next run reads its files as they are now"
             )
             raise OptionsError(msg)
 

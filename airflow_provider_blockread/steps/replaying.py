@@ -6,8 +6,10 @@ from itertools import chain
 from typing import Any
 
 from airflow_provider_blockread.blocks.ids import options_digest
+from airflow_provider_blockread.ledger.correcting import start_corrected
 from airflow_provider_blockread.ledger.generations import (
     FINISHED,
+    as_read_by,
     latest_generation,
     list_generations,
     list_groups,
@@ -18,20 +20,26 @@ from airflow_provider_blockread.ledger.journal import journal_entries
 from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Window
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.sinks.publish import is_whole, remove_file
+from airflow_provider_blockread.steps.choosing import Chosen, choose_newer
 from airflow_provider_blockread.steps.cleaned import require_sources
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
-from airflow_provider_blockread.steps.restoring import restore_pruned
+from airflow_provider_blockread.steps.replacing import describe_newer, is_unseen, plan_newer
+from airflow_provider_blockread.steps.restoring import ensure_manifest, restore_pruned
 from airflow_provider_blockread.steps.scanning import spans_groups
+from airflow_provider_blockread.steps.taking import group_limits
 
 
 def replay(env: Environment, request: PlanRequest, options: GenerationOptions, window: Window) -> WindowRef:
     """Return the open window of the request's key, at the generation that is to be read or is published.
 
     Options that have changed, a clear of what is published, and published-to-be files that were lost each start a
-    new generation. One that is half published goes forward first: readers must not be left with a half for good.
+    new generation; so does a clear where nothing is published and a file has changed: its newer version is read.
+    One that is half published goes forward first: readers must not be left with a half for good.
 
     Raises:
         CleanedError: when files that would be read again were cleaned from the source; nothing is changed then.
+        OptionsError: when a file has changed that the window reads in part, or is too small for its blocks now.
+        StateError: when another window has taken the newer version of a file.
     """
     latest = latest_generation(env.ledger, window.id)
     wanted = options.to_json()
@@ -49,9 +57,10 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
         return open_ref(env, window, latest, status="read", message=message)
     # A verification that was not finished stands beside a published generation, so a clear may still ask for either.
     verified = latest.state in FINISHED or (latest.mode == "verify" and (cleared or changed))
-    if not (verified or publishing or changed):
+    newer = _look_again(env, request, window, latest) if cleared and is_unseen(env, window) else None
+    if not (verified or publishing or changed or newer):
         return open_ref(env, window, latest, status="read", message=f"window {window.id} is resumed")
-    if verified:
+    if verified or (newer and not changed and not publishing):
         why = f"window {window.id} {'was cleared' if request.clear_number else 'is reprocessed'}"
     elif publishing:
         why = f"generation {latest.number} lost files before they were published"
@@ -61,12 +70,30 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
     require_sources(env, window)
     restore_pruned(env, window)
     asked: dict[str, Any] = {"options": wanted, "clear_number": request.clear_number, "run": request.run}
-    if publishing:
+    message = f" to {rule} it" if verified else ""
+    if newer:
+        started = _start_corrected(env, window, latest, newer, asked, keeps=not changed)
+        message = f" and reads {newer.files:,} files in {describe_newer(newer.newer)}"
+    elif publishing:
         started = replace_lost(env.ledger, latest, **asked)
     else:
         started = start_generation(env.ledger, window.id, mode=mode, **asked)
-    message = f"{why}: generation {started.number} starts{f' to {rule} it' if verified else ''}"
-    return open_ref(env, window, started, status="read", message=message)
+    return open_ref(env, window, started, status="read", message=f"{why}: generation {started.number} starts{message}")
+
+
+def _look_again(env: Environment, request: PlanRequest, window: Window, latest: Generation) -> Chosen | None:
+    ensure_manifest(env, as_read_by(window, latest), group_limits(env, request), request)
+    return choose_newer(env, window, latest)
+
+
+def _start_corrected(
+    env: Environment, window: Window, latest: Generation, newer: Chosen, asked: dict[str, Any], *, keeps: bool
+) -> Generation:
+    """Start a generation that reads newer versions; it keeps the results of other groups where these still hold."""
+    plan = plan_newer(env, window, latest, newer.newer)
+    lost = latest.number if latest.state == "publishing" else None
+    again = plan.holders | newer.lost if keeps and lost is None and plan.holders is not None else None
+    return start_corrected(env.ledger, window.id, plan, row=asked, again=again, lost=lost)
 
 
 def _asks_again(env: Environment, request: PlanRequest, latest: Generation) -> bool:

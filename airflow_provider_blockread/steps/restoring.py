@@ -76,12 +76,25 @@ def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, reque
     """
     try:
         read_checked(env.stores, window.manifest_uri, window.manifest_hash, MANIFEST)
-    except ExchangeError:
+    except ExchangeError as error:
         found = window_files(env.ledger, window.id, order=request.selection.order)
         parts = (part_of(env.ledger, file, request.generation.record_format) for file in found)
         blocks = iter_blocks(parts, limits, total_bytes=window.bytes)
         data, summary = render_manifest(blocks, identity=manifest_identity(env, window.id, window.feed))
         if summary.hash != window.manifest_hash:
+            if window.manifest_hash != window.plan_hash:
+                raise _lost_newer(env, window) from error
             raise
         env.stores.write_bytes_atomic(window.manifest_uri, data)
         env.log(f"window {window.id}: its manifest was lost and is written again, the same to the byte")
+
+
+def _lost_newer(env: Environment, window: Window) -> ExchangeError:
+    published = published_generation(env.ledger, window.id) is not None
+    command = f"undo {window.id} --files pending" if published else f"abandon {window.id}"
+    msg = (
+        f"manifest {window.manifest_uri} of window {window.id} {window.key!r} is lost or damaged, and a plan that names"
+        " newer versions of files cannot be written again; put it back, or take the window away (`blockread windows"
+        f" {command}`), and the next run reads its files as they are now"
+    )
+    return ExchangeError(msg)

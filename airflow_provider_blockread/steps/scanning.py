@@ -12,12 +12,12 @@ from typing import Self
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.blocks.ids import digest, options_digest
-from airflow_provider_blockread.errors import FileChangedError, FileMissingError
+from airflow_provider_blockread.errors import CompleteError, FileChangedError, FileMissingError
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.model import JobSpec
 from airflow_provider_blockread.exchange.states import read_states, write_states
 from airflow_provider_blockread.ledger.exclusions import excluded_files
-from airflow_provider_blockread.ledger.generations import as_read_by, latest_generation
+from airflow_provider_blockread.ledger.generations import FINISHED, as_read_by, latest_generation
 from airflow_provider_blockread.ledger.model import Group, Window
 from airflow_provider_blockread.ledger.parts import part_ends_before
 from airflow_provider_blockread.ledger.queries import get_window
@@ -25,6 +25,7 @@ from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_policy
 from airflow_provider_blockread.steps.model import Environment, Submitter, WindowRef
+from airflow_provider_blockread.steps.remedies import naming_remedy
 from airflow_provider_blockread.steps.submitting import run_submission, window_secret, write_submission
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -139,12 +140,16 @@ def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
     The states are a function of the frozen file versions and the format, so a repeated scan writes the same file.
 
     Raises:
+        CompleteError: when the window is published or verified.
         BlockReadError: what the Spark application left as its error.
     """
     env.require(ref)
-    if not ref.needs_scan:
+    if not ref.needs_scan or ref.status != "read":
         return False
     generation = latest_generation(env.ledger, ref.window)
+    if generation.state in FINISHED:
+        msg = f"window {ref.window} is {generation.state}; clear the run from its plan on to rebuild it"
+        raise CompleteError(msg)
     window = as_read_by(get_window(env.ledger, ref.window), generation)
     options = GenerationOptions.from_json(generation.options)
     folder = window_folder(options.sink.work_area, ref.feed, ref.window)
@@ -156,8 +161,9 @@ def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
     while True:
         spec = _spec(env, ref, states, uri)
         try:
-            submission = write_submission(env, spec, submitter)
-            run_submission(env, submission, submitter, name=f"blockread-{window.id}-scan")
+            with naming_remedy(env, generation):
+                submission = write_submission(env, spec, submitter)
+                run_submission(env, submission, submitter, name=f"blockread-{window.id}-scan")
         except (FileMissingError, FileChangedError) as error:
             if not excluded_by_policy(
                 env, window, options.policies, error, FailedTry(who=_WHO, left_out=spec.excluded)

@@ -63,7 +63,7 @@ def propose_abandoning(env: Environment, window: Window) -> Intent:
     """Return what `abandon` would do; nothing is changed.
 
     Raises:
-        ConflictError: when the window is not open, or something of it is published and it is not being rebuilt.
+        StateError: when the window is not open, or something of it is published and it is not being rebuilt.
     """
     held = find_withdrawal(env.ledger, window.id)
     if held is not None:
@@ -90,7 +90,7 @@ def propose_undoing(env: Environment, window: Window, *, files: str | None = Non
     """Return what `undo` would do; nothing is changed.
 
     Raises:
-        ConflictError: when nothing of the window is published, or its files have gone back and are to be excluded.
+        StateError: when nothing of the window is published, or its files have gone back and are to be excluded.
         OwnedError: when a live owner is publishing it.
         PrunedError: when files that are to go back were pruned.
         CleanedError: when they were cleaned from the source.
@@ -117,7 +117,7 @@ def abandon(env: Environment, window: Window, *, who: str) -> Withdrawn:
     Of a published window it gives up the rebuild that was begun and not finished, and nothing else.
 
     Raises:
-        ConflictError: when the window is not open, or something of it is published and it is not being rebuilt.
+        StateError: when the window is not open, or something of it is published and it is not being rebuilt.
     """
     begun = _rebuild_of(env, window)
     if begun is not None:
@@ -143,7 +143,7 @@ def undo(env: Environment, window: Window, *, files: str | None = None, who: str
     the output may have copied its records already, and a later window would give them the same ones again).
 
     Raises:
-        ConflictError: when nothing of the window is published.
+        StateError: when nothing of the window is published.
         OwnedError: when a live owner is publishing it.
         CleanedError: when files that are to go back were cleaned from the source.
     """

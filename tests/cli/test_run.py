@@ -73,6 +73,22 @@ def test_failed_window_is_finished_first(place: Place) -> None:
     assert _values(place) == ["fine", "later"]
 
 
+def test_a_corrected_file_is_read_by_the_command_that_the_error_names(place: Place) -> None:
+    """The run itself stays strict: another version is read only where a person asks for it."""
+    place.put({"a.log": b"fine\n\xff\n", "b.log": b"other\n"})
+    failed = place.shell(*place.run()[:-2])
+    place.put({"a.log": b"fine\nbetter\n"})
+    (named,) = re.findall(r"to read a corrected file: `blockread ([^`]+)`", failed.stderr)
+    strict, done, later = place.many(
+        place.run(), [*named.split(), "--yes", "--master", "local[2]", *place.state], place.run("--json")
+    )
+
+    assert (failed.returncode, strict.exit_code) == (1, 1)
+    assert f"to read it as it is now: `blockread {named}`" in strict.error
+    assert (done.exit_code, _values(place)) == (0, ["better", "fine", "other"])
+    assert later.json["proof"] == "nothing to read"
+
+
 def test_failed_proof_is_read_again(place: Place) -> None:
     """After a proof that failed, the same run again reads the groups again and publishes."""
     (place.folder / "harm.py").write_text(

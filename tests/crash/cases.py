@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from airflow_provider_blockread.errors import ConflictError
+from airflow_provider_blockread.errors import ConflictError, error_class
 from airflow_provider_blockread.steps.pruning import PruneRequest, prune
 from tests.crash.doomed import Doomed, Tasks, in_a_child, leftovers, open_files, strays
 from tests.crash.faults import Fault, Faults
@@ -144,7 +144,7 @@ def _wake(process: int, report: Path, outcome: Outcome) -> None:
     if status:
         outcome.zombie = report.read_text("utf-8").strip().splitlines()[-1]
         name = outcome.zombie.partition(":")[0].rpartition(".")[2]
-        if not any(kind.__name__ == name for kind in (ConflictError, *ConflictError.__subclasses__())):
+        if not issubclass(error_class(name), ConflictError):
             outcome.wrong.append(f"the one that woke up ended with {outcome.zombie}")
 
 

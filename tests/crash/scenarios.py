@@ -12,6 +12,7 @@ from airflow_provider_blockread.ledger.generations import get_generation
 from airflow_provider_blockread.options import Selection
 from airflow_provider_blockread.options.plan import Limits
 from tests.crash.clean import CLEANING
+from tests.crash.corrected import CORRECTED
 from tests.crash.doomed import Doomed, Tasks, die_at
 from tests.crash.making import FILES, Scenario
 from tests.crash.parts import PARTS
@@ -152,6 +153,7 @@ SCENARIOS = [
     *UPKEEP,
     *PARTS,
     *CLEANING,
+    *CORRECTED,
     Scenario(name="first", act=_window()),
     Scenario(name="rebuild", prepare=_published, act=_window(1)),
     Scenario(name="verify", setup=_policies(on_rerun="verify"), prepare=_published, act=_window(1)),

@@ -170,7 +170,7 @@ def test_fixed_file_of_odd_length(two: Pipe) -> None:
 def test_invalid_utf8(two: Pipe) -> None:
     """Bytes that are no text are refused at their byte, and published as they are where that is asked for."""
     two.put({"b.txt": b"b1\n\xffb\n"})
-    _fails(two, RecordError, r"record at byte 3 of file://.*b\.txt block 1 .*not UTF-8.*clear the run")
+    _fails(two, RecordError, r"record at byte 3 of file://.*b\.txt block 1 .*not UTF-8.*reprocess --window")
     two.record_format = Lines(encoding="binary")
     two.run()
 

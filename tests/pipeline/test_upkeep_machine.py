@@ -17,7 +17,15 @@ from airflow_provider_blockread.errors import CleanedError
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.steps import cleaned, cleaning, cleaning_files, committing, rebuilding, withdrawing
+from airflow_provider_blockread.steps import (
+    cleaned,
+    cleaning,
+    cleaning_files,
+    committing,
+    rebuilding,
+    replaying,
+    withdrawing,
+)
 from airflow_provider_blockread.steps.choosing import FileChoice
 from airflow_provider_blockread.steps.cleaned import restore_files
 from airflow_provider_blockread.steps.cleaning import CleanRequest, clean
@@ -30,6 +38,7 @@ _STEPS: list[tuple[Any, str]] = [
     *((committing, name) for name in ("mark_proven", "journal", "publish_file", "remove_file", "confirm_entries")),
     *((committing, name) for name in ("sweep", "finish_publication")),
     *((rebuilding, name) for name in ("plan_newer", "start_requested", "open_ref", "finish_request")),
+    *((replaying, name) for name in ("choose_newer", "start_corrected", "open_ref")),
     *((withdrawing, name) for name in ("remove_file", "sweep", "release_files", "finish_withdrawal")),
     *((cleaning, name) for name in ("write_down", "finish_cleaning")),
     (cleaning_files, "found_at"),
@@ -80,6 +89,32 @@ class Upkeep(RuleBasedStateMachine):
         self.planned[key], self.waiting = self.waiting, set()
         if read:
             self.pipe.read(ref, groups=[0])
+
+    @precondition(lambda self: self.planned)
+    @rule(data=st.data(), death=_DEATHS, way=st.sampled_from(["clear", "reprocess", "listed"]), goes_on=st.booleans())
+    def correct(self, data: st.DataObject, death: Any, way: str, *, goes_on: bool) -> None:
+        """A file of a planned window is corrected, perhaps listed; the window is read with it, or only planned."""
+        key = data.draw(st.sampled_from(sorted(self.planned)))
+        file = data.draw(st.sampled_from(sorted(self.planned[key])))
+        self.changes[file] += 1
+        self._write(file)
+        if way == "listed":
+            self.keys += 1
+            self.planned[f"k{self.keys}"], self.waiting = self.waiting, set()
+            if self.pipe.plan(f"k{self.keys}").status == "empty":
+                del self.planned[f"k{self.keys}"]
+        if way != "reprocess":
+            self.clears += 1
+            cleared = self.clears
+            run = self.pipe.run if goes_on else self.pipe.plan
+            self._do(lambda: run(key, clear_number=cleared), death)
+        else:
+            files = FileChoice(path=f"{file}.txt")
+            asked = RebuildRequest(range=WindowRange(window=key), files=files)
+            runner = WindowRunner(env=self.pipe.env, owner="test", job=self.pipe.job, submitter=self.pipe.submitter)
+            self._do(lambda: rebuild(self.pipe.env, asked, runner), death)
+        if goes_on or way == "reprocess":
+            self.published[key] = self.planned.pop(key)
 
     @precondition(lambda self: self.planned)
     @rule(data=st.data(), death=_DEATHS)

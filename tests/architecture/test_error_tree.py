@@ -1,0 +1,31 @@
+"""The tree that is drawn in the docstring of the errors is that of the classes."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+from airflow_provider_blockread import errors
+
+_LINE = re.compile(r"^    ([│ ]*)(?:[├└]── )?(\w+Error)\b", re.MULTILINE)
+
+
+def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
+    """Each class stands below its base, and none is left out."""
+    drawn: dict[str, str] = {}
+    above: list[str] = []
+    for line in _LINE.finditer(errors.__doc__ or ""):
+        depth = (line.start(2) - line.start() - 4) // 4
+        above[depth:] = [line[2]]
+        drawn[line[2]] = above[depth - 1] if depth else "Exception"
+    found = {name: cls.__bases__[0].__name__ for name, cls in inspect.getmembers(errors, inspect.isclass)}
+
+    assert drawn == found
+
+
+def test_errors_that_another_try_ends_in_too_are_no_others() -> None:
+    """Nothing that waiting can heal is among them: a transient error, an owner, a planner, a newer epoch."""
+    heal = (errors.TransientError, errors.OwnedError, errors.FencedError, errors.PlanConflictError)
+
+    assert not [cls for cls in heal if issubclass(cls, errors.FINAL_ERRORS)]
+    assert errors.error_class("FINAL_ERRORS") is errors.BlockReadError
