@@ -11,7 +11,7 @@ from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import ConflictError, ExchangeError, FencedError, ProofError
 from airflow_provider_blockread.exchange.layout import published_quarantine, window_folder
 from airflow_provider_blockread.exchange.manifest import read_manifest
-from airflow_provider_blockread.exchange.model import GroupResult, OutputFile
+from airflow_provider_blockread.exchange.model import GroupResult
 from airflow_provider_blockread.exchange.receipts import read_receipts
 from airflow_provider_blockread.exchange.results import read_result
 from airflow_provider_blockread.ledger.exclusions import excluded_files
@@ -53,6 +53,7 @@ from airflow_provider_blockread.steps.describe import describe_published, format
 from airflow_provider_blockread.steps.excluding import warn_of_losses
 from airflow_provider_blockread.steps.heartbeat import beating
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
+from airflow_provider_blockread.steps.places import as_published
 from airflow_provider_blockread.steps.remedies import way_to_renew
 from airflow_provider_blockread.steps.scanning import drop_unsealed_states
 
@@ -158,15 +159,15 @@ class _Commitment:
     def _prove(self, results: tuple[GroupResult, ...]) -> Sums:
         stores, policies = self._env.stores.within(self._options.bounds), self._options.policies
         writes = self._generation.mode == "write"
-        shown = published_generation(self._env.ledger, self._window.id)
         # Of what is published the sources may be gone or changed since; what is only staged must be as it was read.
-        old = () if shown is None else [r for r in results if r.generation != self._generation.number]
-        carried = {result.group for result in old}
+        shown = published_generation(self._env.ledger, self._window.id)
+        carried = {r.group for r in results if shown and r.generation != self._generation.number}
+        places = (self._options.sink.uri, self._quarantine)
         evidence = Evidence(
             name=f"feed {self._window.feed} window {self._window.id} generation {self._generation.number}",
             window=self._window.id,
             blocks=self._blocks(),
-            results=tuple(self._placed(result) if result.group in carried else result for result in results),
+            results=tuple(as_published(r, *places) if r.group in carried else r for r in results),
             carried=carried,
             renew=way_to_renew(self._env, self._generation),
             receipts=lambda result: read_receipts(stores, result.receipts_uri, result.receipts_hash),
@@ -188,15 +189,6 @@ class _Commitment:
     def _keep(self, sums: Sequence[FileSums]) -> None:
         record_file_sums(self._env.ledger, self._publication, sums)
         self._parts += [of_file.part for of_file in sums if of_file.part is not None]
-
-    def _placed(self, result: GroupResult) -> GroupResult:
-        """Return a result with its files where an earlier generation has published them."""
-
-        def moved(outputs: tuple[OutputFile, ...], folder: str) -> tuple[OutputFile, ...]:
-            return tuple(replace(output, uri=target_uri(folder, output.uri)) for output in outputs)
-
-        outputs = moved(result.outputs, self._options.sink.uri)
-        return replace(result, outputs=outputs, quarantined=moved(result.quarantined, self._quarantine))
 
     def _blocks(self) -> Iterator[Block]:
         if not self._window.blocks:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from airflow_provider_blockread.blocks.ids import slug
 from airflow_provider_blockread.errors import OptionsError, WrongLedgerError
 from airflow_provider_blockread.exchange.layout import (
@@ -10,9 +12,11 @@ from airflow_provider_blockread.exchange.layout import (
     published_quarantine,
     window_folder,
 )
+from airflow_provider_blockread.exchange.model import GroupResult, OutputFile
 from airflow_provider_blockread.exchange.results import SPEC_NAME
 from airflow_provider_blockread.options import ParquetSink
 from airflow_provider_blockread.sinks.names import FILE_PREFIX, StagedName
+from airflow_provider_blockread.sinks.publish import target_uri
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.listing import takes
@@ -68,3 +72,12 @@ def check_ledger(env: Environment, feed: str, sink: ParquetSink) -> None:
         raise WrongLedgerError(msg)
     if other != mine or not env.stores.exists(uri):
         env.stores.write_bytes_atomic(uri, mine.encode())
+
+
+def as_published(result: GroupResult, output: str, quarantine: str) -> GroupResult:
+    """Return a result with its files where they are once they are published: in these folders."""
+
+    def moved(files: tuple[OutputFile, ...], folder: str) -> tuple[OutputFile, ...]:
+        return tuple(replace(file, uri=target_uri(folder, file.uri)) for file in files)
+
+    return replace(result, outputs=moved(result.outputs, output), quarantined=moved(result.quarantined, quarantine))

@@ -175,10 +175,9 @@ def _look(env: Environment, asked: RebuildRequest, begun: Request | None) -> Ite
     for window in asked.range.windows(env):
         if begun is None or window.created_at <= begun.began_at:
             mine = started.get(window.id)
-            if asked.range.window is not None and asked.files is not None and is_unseen(env, window):
-                intent: WindowIntent | None = correction_intent(env, window, mine, asked.files)
-            else:
-                intent = _intent(env, window, mine, asked.files)
+            named = asked.files if asked.range.window is not None and is_unseen(env, window) else None
+            correction = None if named is None else correction_intent(env, window, mine, named)
+            intent = correction or _intent(env, window, mine, asked.files)
             if intent is not None:
                 yield window, intent
 
@@ -244,23 +243,21 @@ def _begin(runner: WindowRunner, request: Request, window: Window, files: FileCh
     if resumed and not publishing and files is not None and _has_changed(env, window, latest, files):
         env.log(f"window {window.id}: files have changed since generation {latest.number} began: another starts")
         resumed = False
+    told = f"window {window.id}: generation"
     if resumed:
-        message = f"window {window.id}: generation {latest.number} is resumed"
-        return open_ref(env, window, latest, status="read", message=message)
-    if publishing and not lost:
-        # Readers must not be left with a half for good.
-        message = f"window {window.id}: generation {latest.number} is half published and completed first"
+        return open_ref(env, window, latest, status="read", message=f"{told} {latest.number} is resumed")
+    if publishing and not lost:  # readers must not be left with a half for good
+        message = f"{told} {latest.number} is half published and completed first"
         runner.run(open_ref(env, window, latest, status="read", message=message))
     restore_pruned(env, window)
     if lost:  # by one that whoever dies before the next statement resumes
         asked: dict[str, Any] = {name: getattr(latest, name) for name in ("options", "clear_number", "run")}
         latest = replace_lost(env.ledger, latest, **asked, unneeded=count_away(env.ledger, window.id))
     if lost and unseen:
-        message = f"window {window.id}: generation {latest.number} starts, as the one before lost files"
-        return open_ref(env, window, latest, status="read", message=message)
+        return open_ref(env, window, latest, status="read", message=f"{told} {latest.number} starts")
     started = _start(env, request, window, files)
-    message = f"window {window.id}: generation {started.number} starts to {request.action} it"
-    return open_ref(env, window, started, status="read", message=message)
+    told += f" {started.number} starts to {request.action} it"
+    return open_ref(env, window, started, status="read", message=told)
 
 
 def _require_sources(env: Environment, window: Window, files: FileChoice | None, *, only_look: bool = False) -> None:
