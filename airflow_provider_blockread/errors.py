@@ -26,15 +26,57 @@
         └── StateError               the window's state forbids it, and trying again cannot help: do first what it says
             └── CompleteError        the generation is published or verified, and is not read again
 
-Each message names what, where (feed, file, block, byte offset) and what to do.
+Each message names what, where (feed, file, block, byte offset) and what to do. Names in it are other people's, so it is
+one line without control characters; `printable` sees to that here and wherever text reaches a terminal or a log.
 Errors pickle, since they cross Spark's process borders.
 """
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections.abc import Callable
+
+# What moves a cursor, ends a line, hides or reorders text; and the marks by which Airflow's pages fold lines of a log.
+_UNPRINTABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f]|:(?=:(?:end)?group::)"
+)
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 2**8 else f"\\u{code:04x}" if code < 2**16 else f"\\U{code:08x}"
+
+
+def printable(text: str, escaped: Callable[[str], str] = _escaped) -> str:
+    r"""Return text as one line for a terminal or log: `\xNN`, `\uNNNN` or `\UNNNNNNNN` stand for what does not print.
+
+    Those are control characters, newlines and tabs among them, what changes the direction of text, lone surrogates, and
+    the first colon of `::group::`. All else stays as it is, backslashes too, so that a second time changes nothing.
+    """
+    return _UNPRINTABLE.sub(lambda match: escaped(match[0]), text)
+
+
+def shell_word(text: str) -> str:
+    """Return text as one word of a command to be copied; what does not print is written as bash and zsh understand."""
+    if not _UNPRINTABLE.search(text):
+        return shlex.quote(text)
+    quoted = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"$'{printable(quoted, _as_bytes)}'"
+
+
+def _as_bytes(character: str) -> str:
+    name = "surrogateescape" if "\udc80" <= character <= "\udcff" else "surrogatepass"
+    return "".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", name))
+
 
 class BlockReadError(Exception):
     """An error of this package; its message ends with what to do next."""
+
+    def __str__(self) -> str:
+        """Return the message as one line that may be printed."""
+        return printable(super().__str__())
 
 
 class PermanentError(BlockReadError):
@@ -54,8 +96,8 @@ class SourceError(PermanentError):
         self.path = path
 
     def __str__(self) -> str:
-        """Return the message alone."""
-        return str(self.args[0])
+        """Return the message alone, as one line that may be printed."""
+        return printable(str(self.args[0]))
 
 
 class FileMissingError(SourceError):

@@ -13,6 +13,7 @@ from airflow_provider_blockread.cli.shared import (
     open_environment,
     print_json,
     print_table,
+    say,
     state_option,
 )
 from airflow_provider_blockread.ledger.columns import FILE_STATES
@@ -32,7 +33,7 @@ def db() -> None:
 def upgrade(state: str | None) -> None:
     """Create the ledger, or bring its schema up to this version."""
     ledger = Ledger(ledger_url(state))
-    click.echo(f"ledger {ledger.name} is {ledger.upgrade()}, identity {ledger.uuid}")
+    say(f"ledger {ledger.name} is {ledger.upgrade()}, identity {ledger.uuid}")
 
 
 @click.group()
@@ -60,7 +61,7 @@ def list_(feed: str, file_state: str | None, limit: int, state: str | None, *, a
     ]
     print_table(("path", "state", "size", "modified", "window"), table)
     counts = feed_counts(env.ledger, feed)
-    click.echo(f"{feed}: " + (", ".join(f"{n:,} {name}" for name, n in counts.items()) or "no files"), err=True)
+    say(f"{feed}: " + (", ".join(f"{n:,} {name}" for name, n in counts.items()) or "no files"), err=True)
 
 
 def _state(row: FileRow) -> str:

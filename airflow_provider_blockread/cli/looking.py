@@ -8,7 +8,14 @@ from typing import Any
 import click
 
 from airflow_provider_blockread.cli.selecting import Selecting, selecting_options
-from airflow_provider_blockread.cli.shared import json_option, open_environment, print_facts, print_json, state_option
+from airflow_provider_blockread.cli.shared import (
+    json_option,
+    open_environment,
+    print_facts,
+    print_json,
+    say,
+    state_option,
+)
 from airflow_provider_blockread.cli.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.steps.describe import format_bytes
@@ -50,6 +57,6 @@ def new_files(**options: Any) -> None:  # noqa: ANN401 - click hands every optio
         return
     print_facts({"feed": found.feed, "files": found.files, "size": format_bytes(found.bytes), "oldest": found.oldest})
     for path in found.paths:
-        click.echo(path)
+        say(path)
     if found.files > len(found.paths):
-        click.echo(f"... and {found.files - len(found.paths):,} more")
+        say(f"... and {found.files - len(found.paths):,} more")

@@ -9,7 +9,7 @@ import click
 
 from airflow_provider_blockread.blocks import AutoSize, GroupLimits
 from airflow_provider_blockread.cli.pipeline import Pipeline, Reading, pipeline_options
-from airflow_provider_blockread.cli.shared import open_environment, print_facts, print_json, print_table
+from airflow_provider_blockread.cli.shared import open_environment, print_facts, print_json, print_table, say
 from airflow_provider_blockread.ledger.model import PendingFile
 from airflow_provider_blockread.steps.describe import describe_block_size, describe_part, format_bytes
 from airflow_provider_blockread.steps.preview import FileSample, Preview, preview
@@ -98,7 +98,7 @@ def _print_sample(shown: Preview) -> None:
     columns = ("first files", "size", "block size")[: 3 if shown.block_sizes else 2]
     rows = [_row(file)[: len(columns)] for file in shown.sample]
     more = shown.files - len(rows)
-    click.echo()
+    say()
     print_table(columns, rows + ([(f"... and {more:,} more", *[""] * (len(columns) - 1))] if more else []))
 
 

@@ -19,7 +19,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.errors import OptionsError, printable
 from airflow_provider_blockread.ledger.noop import is_noop, noop_ledger
 from airflow_provider_blockread.ledger.owners import process_owner
 from airflow_provider_blockread.ledger.store import Ledger, default_url
@@ -107,7 +107,7 @@ def open_environment(state: str | None, *, quiet: bool = False, makes: bool = Fa
 
     def log(message: str) -> None:
         if not quiet:
-            click.echo(message, err=True)
+            say(message, err=True)
 
     return Environment(ledger=ledger, stores=Stores(), log=log, warn=warn)
 
@@ -130,13 +130,25 @@ def owner() -> str:
     return process_owner(f"cli/{getpass.getuser()}@{socket.gethostname()}")
 
 
+def say(line: str = "", *, err: bool = False) -> None:
+    """Print a line, names in it as they may be printed."""
+    click.echo(printable(line), err=err)
+
+
 def print_json(data: object) -> None:
-    """Print one JSON document."""
-    click.echo(json.dumps(data, ensure_ascii=False, default=str))
+    """Print one JSON document, in which characters that do not print are escaped."""
+    text = json.dumps(data, ensure_ascii=False, default=str)
+    click.echo(printable(text, _json_escape))
+
+
+def _json_escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table, numbers on the right. A terminal cuts what is too wide, but for ids that other commands take."""
+    columns = [printable(name) for name in columns]
     cells = [[_cell(value) for value in row] for row in rows]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for i, name in enumerate(columns):
@@ -155,10 +167,10 @@ def print_facts(facts: Mapping[str, object]) -> None:
     """Print names and values, one a line."""
     width = max(len(name) for name in facts)
     for name, value in facts.items():
-        click.echo(f"{name:<{width}}  {_cell(value)}")
+        say(f"{name:<{width}}  {_cell(value)}")
 
 
 def _cell(value: object) -> str:
     if value is None:
         return "-"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else printable(str(value))

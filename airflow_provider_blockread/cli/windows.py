@@ -13,6 +13,7 @@ from airflow_provider_blockread.cli.shared import (
     print_facts,
     print_json,
     print_table,
+    say,
     state_option,
 )
 from airflow_provider_blockread.cli.spark import InProcessSpark, require_java
@@ -107,13 +108,15 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
     facts |= {"state": _state(summary), "newer": None}  # the note says it in words
     print_facts({name.replace("_", " "): value for name, value in facts.items() if value is not None})
     for part in read_in_parts:
-        click.echo(f"reads only bytes {part.start:,} to {part.end:,} of {part.path or 'a file whose row is pruned'}")
+        say(f"reads only bytes {part.start:,} to {part.end:,} of {part.path or 'a file whose row is pruned'}")
     if rows:
-        click.echo()
+        say()
         print_table(list(rows[0])[:-1], [list(row.values())[:-1] for row in rows])
     for row in rows:
         if row["error"]:
-            click.echo(f"\n{row['group']}\n  {row['error']}")
+            say()
+            say(f"{row['group']}")
+            say(f"  {row['error']}")
 
 
 @windows.command()
@@ -142,7 +145,7 @@ def verify(window: str, feed: str | None, master: str, state: str | None, *, as_
     if as_json:
         print_json(done.to_json())
     else:
-        click.echo(f"window {done.window} is verified: {done.records:,} records, {format_bytes(done.bytes)}")
+        say(f"window {done.window} is verified: {done.records:,} records, {format_bytes(done.bytes)}")
 
 
 def _summary(summary: WindowSummary) -> dict[str, Any]:

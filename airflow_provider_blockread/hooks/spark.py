@@ -160,7 +160,5 @@ def _failure(hook: TrackedSubmitHook, name: str, *, cancelled: bool) -> str:
     """Return the message of an application that did not succeed: the driver's own error, else its last lines."""
     if cancelled:
         return f"{name}: the Spark application was stopped; clear the task to read the group again"
-    if hook.error:
-        return f"{name}: the Spark application failed: {hook.error}"
-    tail = "\n".join(hook.tail)
-    return f"{name}: the Spark application failed; fix the cause and retry. The last lines of its log:\n{tail}"
+    tail = " | ".join(hook.tail)
+    return f"{name}: the Spark application failed: {hook.error or tail}"

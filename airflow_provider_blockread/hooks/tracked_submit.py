@@ -15,6 +15,7 @@ from typing import Any
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.sdk import Connection
 
+from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.spark.progress import ERROR_LINE, OWN_LINE
 from airflow_provider_blockread.spark.settings import is_local
@@ -99,7 +100,7 @@ class TrackedSubmitHook(SparkSubmitHook):
         """Yield what is to be logged: the driver's own lines as they are, Spark's folded in groups."""
         folded = False
         for line in output:
-            text = str(line).strip()
+            text = printable(str(line).strip())
             if text.startswith(ERROR_LINE):
                 self.error = text.removeprefix(ERROR_LINE)  # logged with the task's failure
                 continue

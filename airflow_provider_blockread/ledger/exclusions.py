@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from shlex import quote
 from typing import NamedTuple
 
 from sqlalchemy import Connection, or_, select
 
 from airflow_provider_blockread.blocks.ids import path_digest
-from airflow_provider_blockread.errors import ConflictError, SourceError, StateError
+from airflow_provider_blockread.errors import ConflictError, SourceError, StateError, shell_word
 from airflow_provider_blockread.ledger import tables
 from airflow_provider_blockread.ledger.generations import UNFINISHED, lock_generation
 from airflow_provider_blockread.ledger.groups import left_out_by, reopen_generation
@@ -177,7 +176,7 @@ def _file(connection: Connection, window_id: str, path: str) -> int:
             feed = connection.scalar(select(feeds.c.name).join(windows).where(windows.c.id == window_id))
             msg = (
                 f"window {window_id} holds no file {path}; see what it holds with"
-                f" `blockread files list {quote(str(feed))}`"
+                f" `blockread files list {shell_word(str(feed))}`"
             )
             raise SourceError(msg, path)
         return int(known)

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from shlex import quote
 from typing import NoReturn
 
 from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.blocks.ids import same_version
-from airflow_provider_blockread.errors import FileMissingError, ProofError, SourceError
+from airflow_provider_blockread.errors import FileMissingError, ProofError, SourceError, shell_word
 from airflow_provider_blockread.exchange.model import GroupResult, OutputFile, Receipt
 from airflow_provider_blockread.ledger.model import FileSums, PartBorders, Sums
 
@@ -242,7 +241,7 @@ class _Chain:
         except SourceError as error:
             self.refuse(f"after its read, {error}", block)
         if not same_version(found, block.version):
-            leave = f"`blockread windows exclude {self._evidence.window} {quote(found.path)} --reason changed`"
+            leave = f"`blockread windows exclude {self._evidence.window} {shell_word(found.path)} --reason changed`"
             renew = f", read it as it is now ({self._evidence.renew})" if self._evidence.renew else ""
             advice = f"restore it and retry{renew}, or leave it out with {leave} and {_ADVICE}"
             self.refuse("the file was changed after its read", block, advice=advice)

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from shlex import quote
 from typing import Any, NoReturn
 
 from sqlalchemy import Connection, Row, and_, case, func, or_, select
 
 from airflow_provider_blockread.blocks import BlockGroup, FileVersion
 from airflow_provider_blockread.blocks.ids import path_digest, version_digest
-from airflow_provider_blockread.errors import ConflictError, StateError
+from airflow_provider_blockread.errors import ConflictError, StateError, shell_word
 from airflow_provider_blockread.ledger.columns import REPLACING_STATES, SHORT, UNFINISHED_STATES
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, lock_feed
 from airflow_provider_blockread.ledger.known_tables import parts, taken_files
@@ -196,7 +195,7 @@ def _refuse(connection: Connection, window: Window, path: str, why: str, otherwi
     leave_out = (
         "leave the file out"
         if _is_published(connection, window.id)
-        else f"leave it out of this window (`blockread windows exclude {window.id} {quote(path)} --reason changed`)"
+        else f"leave it out of this window (`blockread windows exclude {window.id} {shell_word(path)} --reason changed`)"
     )
     msg = (
         f"window {window.id} {window.key!r}: the newer version of {path} {why}, and a version is read once;"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from airflow_provider_blockread.blocks import BlockGroup
 from airflow_provider_blockread.blocks.sizing import BlockChoice
+from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.ledger.model import PendingFile
 from airflow_provider_blockread.options.sizes import format_bytes as format_bytes  # noqa: PLC0414 - found here by the steps
 from airflow_provider_blockread.steps.model import Published
@@ -43,7 +44,7 @@ def describe_group(group: BlockGroup) -> str:
     """Return what a group holds: its number, files, bytes and the names of its first and last file."""
     first, last = (path.rpartition("/")[2] for path in (group.first_path, group.last_path))
     names = first if first == last else f"{first} .. {last}"
-    return f"group {group.number}: {_files(group.files)}, {format_bytes(group.bytes)}, {names}"
+    return printable(f"group {group.number}: {_files(group.files)}, {format_bytes(group.bytes)}, {names}")
 
 
 def group_titles(groups: Sequence[BlockGroup]) -> list[str]:

@@ -6,12 +6,11 @@ import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from shlex import quote
 from typing import Any
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.blocks.ids import same_version
-from airflow_provider_blockread.errors import FileChangedError, FileMissingError, SourceError, StateError
+from airflow_provider_blockread.errors import FileChangedError, FileMissingError, SourceError, StateError, shell_word
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.ledger.exclusions import check_exclusion, exclude_file, excluded_files, list_exclusions
 from airflow_provider_blockread.ledger.generations import latest_generation, list_groups, published_generation
@@ -55,7 +54,7 @@ def propose_excluding(env: Environment, window: Window, path: str, *, reason: st
     if behind:
         msg = (
             f"window {window.id} reads a part of {path}, and window {behind[0]} goes on behind it; begin with"
-            f" `blockread windows exclude {behind[0]} {quote(path)} --reason {quote(reason)}`"
+            f" `blockread windows exclude {behind[0]} {shell_word(path)} --reason {shell_word(reason)}`"
         )
         raise StateError(msg)
     if file in excluded_files(env.ledger, window.id, number):
@@ -99,7 +98,8 @@ def _find(env: Environment, window: Window, path: str) -> tuple[int, list[int]]:
     for found in window_files(env.ledger, window.id, order="oldest"):
         if found.version.path == path:
             return found.file, []
-    msg = f"window {window.id} holds no file {path}; see what it holds with `blockread files list {quote(window.feed)}`"
+    listing = f"blockread files list {shell_word(window.feed)}"
+    msg = f"window {window.id} holds no file {path}; see what it holds with `{listing}`"
     raise SourceError(msg, path)
 
 
@@ -178,8 +178,8 @@ def _kept(window: Window, path: str, reason: str) -> str:
     return (
         f"{path} is {reason}, and window {window.id} is published with its records, which no policy takes away: restore"
         f" it and retry{newer}; or leave it out with"
-        f" `blockread windows exclude {window.id} {quote(path)} --reason {reason}` and retry; or give this rebuild up"
-        f" with `blockread windows abandon {window.id}`, and what is published stays"
+        f" `blockread windows exclude {window.id} {shell_word(path)} --reason {reason}` and retry; or give this rebuild"
+        f" up with `blockread windows abandon {window.id}`, and what is published stays"
     )
 
 

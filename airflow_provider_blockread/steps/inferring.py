@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.errors import FileMissingError, RecordError
+from airflow_provider_blockread.errors import FileMissingError, RecordError, printable
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.seals import sealed, unsealed
@@ -150,6 +150,6 @@ def _infer(
     try:
         return infer_schema(option, samples()), paths
     except RecordError as error:
-        where = "" if paths[-1] in str(error) else f", {paths[-1]}"
+        where = "" if printable(paths[-1]) in str(error) else f", {paths[-1]}"
         msg = f"the columns of csv cannot be inferred{where}: {error}"
         raise RecordError(msg) from error

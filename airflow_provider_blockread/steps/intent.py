@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.ledger.model import Window
 
 _SHOWN = 20  # windows that are listed one by one
@@ -44,7 +45,8 @@ class Intent:
         lines = [f"window {w.window} {w.key!r} of feed {w.feed}: {w.what}" for w in ordered[:_SHOWN]]
         if len(ordered) > _SHOWN:
             lines.append(f"and {len(ordered) - _SHOWN:,} more windows")
-        return [f"{self.action}: nothing to do", *lines] if self.is_empty else [*lines, *self.notes]
+        lines = [f"{self.action}: nothing to do", *lines] if self.is_empty else [*lines, *self.notes]
+        return [printable(line) for line in lines]
 
     def alerts(self) -> list[str]:
         """Return what somebody should look at before it is done."""

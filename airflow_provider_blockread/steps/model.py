@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
-from airflow_provider_blockread.errors import WrongLedgerError
+from airflow_provider_blockread.errors import WrongLedgerError, printable
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.seals import derived
 from airflow_provider_blockread.ledger.store import Ledger
@@ -37,9 +37,16 @@ class Submitter(Protocol):
         ...
 
 
+def _printing(say: Callable[[str], None]) -> Callable[[str], None]:
+    return lambda message: say(printable(message))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Environment:
-    """What every step works with: the ledger, the stores, where progress is told, and what somebody should look at."""
+    """What every step works with: the ledger, the stores, where progress is told, and what somebody should look at.
+
+    Lines come as they may be printed, whatever names stand in them.
+    """
 
     ledger: Ledger
     stores: Stores
@@ -49,6 +56,11 @@ class Environment:
     def window_secret(self, window: str) -> str:
         """Return the secret that seals what a window keeps in the work area for its later tries."""
         return derived(self.ledger.secret, window)
+
+    def __post_init__(self) -> None:
+        """Let no line pass with what other people's names may hold."""
+        for name in ("log", "warn"):
+            object.__setattr__(self, name, _printing(getattr(self, name)))
 
     def require(self, ref: WindowRef) -> None:
         """Refuse a window that another ledger planned.

@@ -188,7 +188,8 @@ class _Unreached:
         if self.errors:
             error = self.errors[0][1]
             rest = "All else is pruned; fix the cause and repeat the command: these windows are tried again"
-            raise type(error)("\n".join(["prune: some work areas are left:", *self.lines(), rest])) from error
+            msg = f"prune: some work areas are left: {'; '.join([*self.lines(), rest])}"
+            raise type(error)(msg) from error
 
 
 def _pages(env: Environment, which: object, windows: Callable[..., list[Window]]) -> Iterator[Window]:

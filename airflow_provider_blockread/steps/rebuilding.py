@@ -160,7 +160,7 @@ def rebuild(env: Environment, asked: RebuildRequest, runner: WindowRunner) -> li
         except BlockReadError as error:
             before, left = [found.window for found in done], [found.id for found in todo[len(done) + 1 :]]
             msg = (
-                f"{asked.action} of window {window.id} {window.key!r} failed: {error}\nDone before it:"
+                f"{asked.action} of window {window.id} {window.key!r} failed: {error}; done before it:"
                 f" {_named(before)}; left: {_named(left)}. Fix the cause and repeat the command: it goes on"
                 " from this window"
             )

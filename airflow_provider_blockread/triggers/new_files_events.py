@@ -10,7 +10,7 @@ from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 from airflow.triggers.shared_stream import AdvanceItem, AdvanceOutcome, SharedStreamProducer
 
 from airflow_provider_blockread.blocks.ids import digest
-from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.errors import BlockReadError, printable
 from airflow_provider_blockread.options import FileSource, Selection, StorageEvents
 from airflow_provider_blockread.triggers.access import access
 from airflow_provider_blockread.triggers.helpers import ask
@@ -113,7 +113,8 @@ class NewFilesEventTrigger(BaseEventTrigger):
             way = await access(None, self.ledger_conn_id)
             found = await ask(request | way, self.log.info)
         except BlockReadError as error:
-            self.log.error("the watch of feed %s cannot tell its files, and tries again: %s", self.feed, error)  # noqa: TRY400
+            feed = printable(self.feed)
+            self.log.error("the watch of feed %s cannot tell its files, and tries again: %s", feed, error)  # noqa: TRY400
             return None
         return {name: value for name, value in found.items() if name != "why"}
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 import structlog
 from airflow.triggers.shared_stream import AdvanceItem, SharedStreamProducer
 
-from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.errors import BlockReadError, printable
 from airflow_provider_blockread.hooks.queues import HintQueue, open_queue
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.options.values import from_json
@@ -117,7 +117,7 @@ class SourceWatch(SharedStreamProducer):
             found: dict[str, Any] | None = await look(await access(source, self._ledger_conn_id))
         except BlockReadError as error:
             self._failures = min(self._failures + 1, 10)
-            _log.error("the watch of feed %s failed, and tries again: %s", self._lookout["feed"], error)
+            _log.error("the watch of feed %s failed, and tries again: %s", printable(self._lookout["feed"]), error)
             return None
         self._failures = 0
         return found
