@@ -72,11 +72,13 @@ def _as_bytes(character: str) -> str:
 
 
 class BlockReadError(Exception):
-    """An error of this package; its message ends with what to do next."""
+    """An error of this package; its message ends with what to do next. `lines` may follow: the end of a log, say."""
+
+    lines: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return the message as one line that may be printed."""
-        return printable(super().__str__())
+        """Return the message as one line that may be printed, and further lines if there are any."""
+        return "\n".join(map(printable, (super().__str__(), *self.lines)))
 
 
 class PermanentError(BlockReadError):
@@ -97,7 +99,7 @@ class SourceError(PermanentError):
 
     def __str__(self) -> str:
         """Return the message alone, as one line that may be printed."""
-        return printable(str(self.args[0]))
+        return "\n".join(map(printable, (str(self.args[0]), *self.lines)))
 
 
 class FileMissingError(SourceError):

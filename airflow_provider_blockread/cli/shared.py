@@ -135,6 +135,13 @@ def say(line: str = "", *, err: bool = False) -> None:
     click.echo(printable(line), err=err)
 
 
+def say_lines(text: str) -> None:
+    """Print lines, all but the first one indented."""
+    first, *others = text.split("\n")
+    for line in (first, *(f"  {other}" for other in others)):
+        say(line)
+
+
 def print_json(data: object) -> None:
     """Print one JSON document, in which characters that do not print are escaped."""
     text = json.dumps(data, ensure_ascii=False, default=str)

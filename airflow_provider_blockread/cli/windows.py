@@ -14,6 +14,7 @@ from airflow_provider_blockread.cli.shared import (
     print_json,
     print_table,
     say,
+    say_lines,
     state_option,
 )
 from airflow_provider_blockread.cli.spark import InProcessSpark, require_java
@@ -105,8 +106,7 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
         listed = [row | state for row, state in zip(rows, states, strict=True)]
         print_json(facts | {"group_list": listed, "parts": [part._asdict() for part in read_in_parts]})
         return
-    facts |= {"state": _state(summary), "newer": None}  # the note says it in words
-    print_facts({name.replace("_", " "): value for name, value in facts.items() if value is not None})
+    print_facts(_shown(facts | {"state": _state(summary), "newer": None}))  # the note says the latter in words
     for part in read_in_parts:
         say(f"reads only bytes {part.start:,} to {part.end:,} of {part.path or 'a file whose row is pruned'}")
     if rows:
@@ -115,8 +115,7 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
     for row in rows:
         if row["error"]:
             say()
-            say(f"{row['group']}")
-            say(f"  {row['error']}")
+            say_lines(f"{row['group']}\n{row['error']}")
 
 
 @windows.command()
@@ -182,6 +181,14 @@ def _newer(summary: WindowSummary) -> Generation | None:
     """Return the generation that was begun after the published one."""
     newest, shown = summary.generation, summary.shown
     return newest if newest is not None and shown is not None and newest.number != shown.number else None
+
+
+def _shown(facts: Mapping[str, object]) -> dict[str, object]:
+    """Return the facts that there are; of an error the first line, as its group says the others."""
+    shown = {name.replace("_", " "): value for name, value in facts.items() if value is not None}
+    if "error" in shown:
+        shown["error"] = str(shown["error"]).partition("\n")[0]
+    return shown
 
 
 def _withdrawn(window: Window, held: Withdrawal) -> str:

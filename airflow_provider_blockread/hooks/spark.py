@@ -69,14 +69,13 @@ class SparkSubmitter:
             except FileNotFoundError as error:
                 msg = f"{name}: the program spark-submit is not on PATH; {_INSTALL}"
                 raise OptionsError(msg) from error
-            except AirflowException:
-                why = _failure(hook, name, cancelled=self._cancelled)
-                raise SparkJobError(why) from None  # Airflow's own error quotes the log once more
+            except AirflowException:  # Airflow's own error quotes the log once more
+                raise _failure(hook, name, cancelled=self._cancelled) from None
             except BaseException:
                 hook.stop(_GRACE_S)
                 raise
         if self._cancelled:
-            raise SparkJobError(_failure(hook, name, cancelled=True))
+            raise _failure(hook, name, cancelled=True)
 
     def cancel(self) -> None:
         """Stop the application for sure; from any thread or signal handler, before, during or after `submit`."""
@@ -156,9 +155,12 @@ def _private_file(path: Path, content: Mapping[str, object]) -> str:
     return str(path)
 
 
-def _failure(hook: TrackedSubmitHook, name: str, *, cancelled: bool) -> str:
-    """Return the message of an application that did not succeed: the driver's own error, else its last lines."""
+def _failure(hook: TrackedSubmitHook, name: str, *, cancelled: bool) -> SparkJobError:
+    """Return the error of an application that did not succeed: the driver's own error, else its last lines."""
     if cancelled:
-        return f"{name}: the Spark application was stopped; clear the task to read the group again"
-    tail = " | ".join(hook.tail)
-    return f"{name}: the Spark application failed: {hook.error or tail}"
+        return SparkJobError(f"{name}: the Spark application was stopped; clear the task to read the group again")
+    if hook.error:
+        return SparkJobError(f"{name}: the Spark application failed: {hook.error}")
+    error = SparkJobError(f"{name}: the Spark application failed; fix the cause and retry. The last lines of its log:")
+    error.lines = tuple(hook.tail)
+    return error

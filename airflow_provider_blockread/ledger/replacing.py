@@ -195,7 +195,7 @@ def _refuse(connection: Connection, window: Window, path: str, why: str, otherwi
     leave_out = (
         "leave the file out"
         if _is_published(connection, window.id)
-        else f"leave it out of this window (`blockread windows exclude {window.id} {shell_word(path)} --reason changed`)"
+        else f"leave it out (`blockread windows exclude {window.id} {shell_word(path)} --reason changed`)"
     )
     msg = (
         f"window {window.id} {window.key!r}: the newer version of {path} {why}, and a version is read once;"

@@ -159,8 +159,9 @@ def rebuild(env: Environment, asked: RebuildRequest, runner: WindowRunner) -> li
             done.append(runner.run(_begin(runner, request, window, asked.files)))
         except BlockReadError as error:
             before, left = [found.window for found in done], [found.id for found in todo[len(done) + 1 :]]
+            why = str(error).replace("\n", " | ")
             msg = (
-                f"{asked.action} of window {window.id} {window.key!r} failed: {error}; done before it:"
+                f"{asked.action} of window {window.id} {window.key!r} failed: {why}; done before it:"
                 f" {_named(before)}; left: {_named(left)}. Fix the cause and repeat the command: it goes on"
                 " from this window"
             )

@@ -160,6 +160,8 @@ def test_errors_say_their_message_in_one_line(name: str) -> None:
         assert str(again) == str(error) == printable(f"{name} is bad")
         assert str(outer) == printable(f"feed {name}: {name} is bad")
     assert SourceError("x", name).path == name
+    error.lines = (name, name)
+    assert str(copy.copy(error)).splitlines()[1:] == [printable(name)] * 2
 
 
 @given(texts)
