@@ -18,7 +18,7 @@ UV = $$(uv --version >/dev/null 2>&1 && echo uv || echo .uv/bin/uv)
 RUN = home="$$($(VENV)/bin/python tools/java_home.py)" && JAVA_HOME="$$home" PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup servers check test bench demo up exactness fuzz crash stress format clean
+.PHONY: help setup servers check test bench demo up try exactness fuzz crash stress format clean
 
 help: ## List the targets.
 	@echo "Targets (PYTHON=$(PYTHON) chooses the interpreter):"
@@ -57,6 +57,9 @@ demo: $(READY) ## Make files, run the example DAG over them, and show what came 
 up: $(READY) ## Start Airflow with the example DAGs on http://127.0.0.1:PORT; Ctrl-C stops it.
 	@$(RUN) python dags/demo.py --only-files
 	@$(RUN) python tools/up.py --port $(PORT)
+
+try: ## Try demo and up from a fresh clone of what is committed, on each of Python 3.11 to 3.13 that is found.
+	@tools/try.sh
 
 crash: $(READY) ## Kill a process at every fault point, in every scenario, or in one each (CRASH_ARGS=--quick).
 	$(RUN) python -m tests.crash --seed $(SEED) --table docs/crashes.md $(CRASH_ARGS)

