@@ -88,7 +88,8 @@ class TrackedSubmitHook(SparkSubmitHook):
         while _is_running(process.pid) and time.monotonic() < deadline:
             time.sleep(_POLL_S)
         _signal_group(process.pid, signal.SIGKILL)
-        self.on_kill()  # a driver on the cluster, if that is where it runs
+        if self.is_remote_driver:
+            self.on_kill()
 
     def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
         # Runs when the process has just been started: a stop that came before had nothing to stop yet.

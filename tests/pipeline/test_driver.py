@@ -221,7 +221,7 @@ def test_a_failed_read_is_told_once(tmp_path: Path, logged: list[str]) -> None:
     assert message.isprintable()
     command, *progress = outside_groups(logged)
     assert command.startswith("Spark-Submit cmd")
-    assert all(line.startswith("read ") for line in progress)  # where the machine has much else to do
+    assert [line for line in progress if not line.startswith("read ")] == []  # where the machine has much else to do
     assert len(logged) < 80
     assert sum("column 'id'" in line for line in logged) <= 1
 
