@@ -42,9 +42,11 @@ UNREACHED = {
     "statement:ledger.retention.drop_stretches/3": _LEARNT,
     "statement:ledger.dialect._configure_sqlite/1": "settings of a connection; nothing is stored",
     "statement:ledger.exclusions._file/2": _WORDS,
+    "statement:ledger.exclusions._file/3": _WORDS,
     "statement:ledger.feeds.require_feed/1": _WORDS,
     "statement:ledger.generations._latest/2": _WORDS,
     "statement:ledger.groups._overtaken/1": _WORDS,
+    "statement:ledger.parts.giving_up/1": _WORDS,
     "statement:ledger.looking.newest_file/1": _WATCHED,
     "statement:ledger.looking.newest_pending/1": _WATCHED,
     "statement:ledger.looking.pending_since/1": _WATCHED,
@@ -61,7 +63,6 @@ UNREACHED = {
     "statement:ledger.selection.late_files/1": _TOLD,
     "statement:ledger.selection.late_files/2": _TOLD,
     "store:steps.cleaning_files.tag_file/1": _TAGS,
-    "store:steps.scanning.drop_unsealed_states/1": "only where no secret reaches the driver; the next proof drops them",
 }
 
 DATABASES = ("sqlite", "postgresql")
