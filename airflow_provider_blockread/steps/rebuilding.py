@@ -161,9 +161,8 @@ def rebuild(env: Environment, asked: RebuildRequest, runner: WindowRunner) -> li
             before, left = [found.window for found in done], [found.id for found in todo[len(done) + 1 :]]
             why = str(error).replace("\n", " | ")
             msg = (
-                f"{asked.action} of window {window.id} {window.key!r} failed: {why}; done before it:"
-                f" {_named(before)}; left: {_named(left)}. Fix the cause and repeat the command: it goes on"
-                " from this window"
+                f"{asked.action} of window {window.id} {window.key!r} failed: {why}; done before it: {_named(before)};"
+                f" left: {_named(left)}. Fix the cause and repeat the command: it goes on from this window"
             )
             raise type(error)(msg) from error
     finish_request(env.ledger, request)

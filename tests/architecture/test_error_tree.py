@@ -18,7 +18,8 @@ def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
         depth = (line.start(2) - line.start() - 4) // 4
         above[depth:] = [line[2]]
         drawn[line[2]] = above[depth - 1] if depth else "Exception"
-    found = {name: cls.__bases__[0].__name__ for name, cls in inspect.getmembers(errors, inspect.isclass)}
+    classes = (cls for _, cls in inspect.getmembers(errors, inspect.isclass) if cls.__module__ == errors.__name__)
+    found = {cls.__name__: cls.__bases__[0].__name__ for cls in classes}
 
     assert drawn == found
 
