@@ -27,6 +27,7 @@ from airflow_provider_blockread.options import (
 from airflow_provider_blockread.records.decode import Decoder
 from airflow_provider_blockread.records.reading import bind
 from airflow_provider_blockread.records.walking import Chunk, WalkLimits
+from airflow_provider_blockread.spark import block_reader
 from airflow_provider_blockread.spark.block_reader import BlockReader, OpenFile, Rows
 from airflow_provider_blockread.spark.opening import open_version
 from tests.pipeline.evidence import QUOTED, STORES, Reading
@@ -153,9 +154,10 @@ def _read_with(reading: Reading, cls: type[BlockReader], emit: Callable[[Block, 
     return receipts
 
 
-def test_chunk_left_out_inside_a_block(tmp_path: Path) -> None:
+def test_chunk_left_out_inside_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader that loses a chunk in the middle of a block does not account for its bytes."""
     reading = Reading(tmp_path, [b"one\ntwo\nthree\nfour\nfive\n"], 100)
+    monkeypatch.setattr(block_reader, "gathered", lambda chunks, _: chunks)  # else this little is one chunk
     message = reading.refused(_read_with(reading, _Forgetful, lambda _, rows: int(rows.batch.num_rows)))
 
     assert "24 bytes from byte 0 on, but 20 were read" in message

@@ -27,6 +27,14 @@ CATALOG: list[Entry] = [
         "",
         f"{_HERE}/test_cleaned.py::test_archived_files_are_brought_back_where_the_ledger_refuses",
     ),
+    Remedy(
+        "ledger/correcting.py",
+        "begun or published in between",
+        "tests/pipeline/test_corrected_refused.py::test_two_at_once",
+    ),
+    Explained(
+        "ledger/correcting.py", "in generation {}; repeat this", "groups of a finished generation are done for good"
+    ),
     Remedy("ledger/discovery.py", "was modified", f"{_HERE}/test_plans.py::test_a_modified_file"),
     Remedy("ledger/discovery.py", "has no time", f"{_HERE}/test_plans.py::test_a_file_without_a_time"),
     Remedy("ledger/discovery.py", "not UTF-8", f"{_HERE}/test_plans.py::test_a_name_that_is_no_text"),
@@ -179,7 +187,6 @@ CATALOG: list[Entry] = [
         f"{_HERE}/test_newer.py::test_a_version_that_another_window_took",
     ),
     Remedy("ledger/replacing.py", "repeat the command", f"{_HERE}/test_newer.py::test_what_came_in_between"),
-    Explained("ledger/requests.py", "where it is published", "groups of a published generation are done for good"),
     Remedy("ledger/requests.py", "finished by somebody else", f"{_HERE}/test_newer.py::test_what_came_in_between"),
     Remedy("ledger/requests.py", "no longer published", f"{_HERE}/test_newer.py::test_what_came_in_between"),
     Remedy("ledger/requests.py", "was published in between", f"{_HERE}/test_newer.py::test_what_came_in_between"),

@@ -269,4 +269,14 @@ CATALOG: list[Entry] = [
     Explained("steps/taking.py", "another planner took", "plans that meet it choose again by themselves"),
     Remedy("steps/watching.py", "not noop", f"{_AIRFLOW}/test_task_remedies.py::test_a_watch_whose_ledger_forgets"),
     Remedy("triggers/helpers.py", "try again", f"{_AIRFLOW}/test_task_remedies.py::test_a_helper_that_ended"),
+    Remedy(
+        "steps/restoring.py",
+        "cannot be written again",
+        "tests/pipeline/test_corrected_refused.py::test_a_lost_plan_is_told",
+    ),
+    Remedy(
+        "steps/scanning.py",
+        "to rebuild it",
+        f"{_AIRFLOW}/test_corrected_runs.py::test_a_read_of_what_is_published_is_skipped",
+    ),
 ]
