@@ -20,7 +20,7 @@ from airflow_provider_blockread.ledger.columns import FILE_STATES
 from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.queries import FileRow, feed_counts, list_files
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.steps.describe import format_bytes
+from airflow_provider_blockread.options.sizes import format_bytes
 
 
 @click.group()

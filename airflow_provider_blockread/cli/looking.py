@@ -17,8 +17,8 @@ from airflow_provider_blockread.cli.shared import (
     state_option,
 )
 from airflow_provider_blockread.cli.sourcing import Sourcing, sourcing_options
+from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.steps import Environment
-from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.looking_for_files import Lookout, look_for_files
 
 

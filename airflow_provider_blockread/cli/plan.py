@@ -11,7 +11,8 @@ from airflow_provider_blockread.blocks import AutoSize, GroupLimits
 from airflow_provider_blockread.cli.pipeline import Pipeline, Reading, pipeline_options
 from airflow_provider_blockread.cli.shared import open_environment, print_facts, print_json, print_table, say
 from airflow_provider_blockread.ledger.model import PendingFile
-from airflow_provider_blockread.steps.describe import describe_block_size, describe_part, format_bytes
+from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.steps.describe import describe_block_size, describe_part
 from airflow_provider_blockread.steps.preview import FileSample, Preview, preview
 
 

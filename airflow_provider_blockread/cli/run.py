@@ -16,8 +16,8 @@ from airflow_provider_blockread.ledger.noop import forgets
 from airflow_provider_blockread.ledger.queries import unpublished_windows
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.options.read import COMPRESSIONS
+from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.steps import Environment, PlanRequest, Published, WindowRef, plan
-from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.pruning import PruneRequest, prune
 from airflow_provider_blockread.steps.running import WindowRunner
 

@@ -32,7 +32,8 @@ from airflow_provider_blockread.ledger.progress import group_progress, window_pr
 from airflow_provider_blockread.ledger.queries import WindowSummary, get_window, list_parts, list_windows
 from airflow_provider_blockread.ledger.withdrawing import find_withdrawal
 from airflow_provider_blockread.options import GenerationOptions
-from airflow_provider_blockread.steps.describe import describe_group, format_bytes
+from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.steps.describe import describe_group
 from airflow_provider_blockread.steps.inferring import inferred_schema
 from airflow_provider_blockread.steps.replaying import open_ref
 from airflow_provider_blockread.steps.restoring import restore_pruned

@@ -22,8 +22,8 @@ from airflow_provider_blockread.ledger.cleaning import (
 from airflow_provider_blockread.ledger.columns import CLEANING_ACTIONS
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.options import FileSource, from_json
+from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.steps.cleaning_files import archive_file, delete_file, tag_file, what_was_done
-from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.storage import uris

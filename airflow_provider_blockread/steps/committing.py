@@ -47,9 +47,10 @@ from airflow_provider_blockread.ledger.publishing import (
 )
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.sinks.publish import footer_rows, publish_file, remove_file, sweep, target_uri
-from airflow_provider_blockread.steps.describe import describe_published, format_bytes
+from airflow_provider_blockread.steps.describe import describe_published
 from airflow_provider_blockread.steps.excluding import warn_of_losses
 from airflow_provider_blockread.steps.heartbeat import beating
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef

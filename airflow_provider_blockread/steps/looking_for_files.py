@@ -13,8 +13,8 @@ from airflow_provider_blockread.ledger.admission import Admission
 from airflow_provider_blockread.ledger.looking import unread_files
 from airflow_provider_blockread.ledger.planning import find_window
 from airflow_provider_blockread.options import FileSource, Selection, utc_text
+from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.options.values import from_json
-from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.storage.listing import list_files
 

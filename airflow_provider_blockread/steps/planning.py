@@ -22,9 +22,10 @@ from airflow_provider_blockread.ledger.planning import (
 from airflow_provider_blockread.ledger.progress import windows_progress
 from airflow_provider_blockread.ledger.queries import get_window, unpublished_windows
 from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.records.schema import parse_schema
-from airflow_provider_blockread.steps.describe import describe_part, format_bytes
+from airflow_provider_blockread.steps.describe import describe_part
 from airflow_provider_blockread.steps.discovering import describe_left_out, discover, find_late, left_out
 from airflow_provider_blockread.steps.heap import settled_heap
 from airflow_provider_blockread.steps.inferring import infers_columns

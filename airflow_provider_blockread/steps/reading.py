@@ -22,8 +22,9 @@ from airflow_provider_blockread.ledger.groups import claim_group, complete_group
 from airflow_provider_blockread.ledger.model import Claim, Generation, Group, GroupOutcome, GroupRef, Window
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.options import GenerationOptions, SparkJob
+from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.sinks.names import StagedName
-from airflow_provider_blockread.steps.describe import describe_group, describe_read, format_bytes
+from airflow_provider_blockread.steps.describe import describe_group, describe_read
 from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_policy
 from airflow_provider_blockread.steps.heartbeat import beating
 from airflow_provider_blockread.steps.inferring import with_columns

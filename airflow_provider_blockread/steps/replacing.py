@@ -26,8 +26,8 @@ from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.parts import giving_up
 from airflow_provider_blockread.ledger.replacing import NewerPlan, check_versions, record_versions, replaced_by
 from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.steps.choosing import Chosen, FileChoice, NewerVersion, choose
-from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.inferring import carry_schema
 from airflow_provider_blockread.steps.intent import WindowIntent, window_intent
 from airflow_provider_blockread.steps.model import Environment

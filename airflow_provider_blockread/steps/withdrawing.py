@@ -28,9 +28,9 @@ from airflow_provider_blockread.ledger.withdrawing import (
     release_files,
 )
 from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.sinks.publish import remove_file, sweep
 from airflow_provider_blockread.steps.cleaned import require_sources
-from airflow_provider_blockread.steps.describe import format_bytes
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.replaying import take_back_halves
