@@ -162,7 +162,7 @@ def refuse_followed(connection: Connection, window_id: str, *, to: str, file: in
     after = parts.alias("after")
     later = and_(after.c.file_id == parts.c.file_id, after.c.part_start >= parts.c.part_end)
     query = (
-        select(after.c.window_id, windows.c.key, windows.c.state, after.c.part_start, after.c.file_id, files.c.path)
+        select(after.c.window_id, windows.c.key, after.c.part_start, after.c.file_id, files.c.path)
         .join_from(parts, after, later)
         .join(windows, windows.c.id == after.c.window_id)
         .outerjoin(files, files.c.id == after.c.file_id)
@@ -179,20 +179,27 @@ def refuse_followed(connection: Connection, window_id: str, *, to: str, file: in
     msg = (
         f"window {window_id} holds a part of {_name(row.path, row.file_id)}, and window {row.window_id} {row.key!r}"
         f" goes on behind it, at byte {row.part_start}: parts are given up from the last one on, so give that window up"
-        f" first, by {_giving_up(connection, row.window_id, row.state, to)}"
+        f" first, by {giving_up_command(connection, row.window_id, to=to)}"
     )
     raise StateError(msg)
 
 
-def giving_up(ledger: Ledger, file: int) -> list[str]:
+def giving_up_parts(ledger: Ledger, file: int) -> list[str]:
     """Return the commands that give up all windows with parts of a file, in the order in which they work."""
-    query = select(windows.c.id, windows.c.state).join(parts).where(parts.c.file_id == file)
+    query = select(parts.c.window_id).where(parts.c.file_id == file).order_by(parts.c.part_start.desc())
     with ledger.reading() as connection:
-        rows = connection.execute(query.order_by(parts.c.part_start.desc())).all()
-        return [_giving_up(connection, row.id, row.state, "pending") for row in rows]
+        return [giving_up_command(connection, window_id) for window_id in connection.scalars(query).all()]
 
 
-def _giving_up(connection: Connection, window_id: str, state: str, to: str) -> str:
+def giving_up(ledger: Ledger, window_id: str) -> str:
+    """Return the command that gives up a window and lets its files be read by another."""
+    with ledger.reading() as connection:
+        return giving_up_command(connection, window_id)
+
+
+def giving_up_command(connection: Connection, window_id: str, *, to: str = "pending") -> str:
+    """Return the command that gives up a window, as it is now, and makes its files `pending` or `excluded`."""
+    state = connection.scalar(select(windows.c.state).where(windows.c.id == window_id))
     if state == "open" and not _is_shown(connection, window_id, ("published", "publishing")):
         return f"`blockread windows abandon {window_id}`"
     return f"`blockread windows undo {window_id}{' --files pending' if to == 'pending' else ''}`"

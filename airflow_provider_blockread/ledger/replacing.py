@@ -22,6 +22,7 @@ from airflow_provider_blockread.ledger.columns import REPLACING_STATES, SHORT, U
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, lock_feed
 from airflow_provider_blockread.ledger.known_tables import parts, taken_files
 from airflow_provider_blockread.ledger.model import Generation, Publication, Window
+from airflow_provider_blockread.ledger.parts import giving_up_command
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import files, generations, groups, scans, windows
 from airflow_provider_blockread.ledger.upkeep_tables import replacements
@@ -176,13 +177,12 @@ def _refuse_taken(connection: Connection, window: Window, row: Row[Any]) -> None
     of_file = select(parts.c.window_id).where(parts.c.file_id == row.id).order_by(parts.c.part_start)
     holder = connection.scalar(of_file.limit(1)) or row.window_id
     key = connection.scalar(select(windows.c.key).where(windows.c.id == holder))
-    command = f"undo {holder} --files pending" if _is_published(connection, holder) else f"abandon {holder}"
     _refuse(
         connection,
         window,
         row.path,
         f"is {row.state} in window {holder} {key!r}, which has taken it",
-        f", or take that window away first (`blockread windows {command}`)",
+        f", or take that window away first ({giving_up_command(connection, holder)})",
     )
 
 

@@ -23,7 +23,7 @@ from airflow_provider_blockread.ledger.generations import (
     published_generation,
 )
 from airflow_provider_blockread.ledger.model import Generation, Window
-from airflow_provider_blockread.ledger.parts import giving_up
+from airflow_provider_blockread.ledger.parts import giving_up, giving_up_parts
 from airflow_provider_blockread.ledger.replacing import NewerPlan, check_versions, record_versions, replaced_by
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.options.sizes import format_bytes
@@ -111,8 +111,7 @@ def plan_newer(env: Environment, window: Window, shown: Generation, newer: Seque
     for block in read_manifest(env.stores, base.manifest_uri, base.manifest_hash):
         if block.file in blocks:
             blocks[block.file].append(block)
-    published = shown.state == "published"
-    _refuse_small(window, found, blocks, published=published)
+    _refuse_small(env, window, found, blocks)
     ids = record_versions(env.ledger, window, found)
     options = GenerationOptions.from_json(shown.options)
     name = digest(base.manifest_hash, *(f"{old} {new}" for old, new in sorted(ids.items())))[:12]
@@ -126,7 +125,7 @@ def plan_newer(env: Environment, window: Window, shown: Generation, newer: Seque
     )
     now = replace(base, manifest_uri=uri, manifest_hash=summary.hash)
     carry_states(env, base, now, options, blocks)
-    decided = () if published else [version.path for version in found.values()]
+    decided = () if shown.state == "published" else [version.path for version in found.values()]
     holders = frozenset(block.group for of_file in blocks.values() for block in of_file)
     agrees = carry_schema(env, base, now, options, decided)
     return NewerPlan(
@@ -177,24 +176,24 @@ def _renewed(
 def _refuse_parts(env: Environment, window: Window, newer: Sequence[NewerVersion]) -> None:
     for version in newer:
         if version.in_part:
+            commands = ", ".join(giving_up_parts(env.ledger, version.file))
             msg = (
                 f"window {window.id} {window.key!r}: {version.found.path} has a newer version, but the window reads a"
                 " part of it only, and parts of two versions make no file; give up the windows with parts of it, in"
-                f" this order: {', '.join(giving_up(env.ledger, version.file))}, and the next run reads it as it is now"
+                f" this order: {commands}, and the next run reads it as it is now"
             )
             raise OptionsError(msg)
 
 
 def _refuse_small(
-    window: Window, found: Mapping[int, FileVersion], blocks: Mapping[int, Sequence[Block]], *, published: bool
+    env: Environment, window: Window, found: Mapping[int, FileVersion], blocks: Mapping[int, Sequence[Block]]
 ) -> None:
-    command = f"undo {window.id} --files pending" if published else f"abandon {window.id}"
     for file, version in found.items():
         if version.size < len(blocks[file]):
             msg = (
                 f"window {window.id} {window.key!r}: the newer version of {version.path} has {version.size:,} bytes,"
                 f" too few for the {len(blocks[file]):,} blocks that it has in this window; give the window up"
-                f" (`blockread windows {command}`), and the next run reads its files as they are now"
+                f" ({giving_up(env.ledger, window.id)}), and the next run reads its files as they are now"
             )
             raise OptionsError(msg)
 

@@ -9,7 +9,7 @@ from airflow_provider_blockread.exchange.files import MANIFEST, read_checked
 from airflow_provider_blockread.exchange.manifest import read_manifest, render_manifest, summarize
 from airflow_provider_blockread.ledger.generations import PRUNED, as_read_by, published_generation
 from airflow_provider_blockread.ledger.model import PendingFile, Window
-from airflow_provider_blockread.ledger.parts import giving_up
+from airflow_provider_blockread.ledger.parts import giving_up, giving_up_parts
 from airflow_provider_blockread.ledger.retention import restore_plan
 from airflow_provider_blockread.ledger.selection import window_files
 from airflow_provider_blockread.ledger.store import Ledger
@@ -37,7 +37,7 @@ def part_of(ledger: Ledger, found: PendingFile, option: FormatOption) -> Part:
         msg = (
             f"{version.path} was read up to byte {part.start} by earlier windows, and format {option.kind} cannot go on"
             " there; plan with the format that they were read with, or give these windows up, in this order:"
-            f" {', '.join(giving_up(ledger, found.file))}"
+            f" {', '.join(giving_up_parts(ledger, found.file))}"
         )
         raise OptionsError(msg)
     return Part(file=found.file, version=version, start=part.start, end=part.end, whole=whole)
@@ -90,11 +90,9 @@ def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, reque
 
 
 def _lost_newer(env: Environment, window: Window) -> ExchangeError:
-    published = published_generation(env.ledger, window.id) is not None
-    command = f"undo {window.id} --files pending" if published else f"abandon {window.id}"
     msg = (
         f"manifest {window.manifest_uri} of window {window.id} {window.key!r} is lost or damaged, and a plan that names"
-        " newer versions of files cannot be written again; put it back, or take the window away (`blockread windows"
-        f" {command}`), and the next run reads its files as they are now"
+        " newer versions of files cannot be written again; put it back, or take the window away"
+        f" ({giving_up(env.ledger, window.id)}), and the next run reads its files as they are now"
     )
     return ExchangeError(msg)

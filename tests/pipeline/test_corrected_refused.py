@@ -80,18 +80,24 @@ def test_a_file_that_has_become_too_small(here: Pipe) -> None:
     assert (here.run("next").files, here.values()) == (3, ["", "a1", "a2", "c1", "c2"])
 
 
+def lose_half(here: Pipe, **asked: int) -> None:
+    """Publish a window up to its last step, and lose its files."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(committing, "confirm_entries", die)
+        with pytest.raises(Died):
+            here.run(**asked)
+    for path in (*here.work.rglob("*.parquet"), *here.out.glob("*.parquet")):
+        if path.parent.name == "data" or "00001-e1" in path.name:
+            path.unlink()
+    here.pass_seconds(121)  # until the dead publisher's heartbeat is stale
+
+
 @pytest.mark.parametrize("clears", [False, True])
 def test_a_half_that_was_lost(here: Pipe, *, clears: bool) -> None:
     """A generation that can never be published makes way for one that reads files as they are, if asked."""
     here.put({"a.txt": b"a1\n", "b.txt": b"b1\n"})
     here.group_bytes = 3
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(committing, "confirm_entries", die)
-        with pytest.raises(Died):
-            here.run()
-    for path in (*here.work.rglob("*.parquet"), *here.out.glob("*.parquet")):
-        if path.parent.name == "data" or "00001-e1" in path.name:
-            path.unlink()
+    lose_half(here)
     correct(here)
     if not clears:
         with pytest.raises(FileChangedError):
@@ -99,6 +105,35 @@ def test_a_half_that_was_lost(here: Pipe, *, clears: bool) -> None:
         return
     assert (here.run(clear_number=1).generation, here.values()) == (2, ["a1", "b3", "b4", "b5"])
     assert states(here) == [(3, "replaced", True), (9, "done", True)]
+
+
+def test_a_half_that_was_lost_of_a_file_that_has_become_too_small(here: Pipe) -> None:
+    """Readers have seen a half of the window, so that it is undone."""
+    here.put({"a.txt": b"a1\n", "b.txt": b"b1\nb2\n"})
+    here.group_bytes = here.block_size = 3
+    lose_half(here)
+    (here.source / "b.txt").write_bytes(b"\n")
+    window = get_window(here.env.ledger, "w")
+    gives_up = f"`blockread windows undo {window.id} --files pending`"
+    with pytest.raises(OptionsError, match=f"too few for the 2 blocks .*{gives_up}"):
+        here.plan(clear_number=1)
+    undo(here.env, window, files="pending", who="me")
+
+    assert (here.run("next").files, here.values()) == (2, ["", "a1"])
+
+
+def test_a_lost_plan_of_a_half_that_was_lost(here: Pipe) -> None:
+    """The same."""
+    ref = fail(here)
+    lose_half(here, clear_number=1)
+    newest = latest_generation(here.env.ledger, ref.window).manifest_uri
+    assert newest is not None
+    here.env.stores.remove(newest)
+    with pytest.raises(ExchangeError, match=f"`blockread windows undo {ref.window} --files pending`"):
+        here.plan(clear_number=2)
+    undo(here.env, get_window(here.env.ledger, ref.window), files="pending", who="me")
+
+    assert (here.run("next").files, here.values()) == (3, NEW)
 
 
 def test_a_lost_plan_is_told(here: Pipe) -> None:
