@@ -62,6 +62,19 @@ def test_every_link_into_the_repository_leads_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_every_row_of_a_table_has_its_columns() -> None:
+    """As many as the row above it, the header or another one; in code a bar is no border."""
+    rows = [
+        (page.name, number, line)
+        for page in _PAGES
+        for number, line in enumerate(page.read_text().splitlines())
+        if line.startswith("|")
+    ]
+    widths = {(page, number): re.sub(r"`[^`]*`", "", line).count("|") for page, number, line in rows}
+
+    assert [row for row in rows if widths.get((row[0], row[1] - 1), widths[row[:2]]) != widths[row[:2]]] == []
+
+
 def test_the_readme_lists_every_format_and_sink() -> None:
     """The tables are complete."""
     readme = (_ROOT / "README.md").read_text()
