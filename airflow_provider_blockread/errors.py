@@ -78,7 +78,7 @@ class BlockReadError(Exception):
 
     def __str__(self) -> str:
         """Return the message as one line that may be printed, and further lines if there are any."""
-        return "\n".join(map(printable, (super().__str__(), *self.lines)))
+        return "\n".join(map(printable, (*map(str, self.args[:1]), *self.lines)))
 
 
 class PermanentError(BlockReadError):
@@ -96,10 +96,6 @@ class SourceError(PermanentError):
         """Take the message and the canonical path."""
         super().__init__(message, path)
         self.path = path
-
-    def __str__(self) -> str:
-        """Return the message alone, as one line that may be printed."""
-        return "\n".join(map(printable, (str(self.args[0]), *self.lines)))
 
 
 class FileMissingError(SourceError):

@@ -16,7 +16,7 @@ _REASON = re.compile(r"Job aborted.*|Job \d+ cancelled.*|.*Connection refused.*"
 _RAISED = re.compile(r"^(?!org\.|java\.|py4j\.)(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit): .*", re.MULTILINE)
 
 _FIRST_LINE = re.compile(r".*")
-_MAX_CHARS = 1000  # of what is quoted
+_MAX_CHARS = 1000  # of that line
 
 
 @contextmanager
@@ -40,10 +40,5 @@ def as_own_error(error: Exception, secret: str) -> BlockReadError:
     raised = _RAISED.findall(text.partition("\n\tat ")[0])
     reason = _REASON.search(text) or _FIRST_LINE.match(text.strip())
     said = raised[-1] if raised else reason[0] if reason else ""  # the former by a task, in Python
-    return SparkJobError(f"the Spark job failed: {_quoted(said) or type(error).__name__}; see Spark's log, then retry")
-
-
-def _quoted(text: str) -> str:
-    """Return a line of somebody else's text as it may stand in a message: printable, and not long."""
-    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:_MAX_CHARS].strip())
-    return f"{line} ..." if len(text) > _MAX_CHARS else line
+    short = said[:_MAX_CHARS].strip() + (" ..." if len(said) > _MAX_CHARS else "")
+    return SparkJobError(f"the Spark job failed: {short or type(error).__name__}; see Spark's log, then retry")

@@ -24,6 +24,7 @@ from airflow_provider_blockread.errors import (
     SourceError,
     SparkJobError,
     TransientError,
+    printable,
 )
 from airflow_provider_blockread.exchange.failures import as_line, from_text, read_failure, write_failure
 from airflow_provider_blockread.exchange.model import Submission
@@ -70,7 +71,7 @@ def test_data_never_speak(text: str) -> None:
     assert from_text(text, SECRET) is None
     found = as_own_error(RuntimeError(text), SECRET)
     assert type(found) is SparkJobError
-    assert str(found).isprintable()
+    assert printable(str(found)) == str(found)
     assert len(str(found)) < 15_000
 
 
