@@ -36,7 +36,7 @@ from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.packing import pack
 from airflow_provider_blockread.spark.parent import end_with_parent
 from airflow_provider_blockread.spark.partition import TaskReport, read_blocks, scan_blocks
-from airflow_provider_blockread.spark.progress import ERROR_LINE, OWN_LINE, Log, telling
+from airflow_provider_blockread.spark.progress import ERROR_LINE, OWN_LINE, Log, logging_progress
 from airflow_provider_blockread.spark.reporting import as_own_error, own_errors_as_text
 from airflow_provider_blockread.spark.scanning import entry_states, files_to_scan
 from airflow_provider_blockread.spark.settings import guarding, has_own_logging, silence
@@ -107,7 +107,7 @@ class _Application:
         work = [
             (part, {b.number: states[b.number] for b in part if b.number in states}) for part in self._packed(blocks)
         ]
-        with self._telling("read", blocks):
+        with self._logging_progress("read", blocks):
             reports = self._run_tasks(_reading(spec, self._credentials, self.secret), work)
         _write_result(stores, spec, self._submission, reports, seconds=time.monotonic() - started)
 
@@ -149,12 +149,12 @@ class _Application:
         return entry_states(fmt, files, self._state_maps(blocks), begun)
 
     def _state_maps(self, blocks: list[Block]) -> dict[int, list[list[int]]]:
-        with self._telling("scanned", blocks):
+        with self._logging_progress("scanned", blocks):
             return dict(self._run_tasks(_scanning(self._spec, self._credentials, self.secret), self._packed(blocks)))
 
-    def _telling(self, what: str, blocks: list[Block]) -> AbstractContextManager[None]:
+    def _logging_progress(self, what: str, blocks: list[Block]) -> AbstractContextManager[None]:
         size = sum(block.end - block.start for block in blocks)
-        return telling(self._log, self._context.statusTracker(), what, size)
+        return logging_progress(self._log, self._context.statusTracker(), what, size)
 
     def _packed(self, blocks: list[Block]) -> list[list[Block]]:
         cores, here = self._context.defaultParallelism, str(self._context.master).startswith("local[")

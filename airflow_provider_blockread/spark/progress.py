@@ -1,4 +1,4 @@
-"""What a driver tells people while its tasks run."""
+"""Lines of progress that a driver logs while its tasks run."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ INTERVAL_S = 15.0
 
 
 @contextmanager
-def telling(log: Log, tracker: Any, what: str, size: int) -> Iterator[None]:  # noqa: ANN401 - pyspark's StatusTracker
-    """Tell every `INTERVAL_S` seconds how far the job has come that the body runs.
+def logging_progress(log: Log, tracker: Any, what: str, size: int) -> Iterator[None]:  # noqa: ANN401 - pyspark's StatusTracker
+    """Log every `INTERVAL_S` seconds how far the job has come that the body runs.
 
     Args:
         log: takes the lines.

@@ -71,17 +71,17 @@ def describe_read(group: BlockGroup, *, excluded: int, bad_records: int) -> str:
 
 def describe_published(done: Published) -> str:
     """Return what a published window leaves out, and whether that is all of it; empty where it leaves out nothing."""
-    told = []
+    losses = []
     if done.excluded:
-        told.append(f"{_files(done.excluded)} excluded")
+        losses.append(f"{_files(done.excluded)} excluded")
     if done.bad_records:
         fate = f"kept in {done.quarantine_uri}" if done.quarantine_uri else "dropped"
-        told.append(f"{done.bad_records:,} of {done.records:,} records bad, {fate}")
+        losses.append(f"{done.bad_records:,} of {done.records:,} records bad, {fate}")
     if done.status == "published" and not done.changes_output:
         good = done.records - done.bad_records
-        told.append(f"the function kept none of {good:,} records" if good else "no record was left to publish")
-        return f"window {done.window} publishes nothing: {'; '.join(told)}"
-    return f"window {done.window}: {'; '.join(told)}" if told else ""
+        losses.append(f"the function kept none of {good:,} records" if good else "no record was left to publish")
+        return f"window {done.window} publishes nothing: {'; '.join(losses)}"
+    return f"window {done.window}: {'; '.join(losses)}" if losses else ""
 
 
 def _files(count: int) -> str:

@@ -207,11 +207,11 @@ def _waiting(env: Environment, feed: str) -> str:
     if not left:
         return ""
     files, states = sum(window.files for window in left), windows_progress(env.ledger, [window.id for window in left])
-    told = ", ".join(f"{window.key!r} {states[window.id]}" for window in left[:_SHOWN])
+    named = ", ".join(f"{window.key!r} {states[window.id]}" for window in left[:_SHOWN])
     more = f" and {len(left) - _SHOWN:,} more" if len(left) > _SHOWN else ""
     dead = any(states[window.id].state in {"failed", "stalled"} for window in left)
     remedy = "; clear the runs of those that failed or stalled" if dead else ""
-    return f"; {files:,} files wait in {len(left):,} unpublished windows: {told}{more}{remedy}"
+    return f"; {files:,} files wait in {len(left):,} unpublished windows: {named}{more}{remedy}"
 
 
 def _ref(env: Environment, request: PlanRequest, *, status: str, message: str) -> WindowRef:

@@ -243,21 +243,21 @@ def _begin(runner: WindowRunner, request: Request, window: Window, files: FileCh
     if resumed and not publishing and files is not None and _has_changed(env, window, latest, files):
         env.log(f"window {window.id}: files have changed since generation {latest.number} began: another starts")
         resumed = False
-    told = f"window {window.id}: generation"
+    which = f"window {window.id}: generation"
     if resumed:
-        return open_ref(env, window, latest, status="read", message=f"{told} {latest.number} is resumed")
+        return open_ref(env, window, latest, status="read", message=f"{which} {latest.number} is resumed")
     if publishing and not lost:  # readers must not be left with a half for good
-        message = f"{told} {latest.number} is half published and completed first"
+        message = f"{which} {latest.number} is half published and completed first"
         runner.run(open_ref(env, window, latest, status="read", message=message))
     restore_pruned(env, window)
     if lost:  # by one that whoever dies before the next statement resumes
         asked: dict[str, Any] = {name: getattr(latest, name) for name in ("options", "clear_number", "run")}
         latest = replace_lost(env.ledger, latest, **asked, unneeded=count_away(env.ledger, window.id))
     if lost and unseen:
-        return open_ref(env, window, latest, status="read", message=f"{told} {latest.number} starts")
+        return open_ref(env, window, latest, status="read", message=f"{which} {latest.number} starts")
     started = _start(env, request, window, files)
-    told += f" {started.number} starts to {request.action} it"
-    return open_ref(env, window, started, status="read", message=told)
+    message = f"{which} {started.number} starts to {request.action} it"
+    return open_ref(env, window, started, status="read", message=message)
 
 
 def _require_sources(env: Environment, window: Window, files: FileChoice | None, *, only_look: bool = False) -> None:

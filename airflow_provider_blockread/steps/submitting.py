@@ -35,7 +35,7 @@ def run_submission(env: Environment, submission: Submission, submitter: Submitte
         reported = _reported(env, submission) or error
         if isinstance(reported, ConflictError):
             reported = SparkJobError(f"{name}: {reported}")
-        raise reported from None  # it is told once
+        raise reported from None  # it is shown once
 
 
 def _reported(env: Environment, submission: Submission) -> BlockReadError | None:

@@ -17,8 +17,9 @@ from airflow_provider_blockread.storage.identity import from_stat
 from airflow_provider_blockread.storage.regular import open_regular
 from airflow_provider_blockread.storage.renaming import rename_if_free
 
-#: What `rmtree` calls whoever it tells of errors; before Python 3.12 it tells them as triples.
 _LONGEST = 200  # bytes of a name that a hidden one repeats; most disks take 255
+
+#: What `rmtree` calls its handler of errors; before Python 3.12 that gets them as triples.
 _ON_ERROR = "onexc" if sys.version_info >= (3, 12) else "onerror"
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from airflow_provider_blockread.spark import progress
-from airflow_provider_blockread.spark.progress import telling
+from airflow_provider_blockread.spark.progress import logging_progress
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 def first_line(tracker: object) -> str:
     """Return the first line that is told of a job of 3 GB."""
     lines: list[str] = []
-    with telling(lines.append, tracker, "read", 3 * 10**9):
+    with logging_progress(lines.append, tracker, "read", 3 * 10**9):
         deadline = time.monotonic() + 10
         while not lines and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -62,7 +62,7 @@ def test_nothing_is_told_of_what_is_quick(monkeypatch: pytest.MonkeyPatch) -> No
     """A job that ends before the first line is due has none."""
     monkeypatch.setattr(progress, "INTERVAL_S", 60.0)
     lines: list[str] = []
-    with telling(lines.append, Tracker(Stage(1, 0)), "read", 1):
+    with logging_progress(lines.append, Tracker(Stage(1, 0)), "read", 1):
         pass
     assert lines == []
 
@@ -75,6 +75,6 @@ def test_a_spark_that_died_is_silent() -> None:
             raise ConnectionRefusedError
 
     lines: list[str] = []
-    with telling(lines.append, Dead(), "read", 1):
+    with logging_progress(lines.append, Dead(), "read", 1):
         time.sleep(0.1)
     assert lines == []
