@@ -93,7 +93,7 @@ def test_a_failure_stops_and_the_rest_is_done_later(here: Pipe) -> None:
     which = _three(here)
     here.with_policies(on_missing="fail")
     (here.source / "d2.txt").rename(here.folder / "aside")
-    with pytest.raises(FileMissingError, match=r"(?s)rebuild of window \w+ 'd2' failed.*Done before it: \w+; left:"):
+    with pytest.raises(FileMissingError, match=r"(?s)rebuild of window \w+ 'd2' failed.*done before it: \w+; left:"):
         rebuild(here.env, which, _runner(here))
     assert (_generations(here), here.values()) == ([2, 2, 1], _ALL)
     (here.folder / "aside").rename(here.source / "d2.txt")
