@@ -18,7 +18,7 @@ from airflow.sdk import Connection
 from airflow.sdk.exceptions import AirflowFailException
 from click.testing import CliRunner
 
-from airflow_provider_blockread.cli import blockread
+from airflow_provider_blockread.cli.commands import blockread
 from airflow_provider_blockread.errors import BlockReadError, LedgerSchemaError, OptionsError, SparkJobError
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.hooks.assumed_role import assume_role

@@ -12,12 +12,12 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from airflow_provider_blockread.cli import blockread
+from airflow_provider_blockread.cli.commands import blockread
 
 _MANY = """
 import json, sys
 from click.testing import CliRunner
-from airflow_provider_blockread.cli import blockread
+from airflow_provider_blockread.cli.commands import blockread
 for line in sys.stdin:
     result = CliRunner().invoke(blockread, json.loads(line))
     print(json.dumps([result.exit_code, result.stdout, repr(result.exception or ""), result.stderr]), flush=True)

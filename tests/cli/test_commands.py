@@ -9,7 +9,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from airflow_provider_blockread.cli import blockread
+from airflow_provider_blockread.cli.commands import blockread
 from airflow_provider_blockread.cli.shared import print_table
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.tables import REVISIONS

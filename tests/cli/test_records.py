@@ -13,7 +13,7 @@ import fsspec
 import pytest
 from click.testing import CliRunner
 
-from airflow_provider_blockread.cli import blockread
+from airflow_provider_blockread.cli.commands import blockread
 from tests.cli.place import Place
 
 _TEXT = b'1,"x\ny"\n2,z\n'

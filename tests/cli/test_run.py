@@ -93,7 +93,7 @@ def test_failed_proof_is_read_again(place: Place) -> None:
     """After a proof that failed, the same run again reads the groups again and publishes."""
     (place.folder / "harm.py").write_text(
         "import pathlib, sys\n"
-        "from airflow_provider_blockread.cli import blockread\n"
+        "from airflow_provider_blockread.cli.commands import blockread\n"
         "from airflow_provider_blockread.steps import committing\n"
         "from click.testing import CliRunner\n"
         "class Harmed(committing._Commitment):\n"

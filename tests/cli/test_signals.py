@@ -24,6 +24,16 @@ from tests.cli.place import Place
 _COMMAND = [sys.executable, "-c", "from airflow_provider_blockread.cli import main; main()"]
 _START_S = 240.0  # of Spark, on a machine that has much else to do
 _AGAIN = "run the same command again to continue"
+# Python imports it first: the first import of SQLAlchemy then takes its time.
+_SAYS_WHEN = """
+import pathlib, sys, time
+class Slow:
+    def find_spec(self, name, *rest):
+        if name == "sqlalchemy":
+            pathlib.Path({!r}).touch()
+            time.sleep(60)
+sys.meta_path.insert(0, Slow())
+"""
 _WAITS_ONCE = """
 import pathlib, time
 def waits_once(batch):
@@ -147,6 +157,29 @@ def plan_one(place: Place) -> None:
     )
     plan(Environment(ledger=ledger, stores=Stores(), log=lambda _: None), request)
     ledger.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_command_is_stopped_while_it_is_imported(place: Place, number: signal.Signals) -> None:
+    """Nothing is begun by then, and a traceback through the imports of libraries helps nobody."""
+    marks = place.folder / "marks"
+    (place.folder / "sitecustomize.py").write_text(_SAYS_WHEN.format(str(marks)), "utf-8")
+    with started(place, "windows", "list", *place.state, until=marks.exists) as process:
+        process.send_signal(number)
+        assert process.wait(60) == 128 + number
+    assert told(place) == f"blockread: stopped by {number.name}; {_AGAIN}\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_is_not_lost(tmp_path: Path, number: signal.Signals) -> None:
+    """It may come in a callback, as imports have them, of which Python prints exceptions and goes on."""
+    code = "import os, time, weakref; from airflow_provider_blockread.cli import interrupts\n"
+    code += "class Thing: ...\nthing = Thing(); interrupts.raise_on_signals()\n"
+    code += f"reference = weakref.ref(thing, lambda _: os.kill(os.getpid(), {int(number)}))\ntry:\n"
+    code += "    del thing\n    time.sleep(60)\nexcept interrupts.Interrupted as stop:\n    print(stop)"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=50, check=False)
+    assert (done.stdout, done.stderr) == (f"stopped by {number.name}; {_AGAIN}\n", "")
 
 
 def test_what_a_caller_ignores_stays_ignored(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from click.testing import CliRunner, Result
 
-from airflow_provider_blockread.cli import blockread
+from airflow_provider_blockread.cli.commands import blockread
 from airflow_provider_blockread.errors import BlockReadError, OptionsError
 from airflow_provider_blockread.ledger.queries import get_window
 from airflow_provider_blockread.ledger.requests import find_request

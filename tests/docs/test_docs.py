@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from airflow_provider_blockread.cli import blockread
+from airflow_provider_blockread.cli.commands import blockread
 from airflow_provider_blockread.options import FORMATS
 
 _ROOT = Path(__file__).parents[2]

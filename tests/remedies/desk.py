@@ -11,7 +11,7 @@ from typing import Self
 import pytest
 from click.testing import CliRunner, Result
 
-from airflow_provider_blockread.cli import blockread
+from airflow_provider_blockread.cli.commands import blockread
 from airflow_provider_blockread.errors import BlockReadError
 from tests.pipeline.here import ReadHere
 from tests.pipeline.make import Pipe

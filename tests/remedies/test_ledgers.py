@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy import text
 
-from airflow_provider_blockread.cli import blockread
+from airflow_provider_blockread.cli.commands import blockread
 from airflow_provider_blockread.errors import (
     ConflictError,
     LedgerSchemaError,

@@ -71,7 +71,7 @@ class Desk(Place):
     def _without_ledger(*arguments: str) -> str:
         from click.testing import CliRunner
 
-        from airflow_provider_blockread.cli import blockread
+        from airflow_provider_blockread.cli.commands import blockread
 
         result = CliRunner().invoke(blockread, arguments)
         if result.exception is not None:
