@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
+from pathlib import PurePath
 
 import pyarrow as pa
 
@@ -73,6 +75,13 @@ class UserFunction:
         else:
             where = f"the batch of {batch.num_rows} records from byte {rows.offsets[0]} on"
         return FunctionError(
-            f"function {self._name} raised {type(error).__name__}: {error} on {where} of {block};"
+            f"function {self._name} raised {type(error).__name__}: {error}{_place(error)} on {where} of {block};"
             " correct the function and clear the run"
         )
+
+
+def _place(error: Exception) -> str:
+    """Return the last line of the function's own file that an error came through; empty if it is not Python's."""
+    _, *frames = traceback.extract_tb(error.__traceback__)  # the first is ours
+    own = [frame for frame in frames if frame.filename == frames[0].filename]
+    return f" ({PurePath(own[-1].filename).name}, line {own[-1].lineno})" if own else ""

@@ -12,6 +12,8 @@ import structlog
 from airflow.sdk import DAG
 
 from airflow_provider_blockread.errors import printable
+from airflow_provider_blockread.hooks.ledger import LedgerHook
+from airflow_provider_blockread.ledger.generations import list_groups
 from airflow_provider_blockread.options import FileSource, ParquetSink, SparkJob, Transform
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 
@@ -68,7 +70,7 @@ def test_names_of_files_are_escaped_in_logs_and_titles(runs: Any, dag_id: str, l
 @pytest.mark.airflow
 @pytest.mark.spark
 def test_a_record_in_an_error_is_escaped_in_logs(runs: Any, dag_id: str, landing: Path, tmp_path: Path) -> None:
-    """Also where Spark logs the traceback of the user's function before this package says what failed."""
+    """Neither Spark's part of the log nor the error that ends the task, which quotes the record, does anything else."""
     (landing / NAMES[1]).write_text("record \x1b]0;owned\x07 ::endgroup::\n")
     job = SparkJob(master="local[1]", conf={"spark.ui.enabled": "false"}, py_files=(__file__,))
     transform = Transform(function="test_hostile_names:refuse")
@@ -76,6 +78,10 @@ def test_a_record_in_an_error_is_escaped_in_logs(runs: Any, dag_id: str, landing
 
     assert runs.states(run)["logs.read[0]"] == "failed"
     assert printable(NAMES[1]) in shown
-    assert r"record \x1b]0;owned\x07 \x3a:endgroup::" in shown
+    ledger = LedgerHook().get_conn()
+    (group,) = list_groups(ledger, runs.xcom(run, "logs.plan", "window")["window"], 1)
+    ledger.close()
+    assert r"record \x1b]0;owned\x07 \x3a:endgroup::" in str(group.error)
+    assert_harmless(str(group.error))
     assert {line for line in shown.splitlines() if "::endgroup::" in line} == {"::endgroup::"}  # Airflow's own
     assert_harmless(shown)

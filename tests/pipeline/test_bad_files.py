@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
 import pytest
 
@@ -118,15 +119,22 @@ def test_file_truncated_while_it_is_read(two: Pipe) -> None:
     path = two.source / "b.txt"
     stamp = path.stat().st_mtime_ns
 
-    class Cut(Stores):
-        """Opens a file just after somebody has cut it short."""
+    class Cut(io.FileIO):
+        """A file that somebody cuts short between its opening and its first read."""
 
+        def readinto(self, buffer: Any) -> int | None:
+            path.write_bytes(b"b1")
+            return super().readinto(buffer)
+
+        def read(self, size: int | None = -1) -> bytes | None:  # type: ignore[override]
+            path.write_bytes(b"b1")
+            return super().read(-1 if size is None else size)
+
+    class Cutting(Stores):
         def open_read(self, uri: str) -> BinaryIO:
-            if uri.endswith("b.txt"):
-                path.write_bytes(b"b1")
-            return super().open_read(uri)
+            return cast("BinaryIO", Cut(path)) if uri.endswith("b.txt") else super().open_read(uri)
 
-    two.submitter = ReadHere(Cut())
+    two.submitter = ReadHere(Cutting())
     with pytest.raises(
         FileChangedError, match=r"b\.txt is shorter than planned: asked for bytes \[0, \d\) of 6, got 2"
     ):

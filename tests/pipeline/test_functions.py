@@ -85,7 +85,10 @@ def test_function_that_raises_names_the_record(pipe: Pipe, block_size: int) -> N
     pipe.put({"a.txt": b"good\nfine\nbad\ngood\n"})
     pipe.transform, pipe.block_size = Transform(function="user_functions:fails_on_bad_word"), block_size
 
-    with pytest.raises(FunctionError, match=r"ValueError: cannot bear it on the record at byte 10 of file://.*/a\.txt"):
+    with pytest.raises(
+        FunctionError,
+        match=r"cannot bear it \(user_functions\.py, line \d+\) on the record at byte 10 of file://.*/a\.txt",
+    ):
         pipe.run()
     assert pipe.published() == []
 
