@@ -14,12 +14,14 @@ from typing import Any
 from airflow_provider_blockread.errors import (
     BlockReadError,
     ExchangeError,
+    FileChangedError,
     FileMissingError,
     PermanentError,
     SourceError,
     SparkJobError,
     TransientError,
     error_class,
+    shell_word,
 )
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.seals import sealed, unsealed
@@ -32,6 +34,14 @@ _MARK = re.compile(r"(?=blockread-failure ([A-Za-z0-9+/]+=*))")  # overlapping: 
 _MAX_CHARS = 10_000  # of a message, as the ledger keeps it
 _MAX_BYTES = 2**20  # of a file; ours are smaller
 _ROOTS = (PermanentError, TransientError)
+
+
+def naming_file(error: BlockReadError, window: str, path: str) -> str:
+    """Return an error's message, in which a command that excludes a file is whole: for this file of this window."""
+    reasons = ((FileMissingError, "missing"), (FileChangedError, "changed"))
+    reason = next((reason for cls, reason in reasons if isinstance(error, cls)), "bad")
+    command = f"`blockread windows exclude {window} {shell_word(path)} --reason {reason}`"
+    return str(error).replace("`blockread windows exclude`", command)
 
 
 def as_line(error: BlockReadError, secret: str) -> str:

@@ -9,8 +9,9 @@ from itertools import groupby
 
 import pyarrow as pa
 
-from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.errors import FunctionError, RecordError, SourceError
+from airflow_provider_blockread.exchange.failures import naming_file
 from airflow_provider_blockread.exchange.layout import data_folder, quarantine_folder
 from airflow_provider_blockread.exchange.model import JobSpec, OutputFile, Receipt
 from airflow_provider_blockread.exchange.receipts import receipts_batch
@@ -47,7 +48,8 @@ def scan_blocks(spec: JobSpec, stores: Stores, blocks: Iterable[Block]) -> list[
     maps = []
     for _, members in groupby(blocks, key=lambda block: block.file):
         of_file = list(members)
-        with _named(spec), open_version(stores, of_file[0].version, spec.options) as source:
+        version = of_file[0].version
+        with _named(spec, version), open_version(stores, version, spec.options) as source:
             bound = bind(source, fmt)
             for block in of_file:
                 start = min(max(block.start, source.data_offset), block.end)
@@ -70,21 +72,19 @@ def read_blocks(
     keep_freed_memory()
     task = _Task(spec, stores, attempt)
     try:
-        with _named(spec):
-            receipts = list(task.read(blocks, states))
-        return task.report(receipts)
+        return task.report(list(task.read(blocks, states)))
     except BaseException:
         task.abort()
         raise
 
 
 @contextmanager
-def _named(spec: JobSpec) -> Iterator[None]:
-    """Give errors about files, records and the user's function the feed and window; they name the rest themselves."""
+def _named(spec: JobSpec, version: FileVersion) -> Iterator[None]:
+    """Give errors about a file, its records and the user's function the feed and window; they name the rest."""
     try:
         yield
     except (SourceError, RecordError, FunctionError) as error:
-        msg = f"feed {spec.feed} window {spec.window}: {error}"
+        msg = f"feed {spec.feed} window {spec.window}: {naming_file(error, spec.window, version.path)}"
         if isinstance(error, SourceError):
             raise type(error)(msg, error.path) from error
         raise type(error)(msg) from error
@@ -118,7 +118,7 @@ class _Task:
 
     def read(self, blocks: Iterable[Block], states: Mapping[int, int]) -> Iterator[Receipt]:
         for version, members in groupby(blocks, key=lambda block: block.version):
-            with open_version(self._stores, version, self._spec.options) as source:
+            with _named(self._spec, version), open_version(self._stores, version, self._spec.options) as source:
                 self._source, fmt = source, bind(source, self._fmt)
                 decoder = self._decoder if fmt is self._fmt else fmt.decoder()
                 file = OpenFile(source=source, fmt=fmt, decoder=decoder)

@@ -8,12 +8,13 @@ they decide while nothing is published.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.errors import FileMissingError, RecordError, printable
+from airflow_provider_blockread.errors import FileMissingError, RecordError, SourceError, printable
+from airflow_provider_blockread.exchange.failures import naming_file
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.seals import sealed, unsealed
@@ -55,12 +56,7 @@ def with_columns(env: Environment, window: Window, options: GenerationOptions, c
     without = without_files(env, window, claim.ref.generation)
     schema = inferred_schema(env, window, options) or inferred_schema(env, window, options, without)
     if schema is None:
-        files = islice(_with_bytes(env, window, set(claim.excluded)), _TRIED)
-        try:
-            schema, paths = _infer(env, files, options, option)
-        except RecordError as error:
-            msg = f"feed {window.feed} window {window.id}: {error}"
-            raise RecordError(msg) from error
+        schema, paths = _infer(env, window, options, option, excluded=set(claim.excluded))
         _keep(env, window, _schema_uri(window, options, without), {"schema": schema, "files": paths})
         source = f"as in the first {len(paths)} files" if paths else "of files without a row or header"
         env.log(f"window {window.id}: columns {source}: {schema}")
@@ -126,7 +122,7 @@ def _with_bytes(env: Environment, window: Window, excluded: set[int]) -> Iterato
 
 
 def _infer(
-    env: Environment, files: Iterable[FileVersion], options: GenerationOptions, option: Csv
+    env: Environment, window: Window, options: GenerationOptions, option: Csv, *, excluded: set[int]
 ) -> tuple[str, list[str]]:
     """Return the schema of the first files that hold a row or header, and their paths.
 
@@ -136,7 +132,7 @@ def _infer(
 
     def samples() -> Iterator[Sample]:
         fmt = make_format(option)
-        for version in files:
+        for version in islice(_with_bytes(env, window, excluded), _TRIED):
             paths.append(version.path)
             with open_version(env.stores, version, options) as source:
                 taken = sample_file(source, bind(source, fmt), _BYTES)
@@ -149,7 +145,10 @@ def _infer(
 
     try:
         return infer_schema(option, samples()), paths
+    except SourceError as error:
+        raise type(error)(naming_file(error, window.id, error.path), error.path) from error
     except RecordError as error:
-        where = "" if printable(paths[-1]) in str(error) else f", {paths[-1]}"
-        msg = f"the columns of csv cannot be inferred{where}: {error}"
+        why, path = naming_file(error, window.id, paths[-1]), paths[-1]
+        where = "" if printable(path) in str(error) else f", {path}"
+        msg = f"feed {window.feed} window {window.id}: the columns of csv cannot be inferred{where}: {why}"
         raise RecordError(msg) from error

@@ -152,7 +152,8 @@ def test_a_file_behind_an_exchanged_link_can_be_excluded(here: Pipe) -> None:
     ref = planned(here, "1")
     (here.source / "a").rename(here.folder / "a")
     (here.source / "a").symlink_to(here.folder / "a")
-    with pytest.raises(SourceError, match=r"exclude the file \(`blockread windows exclude`\)"):
+    command = f"blockread windows exclude {ref.window} {here.uri('a')} --reason bad"
+    with pytest.raises(SourceError, match=rf"exclude the file \(`{command}`\)"):
         here.read(ref)
 
     exclude(here.env, get_window(here.env.ledger, ref.window), here.uri("a"), reason="a link", who="test")

@@ -6,6 +6,7 @@ from tests.remedies.catalog import Entry, Explained, Remedy
 
 _HERE, _AIRFLOW = "tests/remedies", "tests/airflow"
 _SEALED = "only who can write to the work area causes it, and what it asks is to find that out"
+_EXCLUDED = "tests/remedies/data/test_records.py::test_a_run_goes_on_without_a_file_that_is_excluded"
 _NAMES = "it names the feed and window in front of another error, whose remedy has an entry of its own"
 
 CATALOG: list[Entry] = [
@@ -172,7 +173,7 @@ CATALOG: list[Entry] = [
         "different schemas",
         f"{_HERE}/test_functions.py::test_tasks_and_groups_that_return_other_columns",
     ),
-    Explained("spark/partition.py", "feed {} window {}: {}", _NAMES),
+    Remedy("spark/partition.py", "windows exclude", _EXCLUDED),
     Explained("spark/partition.py", "function {} on {} records", _NAMES),
     Remedy("spark/partition.py", "or set on_bad_record", f"{_HERE}/test_functions.py::test_a_bad_record"),
     Remedy("spark/reporting.py", "the Spark job failed", "tests/pipeline/test_deaths.py::test_python_worker_that_dies"),
@@ -236,7 +237,7 @@ CATALOG: list[Entry] = [
         "which no policy takes away",
         f"{_HERE}/test_newer.py::test_no_policy_takes_away_what_is_published",
     ),
-    Explained("steps/inferring.py", "feed {} window {}: {}", _NAMES),
+    Remedy("steps/inferring.py", "windows exclude", _EXCLUDED),
     Remedy(
         "steps/inferring.py", "cannot be inferred", f"{_HERE}/test_functions.py::test_columns_that_cannot_be_inferred"
     ),

@@ -113,7 +113,7 @@ def test_tasks_and_groups_that_return_other_columns(
 def test_a_bad_record(here: Pipe, remedy: str) -> None:
     """Each of the ways that the message names, and the run cleared."""
     here.put({"a.txt": b"a1\n\xff\n"})
-    with pytest.raises(RecordError, match=r"or set on_bad_record to 'quarantine' or 'drop', then clear the run"):
+    with pytest.raises(RecordError, match=r"or set on_bad_record to 'quarantine' or 'drop'; to read"):
         here.run()
     if remedy == "options":
         here.record_format = Lines(encoding="binary")

@@ -12,6 +12,7 @@ from click.testing import Result
 
 from airflow_provider_blockread.errors import BlockReadError
 from tests.cli.place import Place
+from tests.remedies.advice import commands
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Desk(Place):
             raise result.exception
         return result.stdout
 
-    def exclude(self, name: str) -> None:
-        """Leave a file out of the window at hand, as messages say."""
-        window = self.json("windows", "list")[0]["window"]
-        self.done("windows", "exclude", window, str(self.source / name), "--reason", "bad", "--yes")
+    def exclude(self, message: str) -> None:
+        """Leave a file out of its window, by the command that a message names."""
+        [command] = [found for found in commands(message) if found[:2] == ["windows", "exclude"]]
+        self.done(*command, "--yes")

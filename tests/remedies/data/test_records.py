@@ -140,7 +140,7 @@ def test_a_corrected_file_is_read(desk: Desk, case: Case) -> None:
 
 UNREADABLE = [
     *(case for case in FILES if case.given != option("encoding=ascii")),
-    Case(b"b,a\n1,2\n", HEADER, "exclude the file with `blockread windows exclude`"),
+    Case(b"b,a\n1,2\n", HEADER, "exclude the file with `blockread windows exclude "),
     Case(b"x,y\n1,2\n", [*HEADER, *option("columns=by_name")], "correct the schema, or exclude the file"),
     Case(b"b,b\n1,2\n", ["--format", "csv", *option("header=true")], "rename one of them in the file, or exclude"),
     Case(b"one\n", [], "or exclude the file", name="a.gz"),
@@ -155,7 +155,6 @@ def test_a_run_goes_on_without_a_file_that_is_excluded(desk: Desk, case: Case) -
     name = "a.gz" if case.name == "a.gz" else case.given[1]
     desk.put({case.name: case.data, "z.txt": good[name]})
     message = desk.fails(*case.given)
-    assert "`blockread windows exclude`" in message
-    desk.exclude(case.name)
+    desk.exclude(message)
 
     assert len(desk.runs(*case.given)) == 1
