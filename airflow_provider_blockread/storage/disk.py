@@ -39,8 +39,9 @@ class LocalDisk:
         return cast("BinaryIO", open_regular(path))
 
     def open_write(self, path: str) -> BinaryIO:
-        """Return a file to fill."""
-        return cast("BinaryIO", _WrittenEarly(io.FileIO(path, "w")))
+        """Return a new file to fill, in the place of what has its name: a link or a pipe there is never written to."""
+        Path(path).unlink(missing_ok=True)
+        return cast("BinaryIO", _WrittenEarly(io.FileIO(path, "x")))
 
     def read_bytes(self, path: str) -> bytes:
         """Return a file's content."""

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import BlockReadError, FileMissingError, SourceError
+from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.results import read_spec
 from airflow_provider_blockread.options import FileList
 from airflow_provider_blockread.storage import Stores
@@ -87,13 +88,36 @@ def test_what_is_no_file_is_refused_when_it_is_opened(tmp_path: Path, kind: str)
         lambda: stores.read_bytes(uri),
         lambda: opened(planned._replace(path=uri)),
         lambda: list(read_list(stores, FileList(uri))),
-        lambda: read_spec(stores, uri),
+        lambda: read_spec(stores, Submission(spec_uri=uri, spec_hash="")),
     ]
     for call in calls:
         error = ends(call)
         assert isinstance(error, BlockReadError), repr(error)
         assert not isinstance(error, FileMissingError)
         assert "where a file is needed" in str(error)
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling", "pipe", "file"])
+def test_a_new_file_is_never_written_through_what_has_its_name(tmp_path: Path, kind: str) -> None:
+    """A link or pipe that somebody put where a staged file will be: it goes, and what it leads to stays as it is."""
+    victim, path = tmp_path / "victim", tmp_path / "x.parquet"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "file":
+        path.write_bytes(b"longer than what comes")
+    else:
+        path.symlink_to(victim)
+    if kind == "link":
+        victim.write_bytes(b"untouched")
+
+    def write() -> None:
+        with Stores().open_write(f"file://{path}") as file:
+            file.write(b"staged")
+
+    assert ends(write) is None
+    assert not path.is_symlink()
+    assert path.read_bytes() == b"staged"
+    assert not victim.exists() or victim.read_bytes() == b"untouched"
 
 
 def test_a_lease_is_waited_for(tmp_path: Path) -> None:
