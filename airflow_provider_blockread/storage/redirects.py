@@ -70,7 +70,8 @@ class Bounded:
         if at.scheme == "https" and target.scheme == "http":
             msg = f"{shown}: the server redirects from https to http ({host}), which is never followed; correct the URL"
             raise SourceError(msg)
-        if host != URL(self.origin).host and host not in {URL.build(scheme="http", host=h).host for h in self.hosts}:
+        named = {URL.build(scheme="http", host=h.strip("[]")).host for h in self.hosts}  # an IPv6 address may have both
+        if host != URL(self.origin).host and host not in named:
             msg = (
                 f"{shown}: the server redirects to another host, {host}, which is not followed; if the files of this"
                 f" source may come from there, set FileSource(redirect_hosts=[{host!r}]) (--redirect-host {host}), then"

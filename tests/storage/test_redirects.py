@@ -167,7 +167,7 @@ def test_an_option_names_further_hosts_which_get_no_headers(one: Server, other: 
     stores = Stores({one.url(): CONNECTION})
     source = FileSource(one.url(), redirect_hosts=["localhost"])
     assert read(stores, source, one.url("/a.csv")) == b"secret\n"
-    source = FileSource(one.url("/in/"), redirect_hosts=["LOCALHOST"])
+    source = FileSource(one.url("/in/"), redirect_hosts=["[::1]", "LOCALHOST"])
     assert [version.size for version in list_files(stores, source, now_s=NOW_S)] == [7]
     bounded = stores.within(Bounds(redirect_hosts=["localhost"]))
     assert list(read_list(bounded, FileList(one.url("/a.csv")))) == ["secret"]
