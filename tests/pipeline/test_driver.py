@@ -38,7 +38,17 @@ SECRETS = {
     "BLOCKREAD_STATE": "postgresql://ledger@db/ledger",
     "SLACK_TOKEN": "hush",
 }
-WANTED = {"AWS_PROFILE": "lake", "https_proxy": "http://127.0.0.1:9", "CORP_SITE": "north", "TZ": "UTC"}
+WANTED = {
+    "AWS_PROFILE": "lake",
+    "CORP_SITE": "north",
+    "FSSPEC_SFTP_USERNAME": "lander",
+    "IDENTITY_ENDPOINT": "http://127.0.0.1:9",
+    "MSI_ENDPOINT": "http://127.0.0.1:9",
+    "SSH_AUTH_SOCK": "/run/agent",
+    "STORAGE_EMULATOR_HOST": "http://127.0.0.1:9",
+    "TZ": "UTC",
+    "https_proxy": "http://127.0.0.1:9",
+}
 
 
 @pytest.fixture
