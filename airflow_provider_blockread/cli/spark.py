@@ -39,6 +39,7 @@ logger.context.level = off
 """
 # A JVM that only hands blocks to Python is done before its second compiler would be worth it.
 _QUICK_START = "-XX:TieredStopAtLevel=1"
+_JAVA_OPTIONS = "SPARK_SUBMIT_OPTS"
 # Py4J's first line only names a call; the Java exception follows it.
 _CAUSE = re.compile(r"^: [\w.$]+: (.+)", re.MULTILINE)
 _FIRST_LINE = re.compile(r"(.*)")
@@ -121,14 +122,14 @@ class InProcessSpark:
         logging.getLogger("py4j").setLevel(logging.WARNING)  # it tells of each connection that it closes
         logging.getLogger().addFilter(_is_not_of_py4j)
         java = f"-Dlog4j2.configurationFile=file:{folder}/log4j2.properties"
-        conf = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
-        conf |= guarding(self._master, has_secrets=False)
+        defaults = {"spark.ui.enabled": "false"} | guarding(self._master, has_secrets=False)
         if is_local(self._master):
             os.environ.setdefault(LOCAL_IP, LOOPBACK)
             java += f" {_QUICK_START}"
-        conf["spark.driver.extraJavaOptions"] = java
+        conf = {"spark.ui.showConsoleProgress": "false"} | self._conf  # which Spark itself turns on
         try:
-            context = job.start_context(self._master, conf | self._conf)
+            with _java_options(java):
+                context = job.start_context(self._master, conf, defaults)
         except Exception as error:
             text = str(error).strip()
             reason = _CAUSE.search(text) or _FIRST_LINE.match(text)
@@ -137,6 +138,20 @@ class InProcessSpark:
             raise SparkJobError(msg) from error
         context.addPyFile(bundle.write_bundle(str(folder)))
         return context
+
+
+@contextmanager
+def _java_options(options: str) -> Iterator[None]:
+    """Start a JVM with these options; those of the user stand behind them, so that they win."""
+    before = os.environ.get(_JAVA_OPTIONS)
+    os.environ[_JAVA_OPTIONS] = f"{options} {before or ''}".strip()
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_JAVA_OPTIONS]
+        else:
+            os.environ[_JAVA_OPTIONS] = before
 
 
 def _tell(line: str) -> None:

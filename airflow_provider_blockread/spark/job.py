@@ -221,11 +221,18 @@ def _write_result(
     write_result(stores, submission, result)
 
 
-def start_context(master: str, conf: Mapping[str, str]) -> SparkContext:
-    """Return a Spark context of this process; without a session of Spark's SQL, which takes seconds to start."""
+def start_context(master: str, conf: Mapping[str, str], defaults: Mapping[str, str]) -> SparkContext:
+    """Return a Spark context of this process; without a session of Spark's SQL, which takes seconds to start.
+
+    `conf` wins over the `spark-defaults.conf` of the user, which wins over `defaults`.
+    """
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
 
-    settings = SparkConf().setMaster(master).setAppName("blockread").setAll(list(conf.items()))
+    given = [("spark.master", master), ("spark.app.name", "blockread"), *conf.items()]
+    SparkContext._ensure_initialized(conf=SparkConf().setAll(given))  # noqa: SLF001 - a JVM reads the user's defaults
+    settings = SparkConf().setAll(given)
+    for key, value in defaults.items():
+        settings.setIfMissing(key, value)
     return SparkContext.getOrCreate(settings)
 
 

@@ -121,6 +121,42 @@ def test_a_users_settings_win(look: Looker) -> None:
     assert seen["settings"]["spark.driver.bindAddress"] == "0.0.0.0"  # noqa: S104
 
 
+@pytest.mark.usefixtures("temporary")
+def test_a_commands_application_keeps_to_itself_unless_a_user_says_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Defaults of `blockread run` yield to `spark-defaults.conf`, whose Java options stay, and that to `--conf`."""
+    port, place = free_port(), tmp_path / "conf"
+    place.mkdir()
+    (tmp_path / "in.txt").write_text("one\n")
+    (place / "spark-defaults.conf").write_text(
+        "spark.ui.enabled true\nspark.ui.port 1\nspark.authenticate false\nspark.driver.host localhost\n"
+        "spark.driver.extraJavaOptions -Dof.the.user=1\n"
+    )
+    seen = tmp_path / "seen.json"
+    for name, value in {"SPARK_CONF_DIR": place, "LOOKING_FILE": seen, "LOOKING_UI": port}.items():
+        monkeypatch.setenv(name, str(value))
+    command = [
+        str(Path(sys.executable).with_name("blockread")),
+        "run",
+        "in.txt",
+        "--output",
+        "out",
+        "--state",
+        "noop://",
+    ]
+    command += ["--master", "local[1]", "--function", "looking_around:look_around", "--conf", f"spark.ui.port={port}"]
+    done = subprocess.run(command, cwd=tmp_path, start_new_session=True, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    found = json.loads(seen.read_text())
+    assert {address for _, address in found["listening"]} <= LOOPBACK
+    wanted = {"spark.authenticate": "false", "spark.driver.host": "localhost", "spark.ui.port": str(port)}
+    assert found["settings"].items() >= {**wanted, "spark.driver.bindAddress": "127.0.0.1"}.items()
+    assert "-Dof.the.user=1" in found["arguments"]
+    assert " INFO " not in done.stderr
+
+
 _OPERATOR = """
 import sys
 from pathlib import Path
