@@ -22,6 +22,7 @@ from airflow_provider_blockread.ledger.selection import window_files
 from airflow_provider_blockread.options import GenerationOptions, Policies
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import Environment, Published
+from airflow_provider_blockread.storage.versions import is_no_file
 
 _TOLD = 10  # files that the log names
 _ERRORS = {"missing": FileMissingError, "changed": FileChangedError}
@@ -211,5 +212,6 @@ def _unlike_planned(env: Environment, window: Window, blocks: Iterable[Block]) -
                 yield planned.path, "changed"
         except FileMissingError:
             yield planned.path, "missing"
-        except SourceError:
-            continue  # such as denied access: the read says so
+        except SourceError:  # such as denied access: the read says so
+            if is_no_file(stores, planned.path):
+                yield planned.path, "changed"

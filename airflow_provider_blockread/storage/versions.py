@@ -45,7 +45,7 @@ def open_version(stores: Stores, version: FileVersion, bounds: Bounds | None = N
     bounds = bounds or Bounds()
     stores = stores.within(bounds)
     fetch = stores.pinned(version) if version.size else None
-    with _named(version):
+    with _named(version), _still_a_file(stores, version):
         if fetch is not None:
             yield cast("BinaryIO", RangedFile(_checked(stores, version, fetch), version.size, version.path))
             return
@@ -68,6 +68,27 @@ def check_version(stores: Stores, version: FileVersion) -> None:
         FileChangedError: when it is another one.
     """
     _compare(stores.stat(version.path), version)
+
+
+def is_no_file(stores: Stores, uri: str) -> bool:
+    """Tell whether something is there that is no file: a folder, a pipe, a socket or a device."""
+    return stores.exists(uri) and not stores.holds_file(uri)
+
+
+@contextmanager
+def _still_a_file(stores: Stores, version: FileVersion) -> Iterator[None]:
+    try:
+        yield
+    except (FileMissingError, FileChangedError):
+        raise
+    except SourceError as error:
+        if not is_no_file(stores, version.path):
+            raise
+        msg = (
+            f"{version.path} is a folder, a pipe or a device where a file is needed, not what was planned; restore it,"
+            " or exclude it with `blockread windows exclude`, then retry"
+        )
+        raise FileChangedError(msg, version.path) from error
 
 
 def _compare(found: FileVersion, version: FileVersion) -> None:

@@ -203,6 +203,11 @@ STORAGE_SIDE: list[Entry] = [
         "is no longer the version",
         "tests/pipeline/test_bad_files.py::test_file_changed_between_plan_and_read",
     ),
+    Remedy(
+        "storage/versions.py",
+        "a pipe or a device where",
+        "tests/pipeline/test_vanishing.py::test_what_is_no_file_any_more_has_changed",
+    ),
     Explained(
         "storage/versions.py",
         "no /proc",
