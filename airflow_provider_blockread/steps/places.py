@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 from airflow_provider_blockread.blocks.ids import slug
 from airflow_provider_blockread.errors import OptionsError, WrongLedgerError
@@ -14,7 +15,7 @@ from airflow_provider_blockread.exchange.layout import (
 )
 from airflow_provider_blockread.exchange.model import GroupResult, OutputFile
 from airflow_provider_blockread.exchange.results import SPEC_NAME
-from airflow_provider_blockread.options import ParquetSink
+from airflow_provider_blockread.options import ParquetSink, nanoseconds
 from airflow_provider_blockread.sinks.names import FILE_PREFIX, StagedName
 from airflow_provider_blockread.sinks.publish import target_uri
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
@@ -22,6 +23,7 @@ from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.listing import takes
 
 _OWNER = "ledger"  # the file of a feed's work area that names its ledger
+_TORN = timedelta(hours=1)  # by then nobody is still writing it
 
 
 def check_apart(request: PlanRequest, sink: ParquetSink, window: str) -> None:
@@ -72,6 +74,14 @@ def check_ledger(env: Environment, feed: str, sink: ParquetSink) -> None:
         raise WrongLedgerError(msg)
     if other != mine or not env.stores.exists(uri):
         env.stores.write_bytes_atomic(uri, mine.encode())
+
+
+def drop_torn_marks(env: Environment, folder: str) -> None:
+    """Remove what processes that died while they noted a feed's ledger have left in its folder of the work area."""
+    bound = nanoseconds(env.ledger.now() - _TORN)
+    for uri, _ in list(env.stores.list_names(folder, f".{_OWNER}.")):
+        if env.stores.stat(uri).mtime_ns < bound:
+            env.stores.remove(uri)
 
 
 def as_published(result: GroupResult, output: str, quarantine: str) -> GroupResult:

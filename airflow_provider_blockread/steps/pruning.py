@@ -36,6 +36,7 @@ from airflow_provider_blockread.ledger.retention import (
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.places import drop_torn_marks
 from airflow_provider_blockread.storage import uris
 
 _PAGE = 1000  # windows held at once
@@ -138,11 +139,13 @@ def prune(env: Environment, request: PruneRequest) -> Pruned:
     """
     bound, unreached = request.bound(env), _Unreached()
     pruned = files = leftovers = 0
+    feeds: set[str] = set()  # their folders
     for window in _pages(env, bound, old_windows):
         with unreached.skipping(window):
             if begin_pruning(env.ledger, window.id, bound):
                 files += _prune(env, window, keep_manifest=request.keep_manifests)
                 pruned += 1
+                feeds.add(uris.parent(uris.parent(window.manifest_uri)))
     for window in _pages(env, request.feed, settled_windows):
         with unreached.skipping(window):
             for folder in _leftovers(env, window):
@@ -151,6 +154,8 @@ def prune(env: Environment, request: PruneRequest) -> Pruned:
     for window in _pages(env, request.feed, unopened_windows):
         with unreached.skipping(window):
             leftovers += _clear_unopened(env, window)
+    for folder in feeds:
+        drop_torn_marks(env, folder)
     done = Pruned(windows=pruned, files=files, leftovers=leftovers, scans=drop_scans(env.ledger, bound))
     drop_stretches(env.ledger)
     env.log(

@@ -29,6 +29,21 @@ def _left(here: Pipe) -> list[str]:
     return sorted(path.name for path in here.work.rglob("*") if path.is_file() and path.name != "ledger")
 
 
+def test_a_torn_mark_goes(here: Pipe) -> None:
+    """What a process that died left of noting the ledger goes once nobody can be writing it."""
+    here.put({"a.txt": b"a\n"})
+    here.run("w")
+    (mark,) = here.work.rglob("ledger")
+    torn, fresh = mark.with_name(".ledger.0123.tmp"), mark.with_name(".ledger.4567.tmp")
+    for file in (torn, fresh):
+        file.touch()
+    os.utime(torn, (0, 0))
+    here.pass_seconds(_DAY)
+    prune(here.env, _ALL)
+
+    assert _left(here) == [fresh.name]
+
+
 def test_the_manifest_of_a_dead_planner_goes(here: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once the window is empty, whatever else was half written there; a window that was opened since keeps its own."""
 
