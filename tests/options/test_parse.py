@@ -18,6 +18,7 @@ from airflow_provider_blockread.options import (
     parse,
     parse_size,
 )
+from airflow_provider_blockread.options.sizes import format_bytes
 
 
 @pytest.mark.parametrize(
@@ -110,3 +111,25 @@ def test_what_is_no_size_is_refused(text: str | int) -> None:
 def test_a_number_of_bytes_is_exact(size: int) -> None:
     """No size passes through a float."""
     assert parse_size(size) == parse_size(str(size)) == size
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (1_550_000, "1.6 MB"),
+        (3_200_000_000, "3.2 GB"),
+        (5e15, "5000.0 TB"),
+    ],
+)
+def test_sizes_are_written_for_people(size: float, text: str) -> None:
+    """In decimal units, with one digit behind the point."""
+    assert format_bytes(size) == text
+
+
+@given(size=st.integers(1, 10**18))
+def test_no_size_is_rounded_to_nothing(size: int) -> None:
+    """However small it is, as a speed may be."""
+    assert float(format_bytes(size).split()[0]) >= 1
