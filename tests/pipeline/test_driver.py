@@ -136,15 +136,8 @@ def test_a_commands_application_keeps_to_itself_unless_a_user_says_otherwise(
     seen = tmp_path / "seen.json"
     for name, value in {"SPARK_CONF_DIR": place, "LOOKING_FILE": seen, "LOOKING_UI": port}.items():
         monkeypatch.setenv(name, str(value))
-    command = [
-        str(Path(sys.executable).with_name("blockread")),
-        "run",
-        "in.txt",
-        "--output",
-        "out",
-        "--state",
-        "noop://",
-    ]
+    command = [str(Path(sys.executable).with_name("blockread")), "run", "in.txt", "--output", "out"]
+    command += ["--state", "noop://"]
     command += ["--master", "local[1]", "--function", "looking_around:look_around", "--conf", f"spark.ui.port={port}"]
     done = subprocess.run(command, cwd=tmp_path, start_new_session=True, capture_output=True, text=True, check=False)
 
