@@ -141,7 +141,7 @@ def test_a_question_is_left(place: Place, number: signal.Signals) -> None:
 
     assert told(place).splitlines()[-1].endswith(f"blockread: stopped by {number.name}; {_AGAIN}")
     assert "Traceback" not in told(place)
-    assert place.json("windows", "list")[0]["state"] == "reading"
+    assert place.json("windows", "list")[0]["state"] == "waiting"
 
 
 def plan_one(place: Place) -> None:
