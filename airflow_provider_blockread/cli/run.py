@@ -99,7 +99,7 @@ class Runner:
 
 
 def _summary(done: list[Published], seconds: float) -> dict[str, Any]:
-    read_ones = [window for window in done if window.status != "empty"]
+    read_ones = [window for window in done if window.status not in {"empty", "skipped"}]
     sums = {
         name: sum(getattr(window, name) for window in read_ones)
         for name in ("files", "blocks", "groups", "records", "bytes", "bad_records", "rows", "outputs")
@@ -112,12 +112,13 @@ def _summary(done: list[Published], seconds: float) -> dict[str, Any]:
         "quarantine": [window.quarantine_uri for window in read_ones if window.quarantine_uri],
         "seconds": round(seconds, 3),
         "proof": proof,
+        "message": "" if read_ones else done[-1].message,
     }
 
 
 def _in_words(summary: dict[str, Any], output: str) -> dict[str, object]:
     if not summary["windows"]:
-        return {"nothing new": "every file of the source is in a published window of this feed"}
+        return {"nothing read": summary["message"]}
     kept = ", ".join(summary["quarantine"])
     rate = format_bytes(summary["bytes"] / max(summary["seconds"], 1e-3))
     return {

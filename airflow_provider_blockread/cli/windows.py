@@ -39,6 +39,7 @@ from airflow_provider_blockread.steps.replaying import open_ref
 from airflow_provider_blockread.steps.restoring import restore_pruned
 
 window_argument = click.argument("window")
+_PROVEN = {"proven", "publishing", *FINISHED}  # states of a generation whose sums say what it has read
 feed_option = click.option("--name", "feed", metavar="FEED", help="The feed, where a key alone is not enough.")
 
 
@@ -81,7 +82,7 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
     [summary] = list_windows(env.ledger, window=found.id)
     facts = _summary(summary) | {
         "manifest": as_read_by(found, summary.shown or summary.generation).manifest_uri,
-        "planned by": found.owner,
+        "planned_by": found.owner,
     }
     withdrawal = find_withdrawal(env.ledger, found.id)
     if withdrawal is not None:
@@ -96,7 +97,7 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
             "state": str(group_progress(group, env.ledger.now())),
             "epoch": group.epoch,
             "blocks": group.planned.blocks,
-            "records": group.records,
+            "records": group.records if group.state == "done" else None,
             "owner": group.owner,
             "error": group.error,
         }
@@ -153,6 +154,7 @@ def _summary(summary: WindowSummary) -> dict[str, Any]:
     window, progress = summary.window, summary.progress
     # What readers see comes first; what is being done about it is a note.
     generation, newer = summary.shown or summary.generation, _newer(summary)
+    sums = generation.sums if generation is not None and generation.state in _PROVEN else None
     return {
         "window": window.id,
         "feed": window.feed,
@@ -164,9 +166,9 @@ def _summary(summary: WindowSummary) -> dict[str, Any]:
         "files": window.files,
         "blocks": window.blocks,
         "groups": f"{summary.groups_done}/{window.groups}",
-        "bytes": window.bytes,
-        "records": generation.sums.records if generation else None,
-        "bad_records": generation.sums.bad_records if generation else None,
+        "bytes": sums.bytes if sums else window.bytes,
+        "records": sums.records if sums else None,
+        "bad_records": sums.bad_records if sums else None,
         "excluded": summary.excluded,
         "created_at": window.created_at.isoformat(timespec="seconds"),
         "error": summary.generation.error if summary.generation else None,

@@ -39,7 +39,7 @@ class ParquetSink(Value):
             msg = "parquet: uri must name a directory"
             raise OptionsError(msg)
         if (self.work_area.rstrip("/") + "/").startswith(self.uri.rstrip("/") + "/"):
-            msg = f"parquet: work_uri {self.work_area} lies inside the output {self.uri}; choose a place beside it"
+            msg = f"parquet: work_uri {self.work_area} is inside the output {self.uri}; choose a place beside it"
             raise OptionsError(msg)
 
     @property

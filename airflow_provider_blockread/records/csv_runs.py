@@ -95,7 +95,7 @@ class QuoteRuns:
             if position - start > MAX_LOOK_BACK:
                 msg = (
                     f"{source.name}: more than {MAX_LOOK_BACK} quotes stand in a row from byte {start} on, so no state"
-                    f" can be told there; {ONE_BLOCK}"
+                    f" can be found there; {ONE_BLOCK}"
                 )
                 raise LookBackError(msg)
             want = _LARGEST_READ

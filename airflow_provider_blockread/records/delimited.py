@@ -97,7 +97,7 @@ class DelimitedFormat(TextFormat):
         while low > source.data_offset:
             if found - low > MAX_LOOK_BACK:
                 msg = (
-                    f"{source.name}: no record start can be told within {MAX_LOOK_BACK} bytes before byte"
+                    f"{source.name}: no record start can be found within {MAX_LOOK_BACK} bytes before byte"
                     f" {found * source.unit_bytes}, where the delimiter {self.delimiter!r} overlaps itself all the way;"
                     f" {ONE_BLOCK}"
                 )

@@ -115,7 +115,7 @@ class JsonArrayFormat(TextFormat):
             if closed >= 0:
                 behind = len(buffer) - len(buffer[low + closed + 1 :].lstrip(WHITE))
                 place = offset + behind * self.unit_bytes
-                return f" (text follows, at byte {place}, the `]` that closes the array)" * (behind < len(buffer))
+                return f" (text at byte {place} follows the `]` that closes the array)" * (behind < len(buffer))
         return ""
 
     def decoder(self) -> Decoder:
@@ -153,13 +153,13 @@ def _first_element(source: ByteSource, begin: int, first: bytes) -> int:
         raise RecordError(msg)
     element = first_visible(source, begin + 1)
     if element == source.size:
-        msg = f"{source.name} ends behind the `[` at byte {begin * source.unit_bytes}: {JsonArrayFormat.unfinished}"
+        msg = f"{source.name} ends after the `[` at byte {begin * source.unit_bytes}: {JsonArrayFormat.unfinished}"
         raise RecordError(msg)
     if source.read(element, element + 1) != b"]":
         return element
     behind = first_visible(source, element + 1)
     if behind < source.size:
-        where = f"text follows, at byte {behind * source.unit_bytes}, the `]` that closes the array"
+        where = f"text at byte {behind * source.unit_bytes} follows the `]` that closes the array"
         msg = f"{source.name}: {where}; take it out, {VALUES_ADVICE}"
         raise RecordError(msg)
     return source.size

@@ -149,7 +149,7 @@ def run_before(source: ByteSource, offset: int, run_of: bytes) -> int:
     while end > source.data_offset:
         if offset - end > MAX_LOOK_BACK:
             msg = (
-                f"{source.name}: no record start can be told within {MAX_LOOK_BACK} bytes before byte"
+                f"{source.name}: no record start can be found within {MAX_LOOK_BACK} bytes before byte"
                 f" {offset * source.unit_bytes}, where all bytes are among {run_of!r};"
                 f" {ONE_BLOCK}"
             )

@@ -74,7 +74,8 @@ def commit(env: Environment, ref: WindowRef, *, owner: str, stale_after_s: float
     """
     env.require(ref)
     if ref.status in {"empty", "skipped"}:
-        return Published(window=ref.window, key=ref.key, feed=ref.feed, generation=0, status=ref.status, proof="")
+        nothing = Published(window=ref.window, key=ref.key, feed=ref.feed, generation=0, status=ref.status, proof="")
+        return replace(nothing, message=ref.message)
     publication = claim_publication(env.ledger, ref.window, ref.generation, owner=owner, stale_after_s=stale_after_s)
     commitment = _Commitment(env, publication)
     if publication.state not in {"published", "verified"}:

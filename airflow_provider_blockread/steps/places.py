@@ -48,7 +48,7 @@ def check_apart(request: PlanRequest, sink: ParquetSink, window: str) -> None:
     for what, (place, example) in written.items():
         if takes(request.source, example):
             msg = (
-                f"feed {request.feed}: the {what} {place} lies in the source, whose pattern takes files as"
+                f"feed {request.feed}: the {what} {place} is in the source, whose pattern takes files as"
                 f" {uris.name_of(example)} there: published records would be read again; choose another place"
                 " for the output, or a pattern that leaves it out"
             )

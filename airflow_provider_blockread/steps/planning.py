@@ -72,7 +72,10 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
             ensure_manifest(env, read_now, group_limits(env, request), request)
         return ref
     if window is not None and window.state == "abandoned":
-        return _ref(env, request, status="skipped", message=f"window {window.id} was abandoned, and its key with it")
+        message = (
+            f"window {window.id} was abandoned, and its key {window.key!r} with it; a run of another key reads files"
+        )
+        return _ref(env, request, status="skipped", message=message)
     if request.replay_only:
         message = (
             f"feed {request.feed} takes files as they arrive and has no window {request.key!r} to replay;"
@@ -129,7 +132,7 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
             window = find_window(env.ledger, request.feed, request.key)
             if window is not None and window.state != "empty":  # somebody else has the key, not only some files
                 raise
-            env.log(f"{conflict}; choosing anew among what is left")
+            env.log(f"{conflict}; choosing again from what is left")
     return _choose_and_freeze(env, request, options, found)
 
 

@@ -42,7 +42,8 @@ def read_list(stores: Stores, listed: FileList) -> Iterator[str]:
             path = _path(line.removeprefix(_BOM) if number == 1 else line, is_json=listed.is_json)
             if path is None:
                 what = "a JSON text or an object with the text `path`" if listed.is_json else "a path in UTF-8"
-                msg = f"{uri} line {number:,} is not {what}, but {line[:80]!r}; correct the list, or say its format"
+                advice = "correct the list, or say its format by its suffix (.jsonl for JSON) or FileList(format=...)"
+                msg = f"{uri} line {number:,} is not {what}, but {line[:80]!r}; {advice}"
                 raise SourceError(msg, uri)
             if path:
                 yield path

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import BinaryIO, cast
 
 from airflow_provider_blockread.blocks import FileVersion
@@ -156,5 +157,7 @@ def _named(version: FileVersion) -> Iterator[None]:
 
 
 def _describe(version: FileVersion) -> str:
-    identity = f"etag {version.etag}" if version.etag else f"modified at {version.mtime_ns} ns"
-    return f"{version.size} bytes, {identity}"
+    if version.etag:
+        return f"{version.size} bytes, etag {version.etag}"
+    seconds, rest = divmod(version.mtime_ns, 10**9)
+    return f"{version.size} bytes, modified at {datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}.{rest:09d}Z"

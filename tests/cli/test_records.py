@@ -62,7 +62,7 @@ def test_the_codec_follows_from_the_name_and_the_encoding_from_the_mark(
             "/c.log begins as gzip data, .* set compression='gzip', or compression='none'",
         ),
         ("d.json", b"[1, 2", ["--format", "json_array"], r"/d\.json ends inside the json_array record .* byte 4"),
-        ("e.json", b"[1, 2] 3", ["--format", "json_array"], r"/e\.json: .*text follows, at byte 7, .*layout='values'"),
+        ("e.json", b"[1, 2] 3", ["--format", "json_array"], r"/e\.json: .*text at byte 7 follows .*layout='values'"),
         (
             "f.log",
             b"a\0",

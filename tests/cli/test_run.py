@@ -43,7 +43,39 @@ def test_run_twice_and_verify(place: Place) -> None:
     assert (second.json["files"], second.json["records"], second.json["proof"]) == (0, 0, "nothing to read")
     assert (by_key.json["window"], by_key.json["records"]) == (first.json["window"], 3)
     assert (verified.json["status"], verified.json["records"]) == ("verified", 3)
-    assert text.stdout == "nothing new  every file of the source is in a published window of this feed\n"
+    assert re.fullmatch(r"nothing read  window \w{16}: nothing new to read\n", text.stdout)
+
+
+def test_the_key_of_an_abandoned_window(place: Place) -> None:
+    """A run of it reads nothing and says why; what it says to do works."""
+    place.put({"a.log": b"one\n\xff\n"})
+    failed, abandoned, again, text = place.many(
+        place.run("--window", "monday"),
+        ["windows", "abandon", "monday", "--yes", *place.state],
+        place.run("--window", "monday", "--json"),
+        place.run("--window", "monday"),
+    )
+    assert (failed.exit_code, abandoned.exit_code) == (1, 0)
+    why = r"window \w{16} was abandoned, and its key 'monday' with it; use another key"
+    assert re.fullmatch(why, again.json["message"])
+    assert (again.json["proof"], again.json["windows"]) == ("nothing to read", [])
+    assert re.fullmatch(rf"nothing read  {why}\n", text.stdout)
+
+    [other] = place.many(place.run("--window", "tuesday", "--on-bad-record", "drop", "--json"))
+    assert (other.json["records"], other.json["message"]) == (2, "")
+
+
+def test_what_a_window_has_read_is_what_it_says(place: Place) -> None:
+    """A corrected file has other bytes than the one that was planned, and an excluded one none."""
+    place.put({"a.log": b"\xff\n", "b.log": b"two\n"})
+    [failed] = place.many(place.run("--window", "k"))
+    [planned] = place.json("windows", "list")
+    assert (failed.exit_code, planned["bytes"], planned["records"], planned["bad_records"]) == (1, 6, None, None)
+    place.put({"a.log": b"corrected\n"})
+    [done] = place.many(["reprocess", "--window", "k", "--yes", "--master", "local[2]", *place.state])
+    assert done.exit_code == 0, done.error
+    shown = place.json("windows", "show", "k")
+    assert (shown["bytes"], shown["records"], shown["planned_by"] is not None) == (14, 2, True)
 
 
 def test_until_empty(place: Place) -> None:

@@ -169,7 +169,7 @@ def test_json_that_is_no_option_is_refused(data: dict[str, Any], message: str) -
         (Splitting, {"readers": 0}, "readers must be a whole number above 0"),
         (ParquetSink, {"uri": " "}, "must name a directory"),
         (ParquetSink, {"uri": "out", "compression": "rar"}, "compression must be one of snappy"),
-        (ParquetSink, {"uri": "out", "work_uri": "out/work"}, "lies inside the output"),
+        (ParquetSink, {"uri": "out", "work_uri": "out/work"}, "is inside the output"),
         (Transform, {"function": "f"}, "'package.module:function'"),
         (Transform, {"columns": ["_line"]}, "columns must be one of _file, _block, _offset"),
         (Policies, {"on_bad_record": "ignore"}, "on_bad_record must be one of fail, quarantine, drop"),

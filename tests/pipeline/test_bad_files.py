@@ -91,7 +91,9 @@ def test_file_changed_between_plan_and_read(two: Pipe) -> None:
     stamp = (two.source / "b.txt").stat().st_mtime_ns
     ref = two.plan()
     two.put({"b.txt": b"longer than it was\n"})
-    with pytest.raises(FileChangedError, match=r"b\.txt is no longer the version that was planned: planned 6 bytes.*"):
+    when = r"modified at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{9}Z"
+    versions = rf"planned 6 bytes, {when}, found 19 bytes, {when}"
+    with pytest.raises(FileChangedError, match=rf"b\.txt is no longer the version that was planned: {versions}"):
         two.read(ref)
     two.put({"b.txt": b"b1\nb2\n"})
     os.utime(two.source / "b.txt", ns=(stamp, stamp))

@@ -220,7 +220,7 @@ def test_a_changed_sample_follows_the_policy(rows: Pipe) -> None:
         (Csv(schema="a long"), b"1\nx\n", RecordError, r"record at byte 2 of .*on_bad_record"),
         (Csv(schema="a long", header=True), b"b\n1\n", RecordError, r"/a: the header has columns 'b' where the schema"),
         (JsonArray(schema="a long"), b'[{"a": 1}, {"a": 2}', RecordError, r"/a ends inside .* byte 11: close the"),
-        (JsonArray(schema="a long"), b'[{"a": 1}] more', RecordError, r"/a: .*text follows, at byte 11, the `\]`"),
+        (JsonArray(schema="a long"), b'[{"a": 1}] more', RecordError, r"/a: .*text at byte 11 follows the `\]`"),
         (JsonArray(schema="a long"), b'[{"a": 1}, 7]', RecordError, r"record at byte 11 of .*a block 0"),
     ],
     ids=["quote", "quote in header", "nul", "fields", "value", "header", "open array", "behind array", "no object"],

@@ -147,5 +147,5 @@ def test_text_behind_an_array_is_named_by_its_byte(text: str, encoding: str) -> 
     place = len(f"\ufeff{before}".encode(encoding))
     data = f"\ufeff{before}{behind}".encode(encoding)
     for split in range(1, len(data)):
-        with pytest.raises(RecordError, match=rf"text follows, at byte {place}, the `\]` that closes.*layout='values'"):
+        with pytest.raises(RecordError, match=rf"text at byte {place} follows the `\]` that closes.*layout='values'"):
             _read_in_two(data, split)

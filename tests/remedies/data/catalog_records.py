@@ -66,7 +66,7 @@ RECORDS_SIDE: list[Entry] = [
         "does not begin with",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
-    Remedy("records/json_array.py", "ends behind the", f"{RECORDS}::test_a_corrected_file_is_read"),
+    Remedy("records/json_array.py", "ends after the", f"{RECORDS}::test_a_corrected_file_is_read"),
     Remedy("records/json_array.py", "take it out", f"{RECORDS}::test_a_corrected_file_is_read"),
     Remedy(
         "records/json_parse.py",
@@ -83,7 +83,7 @@ RECORDS_SIDE: list[Entry] = [
         "no text becomes",
         "It is the reason within the message about the schema, which names the remedy.",
     ),
-    Remedy("records/json_text.py", "no record start can be told", f"{LONG}::test_a_file_is_read_as_one_block"),
+    Remedy("records/json_text.py", "no record start can be found", f"{LONG}::test_a_file_is_read_as_one_block"),
     Remedy("records/json_walk.py", "take out what follows", f"{RECORDS}::test_a_corrected_file_is_read"),
     Remedy(
         "records/narrowing.py",

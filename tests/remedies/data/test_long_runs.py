@@ -31,7 +31,7 @@ LONG_RUNS = [
     Long(delimited, b"||" * (LONG // 8), ["--format", "delimited", "--format-option", "delimiter=||"],
          "the delimiter b'||' overlaps itself", LONG // 8),
     Long(escaped, b"\\" * LONG + b"\nx", ["--format", "escaped"], "escapes in a row", 2),
-    Long(json_text, b'["' + b"\\" * LONG + b'"]', ["--format", "json_array"], "no record start can be told", 1),
+    Long(json_text, b'["' + b"\\" * LONG + b'"]', ["--format", "json_array"], "no record start can be found", 1),
 ]  # fmt: skip
 
 
