@@ -36,6 +36,7 @@ def _as_json(shown: Preview) -> dict[str, object]:
         "window": shown.existing.id if shown.existing else None,
         "window_state": shown.progress and shown.progress.state,
         "last_sign_at": shown.progress and shown.progress.to_json()["last_sign_at"],
+        "waiting": [window.id for window in shown.waiting],
         "files": shown.files,
         "blocks": shown.blocks,
         "groups": [dataclasses.asdict(group) for group in shown.groups],
@@ -70,10 +71,7 @@ def _print(shown: Preview) -> None:
     facts: dict[str, object] = {"feed": shown.feed, "files seen": f"{found.seen:,}, {found.new:,} of them new"}
     if shown.left_out:
         facts["left out"] = shown.left_out_text
-    if shown.existing is not None and shown.existing.state == "open":
-        facts["window"] = (
-            f"{shown.existing.id} has this key already, is {shown.progress} and would be replayed, not planned again"
-        )
+    facts |= _windows(shown)
     facts["would read"] = f"{shown.files:,} files, {format_bytes(shown.bytes)}: in no window of this feed yet"
     if shown.parts:
         facts["parts"] = "; ".join(f"{part.version.path}: {describe_part(part)}" for part in shown.parts)
@@ -91,6 +89,23 @@ def _print(shown: Preview) -> None:
     facts["groups"] = len(shown.groups)
     print_facts(facts)
     _print_sample(shown)
+
+
+def _windows(shown: Preview) -> dict[str, object]:
+    """Return what is there of the window with this key, and of windows that a run would finish first."""
+    facts: dict[str, object] = {}
+    if shown.existing is not None and shown.existing.state == "open":
+        replayed = f"is {shown.progress} and would be replayed, not planned again"
+        facts["window"] = f"{shown.existing.id} has this key already, {replayed}"
+    if shown.existing is not None and shown.existing.state == "abandoned":
+        facts["window"] = (
+            f"{shown.existing.id} had this key and was abandoned: a run of it reads nothing; use another key"
+        )
+    if shown.waiting:
+        files = sum(window.files for window in shown.waiting)
+        left = f"{files:,} files in {len(shown.waiting):,} windows that earlier runs did not publish"
+        facts["waiting"] = f"{left}; `blockread run` without --window finishes these first"
+    return facts
 
 
 def _print_sample(shown: Preview) -> None:

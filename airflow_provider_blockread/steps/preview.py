@@ -14,6 +14,7 @@ from airflow_provider_blockread.exchange.manifest import summarize
 from airflow_provider_blockread.ledger.model import Discovered, PendingFile, Window
 from airflow_provider_blockread.ledger.planning import find_window
 from airflow_provider_blockread.ledger.progress import Progress, window_progress
+from airflow_provider_blockread.ledger.queries import unpublished_windows
 from airflow_provider_blockread.options import FormatOption
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.discovering import describe_left_out, discover, find_late, left_out
@@ -41,6 +42,7 @@ class Preview:
     limits: GroupLimits
     existing: Window | None
     progress: Progress | None  # of that window
+    waiting: tuple[Window, ...]  # others of the feed that earlier runs left unpublished
     files: int
     blocks: int
     bytes: int
@@ -83,6 +85,7 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
         limits=limits,
         existing=existing,
         progress=None if existing is None else window_progress(env.ledger, existing.id),
+        waiting=tuple(window for window in unpublished_windows(env.ledger, request.feed) if window != existing),
         files=len(chosen.ids),
         blocks=sum(group.blocks for group in groups),
         bytes=chosen.bytes,

@@ -81,6 +81,18 @@ def test_one_window_its_files_and_its_plan(place: Place, pipe: Pipe) -> None:
     assert place.json(*planned)["window_state"] == "stalled"
 
 
+def test_a_plan_names_what_earlier_runs_left(place: Place, pipe: Pipe) -> None:
+    """What it would read is not all that a run reads; and under the key of an abandoned window it reads nothing."""
+    planned = ("plan", str(place.source), "--name", pipe.feed)
+    text = place.call(*planned).stdout
+    assert "3 files in 3 windows that earlier runs did not publish; `blockread run` without --window finishes" in text
+    assert len(place.json(*planned)["waiting"]) == 3
+    assert len(place.json(*planned, "--window", "stalled")["waiting"]) == 2
+
+    assert place.call("windows", "abandon", "stalled", "--yes").exit_code == 0
+    assert "was abandoned: a run of it reads nothing" in place.call(*planned, "--window", "stalled").stdout
+
+
 def test_what_is_proposed_and_refused(place: Place, pipe: Pipe) -> None:
     """Whoever is asked whether to give work up, or is refused, learns whether anybody is at it."""
     abandon = place.call("windows", "abandon", "stalled", "--dry-run").stdout
