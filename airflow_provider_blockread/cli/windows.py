@@ -135,7 +135,11 @@ def verify(window: str, feed: str | None, master: str, state: str | None, *, as_
     latest = latest_generation(env.ledger, found.id)
     # An earlier verification may have failed or died; what is published is there all the same.
     if latest.state not in FINISHED and latest.mode != "verify":
-        msg = f"window {found.id} is {window_progress(env.ledger, found.id)}, not published: run it to its end first"
+        begun, give_up = window_progress(env.ledger, found.id), f"`blockread windows abandon {found.id}`"
+        msg = (
+            f"window {found.id}: generation {latest.number} is {begun}, not published; repeat what began it, or give it"
+            f" up with {give_up}"
+        )
         raise OptionsError(msg)
     restore_pruned(env, found)
     generation = start_generation(

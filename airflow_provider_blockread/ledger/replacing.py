@@ -187,7 +187,7 @@ def _refuse_taken(connection: Connection, window: Window, row: Row[Any]) -> None
 
 
 def _is_published(connection: Connection, window_id: str) -> bool:
-    shown = (generations.c.window_id == window_id, generations.c.state == "published")
+    shown = (generations.c.window_id == window_id, generations.c.state.in_(("published", "publishing")))
     return connection.scalar(select(generations.c.number).where(*shown)) is not None
 
 

@@ -46,7 +46,8 @@ UNREACHED = {
     "statement:ledger.feeds.require_feed/1": _WORDS,
     "statement:ledger.generations._latest/2": _WORDS,
     "statement:ledger.groups._overtaken/1": _WORDS,
-    "statement:ledger.parts.giving_up/1": _WORDS,
+    "statement:ledger.parts.giving_up_command/1": _WORDS,
+    "statement:ledger.parts.giving_up_parts/1": _WORDS,
     "statement:ledger.looking.newest_file/1": _WATCHED,
     "statement:ledger.looking.newest_pending/1": _WATCHED,
     "statement:ledger.looking.pending_since/1": _WATCHED,
@@ -63,6 +64,7 @@ UNREACHED = {
     "statement:ledger.selection.late_files/1": _TOLD,
     "statement:ledger.selection.late_files/2": _TOLD,
     "store:steps.cleaning_files.tag_file/1": _TAGS,
+    "store:steps.places.drop_torn_marks/1": "only what a process that died has left; another prune removes it",
 }
 
 DATABASES = ("sqlite", "postgresql")

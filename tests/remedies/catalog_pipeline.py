@@ -20,8 +20,8 @@ CATALOG: list[Entry] = [
     Remedy("cli/spark.py", "needs Java", f"{_HERE}/test_commands.py::test_java_that_is_missing"),
     Remedy(
         "cli/windows.py",
-        "run it to its end first",
-        f"{_HERE}/test_generations.py::test_a_verification_without_a_publication",
+        "repeat what began it",
+        f"{_HERE}/test_generations.py::test_a_verification_of_what_was_begun",
     ),
     Explained("exchange/failures.py", "was not written by", _SEALED),
     Remedy("exchange/files.py", "clear the group's task", "tests/pipeline/test_bad_state.py::test_corrupt_result"),

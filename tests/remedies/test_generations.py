@@ -88,13 +88,24 @@ def test_a_publisher_that_lost_its_window(two: Pipe) -> None:
     assert (done.status, two.values()) == ("published", _ALL)
 
 
-def test_a_verification_without_a_publication(two: Pipe, desk: Desk) -> None:
-    """Run to its end, the window can be verified."""
-    two.plan()
-    assert "not published: run it to its end first" in desk.refused("windows", "verify", "w")
-    two.run()
+@pytest.mark.parametrize("remedy", ["repeat", "abandon"])
+@pytest.mark.parametrize("rebuilds", [False, True])
+def test_a_verification_of_what_was_begun(two: Pipe, desk: Desk, remedy: str, *, rebuilds: bool) -> None:
+    """It is repeated or given up first; what was published before can be verified then."""
+    if rebuilds:
+        two.run()
+    two.plan(clear_number=1)
+    message = desk.refused("windows", "verify", "w")
+    assert "not published; repeat what began it, or give it up" in message
+    if remedy == "repeat":
+        two.run(clear_number=1)
+    else:
+        desk.carry_out(message)
 
-    assert "4 records" in desk.done("windows", "verify", "w")
+    if rebuilds or remedy == "repeat":
+        assert "4 records" in desk.done("windows", "verify", "w")
+    else:
+        assert "abandoned" in desk.done("windows", "list")
 
 
 def test_a_window_that_was_not_planned(two: Pipe, desk: Desk) -> None:
