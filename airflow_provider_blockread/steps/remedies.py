@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from airflow_provider_blockread.errors import FileChangedError, FileMissingError, RecordError
+from airflow_provider_blockread.errors import FileChangedError, FileMissingError, LookBackError, RecordError
 from airflow_provider_blockread.ledger.generations import published_generation
 from airflow_provider_blockread.ledger.model import Generation
 from airflow_provider_blockread.ledger.noop import forgets
@@ -26,6 +26,8 @@ def naming_remedy(env: Environment, generation: Generation) -> Iterator[None]:
     """Let errors about the content of files end with how they are read once they are corrected."""
     try:
         yield
+    except LookBackError:  # the file is as it should be
+        raise
     except (RecordError, FileChangedError, FileMissingError) as error:
         way = way_to_renew(env, generation)
         if way not in str(error):

@@ -18,7 +18,7 @@ from airflow_provider_blockread.errors import (
     RecordError,
     SourceError,
     SparkJobError,
-    WrongLedgerError,
+    StateError,
 )
 from airflow_provider_blockread.exchange.failures import as_line, write_failure
 from airflow_provider_blockread.exchange.model import Submission
@@ -29,7 +29,7 @@ from airflow_provider_blockread.options import Csv, CustomFormat, Transform
 from airflow_provider_blockread.steps import WindowRef
 from tests.pipeline.make import Pipe, ReadHere
 
-_CONFLICTS = [FencedError, OwnedError, PlanConflictError, WrongLedgerError, ConflictError]
+_CONFLICTS = [FencedError, OwnedError, PlanConflictError, StateError, ConflictError]
 
 
 def _line(**fields: object) -> str:

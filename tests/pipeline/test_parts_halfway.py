@@ -72,7 +72,7 @@ def test_a_lost_rebuild_moves_no_end(here: Pipe) -> None:
 def test_a_part_does_not_go_on_from_a_lost_rebuild(here: Pipe) -> None:
     """Nor from one that is half published; when the rebuild is published, it does."""
     _lost_rebuild(here)
-    with pytest.raises(ProofError, match=r"bytes \[33, 54\) are lost .* the same record format"):
+    with pytest.raises(ProofError, match=r"bytes \[33, 54\) are lost .*, with the record format of that window"):
         here.run("2")
     ref = here.plan("1", clear_number=1)
     here.read(ref, clear_number=1)

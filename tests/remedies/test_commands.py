@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_blockread import cli
-from airflow_provider_blockread.cli import main
+from airflow_provider_blockread.cli import commands, main
 from airflow_provider_blockread.errors import OptionsError, SourceError
 from airflow_provider_blockread.steps.choosing import FileChoice
 from airflow_provider_blockread.steps.pruning import PruneRequest, prune
@@ -144,14 +144,14 @@ def test_what_is_cleared_in_airflow_is_repeated_here(
     logs: Pipe, desk: Desk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same command goes on where it failed, once what the message asks for was done."""
-    monkeypatch.setattr(cli, "raise_on_signals", lambda: None)  # those of this process stay the test runner's
-    logs.put({"b.log": b"\xff\n"})
+    monkeypatch.setattr(cli, "exit_on_signals", lambda: None)  # those of this process stay the test runner's
+    monkeypatch.setattr(commands, "raise_on_signals", lambda: None)
     command = ["run", str(logs.source), "--output", str(logs.out), "--state", desk.url]
     with pytest.raises(SystemExit):
-        main(command)
-    assert "then clear the run" in (told := capsys.readouterr().err)
+        main([*command, "--function", "math:sqrt"])
+    assert "correct the function and clear the run" in (told := capsys.readouterr().err)
     assert "(on the command line, repeat the command instead)" in told
     with pytest.raises(SystemExit) as ended:
-        main([*command, "--on-bad-record", "drop"])
+        main(command)
 
     assert (ended.value.code, logs.values()) == (0, ["a"])

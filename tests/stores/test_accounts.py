@@ -86,6 +86,7 @@ def test_one_feed_reads_two_accounts(tmp_path: Path, roots: Roots) -> None:
     second = tuple(roots)[1]
     stores.write_bytes_atomic(f"{second}/late.txt", b"late\n")
     assert feed.run("later").records == 1
+    stores.remove(f"{second}/late.txt")  # other tests share the stores
     feed.close()
 
 
