@@ -18,6 +18,7 @@ from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import ParquetSink
 from airflow_provider_blockread.sinks import ParquetWriter, StagedName
 from airflow_provider_blockread.storage import Stores
+from airflow_provider_blockread.storage.disk import LocalDisk
 
 SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("msg", pa.string())])
 
@@ -213,13 +214,12 @@ def test_abort_leaves_nothing(staging: str) -> None:
     assert list(Stores().list_names(staging, "")) == []
 
 
-def test_a_failing_disk_is_worth_another_try(tmp_path: Path) -> None:
+def test_a_failing_disk_is_worth_another_try(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A full device gives an error that names the file and may pass."""
     full = Path("/dev/full")
     if not full.exists():
         pytest.skip("this machine has no /dev/full")
-    name = target(str(tmp_path)).uri(0)
-    Path(name.removeprefix("file://")).symlink_to(full)
+    monkeypatch.setattr(LocalDisk, "open_write", lambda _disk, _path: full.open("wb"))
     parquet = writer(str(tmp_path), compression="none", row_group_bytes=1)
     with pytest.raises(TransientError, match="cannot be written"):
         parquet.write(batch(*range(10**5)))
