@@ -195,12 +195,13 @@ def test_a_stopped_application_leaves_nothing(tmp_path: Path, temporary: Path, m
     pipe = Pipe(folder=tmp_path, submitter=submitter)
     pipe.transform = Transform(function="tests.crash.dying_functions:waits_once")
     pipe.put({"a.txt": b"one\n"})
+    others = set(psutil.Process().children(recursive=True))  # of earlier tests
     family: list[psutil.Process] = []
 
     def stop() -> None:
         while not (tmp_path / "waiting.json").exists():
             time.sleep(0.05)
-        family.extend(psutil.Process().children(recursive=True))
+        family.extend(set(psutil.Process().children(recursive=True)) - others)
         submitter.cancel()
 
     thread = threading.Thread(target=stop, daemon=True)
