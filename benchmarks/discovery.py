@@ -22,7 +22,7 @@ import psutil
 
 from airflow_provider_blockread.options import FileSource, GenerationOptions, Lines, ParquetSink
 from airflow_provider_blockread.steps import Environment, PlanRequest, plan
-from airflow_provider_blockread.storage.listing import list_files
+from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.stores import Stores
 from benchmarks.lab import Lab
 from benchmarks.ledger_size import postgres

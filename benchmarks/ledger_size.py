@@ -16,19 +16,26 @@ from sqlalchemy import text
 
 from airflow_provider_blockread.blocks import BlockGroup, FileVersion
 from airflow_provider_blockread.blocks.ids import window_id
-from airflow_provider_blockread.ledger.discovery import record_files
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
-from airflow_provider_blockread.ledger.groups import claim_group, complete_group
-from airflow_provider_blockread.ledger.journal import journal, record_file_sums
-from airflow_provider_blockread.ledger.model import FileSums, GroupOutcome, GroupRef, NewWindow, Sums, Window
-from airflow_provider_blockread.ledger.planning import claim_window
-from airflow_provider_blockread.ledger.publishing import claim_publication, finish_publication, mark_proven
-from airflow_provider_blockread.ledger.queries import get_window
-from airflow_provider_blockread.ledger.retention import Bound, begin_pruning, drop_detail, finish_pruning, old_windows
-from airflow_provider_blockread.ledger.selection import pending_files
+from airflow_provider_blockread.ledger.files.discovery import record_files
+from airflow_provider_blockread.ledger.model import GroupOutcome, GroupRef, NewWindow, Window
+from airflow_provider_blockread.ledger.schema.tables import metadata
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.tables import metadata
+from airflow_provider_blockread.ledger.upkeep.retention import (
+    Bound,
+    begin_pruning,
+    drop_detail,
+    finish_pruning,
+    old_windows,
+)
+from airflow_provider_blockread.ledger.windows.groups import claim_group, complete_group
+from airflow_provider_blockread.ledger.windows.journal import journal, record_file_sums
+from airflow_provider_blockread.ledger.windows.planning import claim_window
+from airflow_provider_blockread.ledger.windows.publishing import claim_publication, finish_publication, mark_proven
+from airflow_provider_blockread.ledger.windows.queries import get_window
+from airflow_provider_blockread.ledger.windows.selection import pending_files
 from airflow_provider_blockread.options import Selection
+from airflow_provider_blockread.proof.model import FileSums, Sums
 from benchmarks.lab import Lab
 from benchmarks.measure import Row
 

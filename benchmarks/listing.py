@@ -17,12 +17,12 @@ from botocore.config import Config
 
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.listing import list_files
+from airflow_provider_blockread.storage.listing.files import list_files
 from benchmarks.data import write_small_files
 from benchmarks.lab import Lab
 from benchmarks.measure import Contender, Row, Times, alternate, limit_row
-from tests.stores import servers
-from tests.stores.store import Store
+from tests.servers import all as servers
+from tests.servers.store import Store
 
 _RATE = 100_000  # local files a second
 _AHEAD_MIB = 24  # what may wait of the eight folders that are listed at once

@@ -7,18 +7,18 @@ from typing import Any
 
 import click
 
-from airflow_provider_blockread.cli.shared import open_environment, owner, parse_pairs, print_json
-from airflow_provider_blockread.cli.sourcing import Sourcing, sourcing_options
+from airflow_provider_blockread.cli.options.shared import open_environment, owner, parse_pairs, print_json
+from airflow_provider_blockread.cli.options.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.ledger.columns import CLEANING_ACTIONS
 from airflow_provider_blockread.ledger.model import Window
-from airflow_provider_blockread.ledger.queries import get_window
+from airflow_provider_blockread.ledger.schema.columns import CLEANING_ACTIONS
+from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import parse_age
 from airflow_provider_blockread.steps import Environment
-from airflow_provider_blockread.steps.cleaned import propose_restoring, restore_files
-from airflow_provider_blockread.steps.cleaning import CleanRequest, propose_cleaning
-from airflow_provider_blockread.steps.cleaning import clean as clean_source
+from airflow_provider_blockread.steps.plan.cleaned import propose_restoring, restore_files
+from airflow_provider_blockread.steps.upkeep.cleaning import CleanRequest, propose_cleaning
+from airflow_provider_blockread.steps.upkeep.cleaning import clean as clean_source
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import click
 
-from airflow_provider_blockread.cli.shared import (
+from airflow_provider_blockread.cli.options.shared import (
     json_option,
     ledger_url,
     open_environment,
@@ -16,10 +16,10 @@ from airflow_provider_blockread.cli.shared import (
     say,
     state_option,
 )
-from airflow_provider_blockread.ledger.columns import FILE_STATES
 from airflow_provider_blockread.ledger.feeds import require_feed
-from airflow_provider_blockread.ledger.queries import FileRow, feed_counts, list_files
+from airflow_provider_blockread.ledger.schema.columns import FILE_STATES
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.queries import FileRow, feed_counts, list_files
 from airflow_provider_blockread.options.sizes import format_bytes
 
 

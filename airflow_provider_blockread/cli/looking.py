@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from airflow_provider_blockread.cli.selecting import Selecting, selecting_options
-from airflow_provider_blockread.cli.shared import (
+from airflow_provider_blockread.cli.options.selecting import Selecting, selecting_options
+from airflow_provider_blockread.cli.options.shared import (
     json_option,
     open_environment,
     print_facts,
@@ -16,10 +16,10 @@ from airflow_provider_blockread.cli.shared import (
     say,
     state_option,
 )
-from airflow_provider_blockread.cli.sourcing import Sourcing, sourcing_options
+from airflow_provider_blockread.cli.options.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.steps import Environment
-from airflow_provider_blockread.steps.looking_for_files import Lookout, look_for_files
+from airflow_provider_blockread.steps.watch.looking_for_files import Lookout, look_for_files
 
 
 @dataclass(frozen=True, kw_only=True)

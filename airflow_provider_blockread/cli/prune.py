@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from airflow_provider_blockread.cli.shared import open_environment, print_json
+from airflow_provider_blockread.cli.options.shared import open_environment, print_json
 from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options
 from airflow_provider_blockread.options import parse_age
-from airflow_provider_blockread.steps.pruning import PruneRequest, propose_pruning
-from airflow_provider_blockread.steps.pruning import prune as prune_windows
+from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, propose_pruning
+from airflow_provider_blockread.steps.upkeep.pruning import prune as prune_windows
 
 
 @dataclass(frozen=True, kw_only=True)

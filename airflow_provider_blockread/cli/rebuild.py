@@ -9,19 +9,19 @@ from typing import Any, TypeVar
 
 import click
 
+from airflow_provider_blockread.cli.options.shared import open_environment, owner, print_json
 from airflow_provider_blockread.cli.run import JOB
-from airflow_provider_blockread.cli.shared import open_environment, owner, print_json
 from airflow_provider_blockread.cli.spark import InProcessSpark, require_java
 from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options, feed_option
-from airflow_provider_blockread.steps.choosing import STATUSES, FileChoice
-from airflow_provider_blockread.steps.rebuilding import (
+from airflow_provider_blockread.steps.plan.choosing import STATUSES, FileChoice
+from airflow_provider_blockread.steps.running import WindowRunner
+from airflow_provider_blockread.steps.upkeep.rebuilding import (
     RebuildRequest,
     WindowRange,
     give_up_rebuild,
     propose_rebuild,
     rebuild,
 )
-from airflow_provider_blockread.steps.running import WindowRunner
 
 C = TypeVar("C", bound=Callable[..., Any])
 

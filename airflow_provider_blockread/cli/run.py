@@ -9,17 +9,17 @@ from typing import Any
 
 import click
 
-from airflow_provider_blockread.cli.pipeline import Pipeline, Reading, pipeline_options
-from airflow_provider_blockread.cli.shared import open_environment, owner, parse_pairs, print_facts, print_json
+from airflow_provider_blockread.cli.options.pipeline import Pipeline, Reading, pipeline_options
+from airflow_provider_blockread.cli.options.shared import open_environment, owner, parse_pairs, print_facts, print_json
 from airflow_provider_blockread.cli.spark import InProcessSpark, require_java
 from airflow_provider_blockread.ledger.noop import forgets
-from airflow_provider_blockread.ledger.queries import unpublished_windows
+from airflow_provider_blockread.ledger.windows.queries import unpublished_windows
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.options.read import COMPRESSIONS
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.steps import Environment, PlanRequest, Published, WindowRef, plan
-from airflow_provider_blockread.steps.pruning import PruneRequest, prune
 from airflow_provider_blockread.steps.running import WindowRunner
+from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 
 #: Another process of this kind is taken for dead after this many seconds without a heartbeat.
 JOB = SparkJob(heartbeat_s=1.0, stale_after_s=15.0)

@@ -10,12 +10,19 @@ from typing import Any, TypeVar
 
 import click
 
-from airflow_provider_blockread.cli.shared import json_option, open_environment, owner, print_json, state_option, warn
-from airflow_provider_blockread.ledger.columns import WITHDRAWN_FILES
-from airflow_provider_blockread.ledger.queries import get_window
+from airflow_provider_blockread.cli.options.shared import (
+    json_option,
+    open_environment,
+    owner,
+    print_json,
+    state_option,
+    warn,
+)
+from airflow_provider_blockread.ledger.schema.columns import WITHDRAWN_FILES
+from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.steps.excluding import exclude, propose_excluding
 from airflow_provider_blockread.steps.intent import Intent
-from airflow_provider_blockread.steps.withdrawing import abandon, propose_abandoning, propose_undoing, undo
+from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_abandoning, propose_undoing, undo
 
 C = TypeVar("C", bound=Callable[..., Any])
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from airflow_provider_blockread.cli.run import Runner
-from airflow_provider_blockread.cli.shared import (
+from airflow_provider_blockread.cli.options.shared import (
     json_option,
     open_environment,
     print_facts,
@@ -18,25 +17,26 @@ from airflow_provider_blockread.cli.shared import (
     say_lines,
     state_option,
 )
+from airflow_provider_blockread.cli.run import Runner
 from airflow_provider_blockread.cli.spark import InProcessSpark, require_java
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.ledger.generations import (
+from airflow_provider_blockread.ledger.model import Generation, Window, Withdrawal
+from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
+from airflow_provider_blockread.ledger.windows.generations import (
     FINISHED,
     as_read_by,
     latest_generation,
     list_groups,
     start_generation,
 )
-from airflow_provider_blockread.ledger.model import Generation, Window, Withdrawal
-from airflow_provider_blockread.ledger.progress import group_progress, window_progress
-from airflow_provider_blockread.ledger.queries import WindowSummary, get_window, list_parts, list_windows
-from airflow_provider_blockread.ledger.withdrawing import find_withdrawal
+from airflow_provider_blockread.ledger.windows.progress import group_progress, window_progress
+from airflow_provider_blockread.ledger.windows.queries import WindowSummary, get_window, list_parts, list_windows
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.steps.describe import describe_group
-from airflow_provider_blockread.steps.inferring import inferred_schema
-from airflow_provider_blockread.steps.replaying import open_ref
-from airflow_provider_blockread.steps.restoring import restore_pruned
+from airflow_provider_blockread.steps.plan.replaying import open_ref
+from airflow_provider_blockread.steps.plan.restoring import restore_pruned
+from airflow_provider_blockread.steps.read.inferring import inferred_schema
 
 window_argument = click.argument("window")
 _PROVEN = {"proven", "publishing", *FINISHED}  # states of a generation whose sums say what it has read

@@ -28,7 +28,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.sql.dml import Insert
 
-from airflow_provider_blockread.ledger.columns import Digest, short_text
+from airflow_provider_blockread.ledger.schema.columns import Digest, short_text
 
 _BUSY_TIMEOUT_S = 60
 _LOOK_MS = 8  # SQLite looks 1, 2 and 5 ms after each other then

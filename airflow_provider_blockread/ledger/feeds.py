@@ -10,8 +10,8 @@ from sqlalchemy import Connection, select
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.dialect import insert_or_ignore
+from airflow_provider_blockread.ledger.schema.tables import feeds
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.tables import feeds
 
 #: Files per transaction: some tens of milliseconds, so that nobody waits long for the ledger, on a busy host either.
 BATCH_FILES = 5_000

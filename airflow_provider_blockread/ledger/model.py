@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from airflow_provider_blockread.blocks import BlockGroup, FileVersion
+from airflow_provider_blockread.proof.model import Sums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,18 +103,6 @@ class Window:
     plan_hash: str  # of the manifest that it was planned with
     heartbeat_at: datetime  # of the planner
     pruned_at: datetime | None = None  # since when its detail is gone
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sums:
-    """What a proof found in a generation."""
-
-    records: int
-    bad_records: int
-    skipped_records: int
-    rows: int
-    bytes: int
-    digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,31 +217,6 @@ class JournalEntry:
     size: int
     rows: int
     state: str = "planned"  # planned | done
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartBorders:
-    """Where a proven generation's reading of a part began and ended, and in which states of the format."""
-
-    file: int
-    path: str
-    start: int
-    end: int
-    first_start: int
-    entry_state: int
-    next_start: int
-    exit_state: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileSums:
-    """What a proven generation read from one file."""
-
-    file: int
-    records: int
-    bad_records: int
-    bytes: int
-    part: PartBorders | None = None  # where the window does not read all of the file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from airflow_provider_blockread.errors import (
     LedgerUnavailableError,
     OptionsError,
 )
-from airflow_provider_blockread.ledger import migrations, tables
+from airflow_provider_blockread.ledger import migrations
 from airflow_provider_blockread.ledger.address import file_of, is_missing, parse_address, shown
 from airflow_provider_blockread.ledger.dialect import (
     give_way,
@@ -31,6 +31,7 @@ from airflow_provider_blockread.ledger.dialect import (
     prepare_upgrade,
     wait_for_no_disk,
 )
+from airflow_provider_blockread.ledger.schema import tables
 from airflow_provider_blockread.ledger.trouble import OF_THE_SERVER, is_lasting, remedy, shared_mount
 
 _NO_TABLE = ("no such table", "no such column")  # SQLite's words

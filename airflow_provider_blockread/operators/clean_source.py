@@ -10,7 +10,7 @@ from airflow_provider_blockread.operators.base import StepOperator, owner_of
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_blockread.steps.cleaning import CleanRequest
+    from airflow_provider_blockread.steps.upkeep.cleaning import CleanRequest
 
 
 class CleanSourceOperator(StepOperator):
@@ -53,7 +53,7 @@ class CleanSourceOperator(StepOperator):
 
     def run_step(self, context: Context) -> dict[str, Any]:
         """Tell what is to be done, and do it."""
-        from airflow_provider_blockread.steps.cleaning import clean, propose_cleaning  # noqa: PLC0415
+        from airflow_provider_blockread.steps.upkeep.cleaning import clean, propose_cleaning  # noqa: PLC0415
 
         env = self.environment()
         request = self.request()
@@ -69,7 +69,7 @@ class CleanSourceOperator(StepOperator):
         """
         from airflow_provider_blockread.errors import OptionsError  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.options import parse_age  # noqa: PLC0415
-        from airflow_provider_blockread.steps.cleaning import CleanRequest  # noqa: PLC0415
+        from airflow_provider_blockread.steps.upkeep.cleaning import CleanRequest  # noqa: PLC0415
 
         if self.source is None:
             msg = f"feed {self.feed}: name the source, since nothing outside of it is cleaned"

@@ -48,7 +48,7 @@ class PruneLedgerOperator(StepOperator):
     def run_step(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - Airflow's
         """Tell what is to be done, and do it."""
         from airflow_provider_blockread.options import parse_age  # noqa: PLC0415 - not at every DAG parse
-        from airflow_provider_blockread.steps.pruning import PruneRequest, propose_pruning, prune  # noqa: PLC0415
+        from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, propose_pruning, prune  # noqa: PLC0415
 
         env = self.environment()
         request = PruneRequest(

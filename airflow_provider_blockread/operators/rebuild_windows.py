@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_blockread.hooks.spark import SparkSubmitter
-    from airflow_provider_blockread.steps.rebuilding import RebuildRequest
+    from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest
 
 _SHOWN = 500  # ids of windows that are returned, below 64 KB in all
 
@@ -65,8 +65,8 @@ class RebuildWindowsOperator(StepOperator):
     def run_step(self, context: Context) -> dict[str, Any]:
         """Say what will be done, do it, and return what was rebuilt, in sums."""
         from airflow_provider_blockread.hooks.spark import SparkSubmitter  # noqa: PLC0415 - not at every DAG parse
-        from airflow_provider_blockread.steps.rebuilding import propose_rebuild, rebuild  # noqa: PLC0415
         from airflow_provider_blockread.steps.running import WindowRunner  # noqa: PLC0415
+        from airflow_provider_blockread.steps.upkeep.rebuilding import propose_rebuild, rebuild  # noqa: PLC0415
 
         env, asked = self.environment(), replace(self.request(), task=owner_of(context))
         propose_rebuild(env, asked).tell(env.log, env.warn)
@@ -87,7 +87,7 @@ class RebuildWindowsOperator(StepOperator):
 
     def request(self) -> RebuildRequest:
         """Return what is to be read again."""
-        from airflow_provider_blockread.steps.rebuilding import RebuildRequest, WindowRange  # noqa: PLC0415 - as above
+        from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange  # noqa: PLC0415 - as above
 
         return RebuildRequest(
             range=WindowRange(
@@ -126,7 +126,7 @@ class ReprocessFilesOperator(RebuildWindowsOperator):
 
     def request(self) -> RebuildRequest:
         """Return what is to be read again."""
-        from airflow_provider_blockread.steps.choosing import FileChoice  # noqa: PLC0415 - as above
+        from airflow_provider_blockread.steps.plan.choosing import FileChoice  # noqa: PLC0415 - as above
 
         return replace(super().request(), files=FileChoice(path=self.path, status=self.status))
 

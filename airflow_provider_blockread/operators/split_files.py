@@ -112,8 +112,8 @@ class SplitFilesOperator(StepOperator):
 
     def run_step(self, context: Context) -> list[int]:
         """Plan the window, hand it on, and return the groups to read."""
-        from airflow_provider_blockread.ledger.generations import list_groups  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.ledger.noop import key_of_run  # noqa: PLC0415
+        from airflow_provider_blockread.ledger.windows.generations import list_groups  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.operators.upstream import files_of  # noqa: PLC0415
         from airflow_provider_blockread.steps import PlanRequest, plan  # noqa: PLC0415
         from airflow_provider_blockread.steps.describe import group_titles  # noqa: PLC0415

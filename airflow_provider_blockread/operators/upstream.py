@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import EventFiles, FileList
-from airflow_provider_blockread.storage.upstream import path_of
+from airflow_provider_blockread.storage.listing.upstream import path_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

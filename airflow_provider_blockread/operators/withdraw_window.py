@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from airflow_provider_blockread.ledger.model import Window
     from airflow_provider_blockread.steps import Environment
     from airflow_provider_blockread.steps.intent import Intent
-    from airflow_provider_blockread.steps.withdrawing import Withdrawn
+    from airflow_provider_blockread.steps.upkeep.withdrawing import Withdrawn
 
 
 class _WithdrawOperator(StepOperator):
@@ -35,7 +35,7 @@ class _WithdrawOperator(StepOperator):
 
     def run_step(self, context: Context) -> dict[str, Any]:
         """Say what will be done, do it, and return how many files moved and how many were removed."""
-        from airflow_provider_blockread.ledger.queries import get_window  # noqa: PLC0415 - not at every DAG parse
+        from airflow_provider_blockread.ledger.windows.queries import get_window  # noqa: PLC0415 - not at every DAG parse
 
         env = self.environment()
         window = get_window(env.ledger, self.window, self.feed)
@@ -63,13 +63,13 @@ class AbandonWindowOperator(_WithdrawOperator):
 
     def intent(self, env: Environment, window: Window) -> Intent:
         """Return what will be done."""
-        from airflow_provider_blockread.steps.withdrawing import propose_abandoning  # noqa: PLC0415
+        from airflow_provider_blockread.steps.upkeep.withdrawing import propose_abandoning  # noqa: PLC0415
 
         return propose_abandoning(env, window)
 
     def withdraw(self, env: Environment, window: Window, who: str) -> Withdrawn:
         """Give the window up."""
-        from airflow_provider_blockread.steps.withdrawing import abandon  # noqa: PLC0415
+        from airflow_provider_blockread.steps.upkeep.withdrawing import abandon  # noqa: PLC0415
 
         return abandon(env, window, who=who)
 
@@ -92,12 +92,12 @@ class UndoWindowOperator(_WithdrawOperator):
 
     def intent(self, env: Environment, window: Window) -> Intent:
         """Return what will be done."""
-        from airflow_provider_blockread.steps.withdrawing import propose_undoing  # noqa: PLC0415
+        from airflow_provider_blockread.steps.upkeep.withdrawing import propose_undoing  # noqa: PLC0415
 
         return propose_undoing(env, window, files=self.files)
 
     def withdraw(self, env: Environment, window: Window, who: str) -> Withdrawn:
         """Take the output away."""
-        from airflow_provider_blockread.steps.withdrawing import undo  # noqa: PLC0415
+        from airflow_provider_blockread.steps.upkeep.withdrawing import undo  # noqa: PLC0415
 
         return undo(env, window, files=self.files, who=who)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from airflow_provider_blockread.records.format import BaseFormat, RecordFormat, Walk
+from airflow_provider_blockread.records.format import BaseFormat, RecordFormat
+from airflow_provider_blockread.records.io.source import ByteSource
+from airflow_provider_blockread.records.model import Walk
 from airflow_provider_blockread.records.reading import read_records, scan_block
 from airflow_provider_blockread.records.registry import make_format, record_format
-from airflow_provider_blockread.records.source import ByteSource
 from airflow_provider_blockread.records.statemap import StateMap
-from airflow_provider_blockread.records.text import TextFormat
+from airflow_provider_blockread.records.text.format import TextFormat
 
 __all__ = [
     "BaseFormat",

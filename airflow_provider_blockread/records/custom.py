@@ -7,7 +7,8 @@ from typing import Any, cast
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError
 from airflow_provider_blockread.options import CustomFormat
-from airflow_provider_blockread.records.format import RecordFormat, Walk
+from airflow_provider_blockread.records.format import RecordFormat
+from airflow_provider_blockread.records.model import Walk
 
 _VALUES: dict[str, type] = {
     "name": str,

@@ -3,44 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from airflow_provider_blockread.records.format import Offsets
-from airflow_provider_blockread.records.text_values import not_utf8
-from airflow_provider_blockread.records.walking import Chunk
+from airflow_provider_blockread.records.columns.values import not_utf8
+from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoded, Offsets
 
 Places = npt.NDArray[np.int32]  # offsets in a chunk; half as wide, so that more of it stays in the processor's cache
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BadRecord:
-    """A record that is not one of its format: its place among the chunk's records, and why."""
-
-    index: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decoded:
-    """A chunk as columns: one row for each record that is not in `bad`, in order."""
-
-    batch: pa.RecordBatch
-    bad: tuple[BadRecord, ...] = ()
-
-
-class Decoder(Protocol):
-    """Turns chunks of records into batches of one schema."""
-
-    schema: pa.Schema
-
-    def decode(self, chunk: Chunk) -> Decoded:
-        """Return the chunk's records as a batch, those that cannot be decoded apart."""
-        ...
 
 
 def raw_values(chunk: Chunk) -> pa.BinaryArray:

@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from airflow_provider_blockread.records.format import Offsets
-from airflow_provider_blockread.records.walking import Chunk
+from airflow_provider_blockread.records.model import Chunk, Offsets
 
 BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse
 LENGTH = 0xD1B54A32D192ED03

@@ -10,20 +10,12 @@ its header) is settled once by `for_file`. Then three pure functions decide ever
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 
-import numpy as np
-import numpy.typing as npt
-
+from airflow_provider_blockread.records.decode import RawDecoder
+from airflow_provider_blockread.records.io.source import ByteSource
+from airflow_provider_blockread.records.model import Decoder, Walk
 from airflow_provider_blockread.records.statemap import StateMap
-
-if TYPE_CHECKING:
-    from airflow_provider_blockread.records.decode import Decoder
-    from airflow_provider_blockread.records.source import ByteSource
-
-Offsets = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 #: Bytes that a look-back may read before it gives up.
 MAX_LOOK_BACK = 64 * 2**20
@@ -33,33 +25,6 @@ ONE_BLOCK = (
     "read this file as one block: set a block_size above its size, and give its window up with `blockread windows"
     " abandon`, so that the next run takes it"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Walk:
-    """The complete records of a buffer that begins at a record start; offsets count from the buffer's start.
-
-    Record `i` starts at `nexts[i - 1]` (0 for the first), its content is `[begins[i], ends[i])`, and the next record
-    starts at `nexts[i]`. Without `begins` a record's content begins where it starts. Records in `skipped`, blank
-    lines say, are no records: their bytes are only accounted for.
-    """
-
-    ends: Offsets
-    nexts: Offsets
-    begins: Offsets | None = None
-    skipped: Mask | None = None
-
-    def __getitem__(self, places: slice) -> Walk:
-        begins = None if self.begins is None else self.begins[places]
-        skipped = None if self.skipped is None else self.skipped[places]
-        return Walk(self.ends[places], self.nexts[places], begins, skipped)
-
-    def moved(self, by: int) -> Walk:
-        """Return the same records, counted from `by` bytes earlier."""
-        if by == 0:
-            return self
-        begins = None if self.begins is None else self.begins + by
-        return Walk(self.ends + by, self.nexts + by, begins, self.skipped)
 
 
 class RecordFormat(Protocol):
@@ -148,6 +113,4 @@ class BaseFormat:
 
     def decoder(self) -> Decoder:
         """Return the decoder of raw records."""
-        from airflow_provider_blockread.records.decode import RawDecoder  # noqa: PLC0415 - decode needs this module
-
         return RawDecoder(self.encoding)

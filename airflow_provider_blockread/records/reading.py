@@ -8,12 +8,12 @@ from typing import BinaryIO
 
 from airflow_provider_blockread.errors import RecordError, SourceError
 from airflow_provider_blockread.options.compression import codec_of
-from airflow_provider_blockread.records.codecs import HEAD_BYTES, codec_of_head
 from airflow_provider_blockread.records.format import RecordFormat
-from airflow_provider_blockread.records.source import ByteSource
+from airflow_provider_blockread.records.io.codecs import HEAD_BYTES, codec_of_head
+from airflow_provider_blockread.records.io.source import ByteSource
+from airflow_provider_blockread.records.io.streaming import StreamSource
 from airflow_provider_blockread.records.statemap import StateMap
-from airflow_provider_blockread.records.streaming import StreamSource
-from airflow_provider_blockread.records.text import TextFormat
+from airflow_provider_blockread.records.text.format import TextFormat
 from airflow_provider_blockread.records.walking import CHUNK_BYTES, WalkLimits, first_start, walk_block
 
 

@@ -20,14 +20,15 @@ from airflow_provider_blockread.options import (
     WholeFile,
     build,
 )
-from airflow_provider_blockread.records.csv import CsvFormat
+from airflow_provider_blockread.records.csv.format import CsvFormat
 from airflow_provider_blockread.records.custom import make_custom
-from airflow_provider_blockread.records.delimited import DelimitedFormat
-from airflow_provider_blockread.records.escaped import EscapedFormat
 from airflow_provider_blockread.records.format import RecordFormat
-from airflow_provider_blockread.records.json_array import JsonArrayFormat
-from airflow_provider_blockread.records.lines import JsonLinesFormat, LineFormat
-from airflow_provider_blockread.records.sized import FixedFormat, WholeFileFormat
+from airflow_provider_blockread.records.json.array import JsonArrayFormat
+from airflow_provider_blockread.records.json.lines import JsonLinesFormat
+from airflow_provider_blockread.records.text.delimited import DelimitedFormat
+from airflow_provider_blockread.records.text.escaped import EscapedFormat
+from airflow_provider_blockread.records.text.lines import LineFormat
+from airflow_provider_blockread.records.text.sized import FixedFormat, WholeFileFormat
 
 
 def record_format(name: str, **options: object) -> RecordFormat:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_provider_blockread.records.source import ByteSource
+from airflow_provider_blockread.records.io.source import ByteSource
 
 _SHOWN_BYTES = 120  # of a record
 _COUNTED_BYTES = 16 * 2**20  # before a record, to find its line

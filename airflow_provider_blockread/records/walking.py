@@ -2,50 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from airflow_provider_blockread.errors import RecordError
-from airflow_provider_blockread.records.format import Offsets, RecordFormat, Walk
-from airflow_provider_blockread.records.source import MAX_RECORD_BYTES, ByteSource, too_long
+from airflow_provider_blockread.records.format import RecordFormat
+from airflow_provider_blockread.records.io.source import MAX_RECORD_BYTES, ByteSource, too_long
+from airflow_provider_blockread.records.model import Chunk, Walk
 
 CHUNK_BYTES = 2**20  # small enough that a chunk's passes stay in the processor's cache
 _MOST_RECORDS = 2**17  # of a chunk: what is kept of each counts where they hold next to nothing
 _TERMINATOR_ROOM = 64 * 2**10  # a record of the largest size is read together with what ends it
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """Consecutive records of one block. Arrays count from `buffer`'s start, which is byte `offset` of the file."""
-
-    buffer: bytes
-    offset: int
-    starts: Offsets  # where each record starts, framing included
-    begins: Offsets  # its content is [begins, ends)
-    ends: Offsets
-    nexts: Offsets  # where what follows it starts
-    next_offset: int  # absolute: the record start behind this chunk
-    skipped_records: int
-    skipped_bytes: int
-    moved_from: Callable[[int], int] | None = None  # from places in a transcoded buffer to bytes of the file
-
-    def place(self, at: int) -> int:
-        """Return the byte of the file that a character at byte `at` of the buffer begins with."""
-        return self.offset + at if self.moved_from is None else self.moved_from(at)
-
-    def record(self, index: int) -> bytes:
-        """Return the content of one record."""
-        return self.buffer[self.begins[index] : self.ends[index]]
-
-    def only(self, indices: Offsets) -> Chunk:
-        """Return some of the records, lines of a buffer of their own: their places in the file are not known there."""
-        begins, ends = self.begins[indices], self.ends[indices]
-        nexts = np.cumsum(ends - begins + 1)
-        buffer = b"\n".join([self.record(index) for index in indices.tolist()]) + b"\n"
-        starts = nexts - (ends - begins) - 1
-        return replace(self, buffer=buffer, starts=starts, begins=starts, ends=nexts - 1, nexts=nexts)
 
 
 def first_start(source: ByteSource, fmt: RecordFormat, offset: int, state: int) -> int:

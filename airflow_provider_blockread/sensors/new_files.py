@@ -19,7 +19,7 @@ from airflow_provider_blockread.options import FileSource, Selection, parse_dura
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_blockread.steps.looking_for_files import Lookout
+    from airflow_provider_blockread.steps.watch.looking_for_files import Lookout
 
 
 class NewFilesSensor(OptionTemplates, BaseSensorOperator):
@@ -122,7 +122,7 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         from airflow_provider_blockread.hooks.ledger import LedgerHook  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.hooks.stores import credentials_for  # noqa: PLC0415
         from airflow_provider_blockread.steps import Environment  # noqa: PLC0415
-        from airflow_provider_blockread.steps.looking_for_files import look_for_files  # noqa: PLC0415
+        from airflow_provider_blockread.steps.watch.looking_for_files import look_for_files  # noqa: PLC0415
         from airflow_provider_blockread.storage.stores import Stores  # noqa: PLC0415
 
         try:
@@ -152,7 +152,7 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
 
     def lookout(self, context: Context) -> Lookout:
         """Return what this run looks for."""
-        from airflow_provider_blockread.steps.looking_for_files import Lookout  # noqa: PLC0415 - not at every parse
+        from airflow_provider_blockread.steps.watch.looking_for_files import Lookout  # noqa: PLC0415 - not at every parse
 
         run, select = run_identity(context), self.selection.select
         keyed = self.group is not None or self.window is not None

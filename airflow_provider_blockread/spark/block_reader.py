@@ -13,11 +13,11 @@ import pyarrow as pa
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.exchange.model import Receipt
 from airflow_provider_blockread.options import Policies
-from airflow_provider_blockread.records.decode import BadRecord, Decoder
 from airflow_provider_blockread.records.digest import digest_records
-from airflow_provider_blockread.records.format import Offsets, RecordFormat
-from airflow_provider_blockread.records.source import ByteSource
-from airflow_provider_blockread.records.walking import Chunk, WalkLimits, first_start, gathered, walk_block
+from airflow_provider_blockread.records.format import RecordFormat
+from airflow_provider_blockread.records.io.source import ByteSource
+from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoder, Offsets
+from airflow_provider_blockread.records.walking import WalkLimits, first_start, gathered, walk_block
 
 _BYTES_A_COLUMN = 2**10  # that are decoded at once: each column costs something, whatever the number of rows
 _MOST_BYTES = 16 * 2**20

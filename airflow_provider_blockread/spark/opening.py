@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.options import GenerationOptions
-from airflow_provider_blockread.records.source import ByteSource
-from airflow_provider_blockread.records.streaming import StreamLimits, StreamSource
+from airflow_provider_blockread.records.io.source import ByteSource
+from airflow_provider_blockread.records.io.streaming import StreamLimits, StreamSource
 from airflow_provider_blockread.storage import versions
 from airflow_provider_blockread.storage.stores import Stores
 

@@ -15,13 +15,12 @@ from airflow_provider_blockread.exchange.failures import naming_file
 from airflow_provider_blockread.exchange.layout import data_folder, quarantine_folder
 from airflow_provider_blockread.exchange.model import JobSpec, OutputFile, Receipt
 from airflow_provider_blockread.exchange.receipts import receipts_batch
-from airflow_provider_blockread.records.decode import BadRecord
 from airflow_provider_blockread.records.format import RecordFormat
+from airflow_provider_blockread.records.io.source import ByteSource
+from airflow_provider_blockread.records.model import BadRecord, Chunk
 from airflow_provider_blockread.records.reading import bind
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.records.showing import line_of, quoted
-from airflow_provider_blockread.records.source import ByteSource
-from airflow_provider_blockread.records.walking import Chunk
 from airflow_provider_blockread.sinks.names import StagedName
 from airflow_provider_blockread.sinks.parquet import ParquetWriter
 from airflow_provider_blockread.spark.block_reader import BlockReader, OpenFile, Rows

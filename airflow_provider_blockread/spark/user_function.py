@@ -11,8 +11,8 @@ import pyarrow as pa
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import FunctionError
 from airflow_provider_blockread.options import Transform
+from airflow_provider_blockread.records.columns.schema import parse_schema
 from airflow_provider_blockread.records.custom import load_object
-from airflow_provider_blockread.records.schema import parse_schema
 from airflow_provider_blockread.spark.block_reader import Rows
 
 _PLACE_TYPES = {"_file": pa.string(), "_block": pa.int64(), "_offset": pa.int64()}

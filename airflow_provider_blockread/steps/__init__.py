@@ -5,7 +5,7 @@ They know nothing of Airflow and reach Spark only through a `Submitter`.
 
 from __future__ import annotations
 
-from airflow_provider_blockread.steps.committing import commit
+from airflow_provider_blockread.steps.commit.committing import commit
 from airflow_provider_blockread.steps.model import (
     Caller,
     Environment,
@@ -15,9 +15,9 @@ from airflow_provider_blockread.steps.model import (
     Submitter,
     WindowRef,
 )
-from airflow_provider_blockread.steps.planning import plan
-from airflow_provider_blockread.steps.reading import read
-from airflow_provider_blockread.steps.scanning import scan
+from airflow_provider_blockread.steps.plan.planning import plan
+from airflow_provider_blockread.steps.read.reading import read
+from airflow_provider_blockread.steps.read.scanning import scan
 
 __all__ = [
     "Caller",

@@ -12,13 +12,18 @@ from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.blocks.ids import same_version
 from airflow_provider_blockread.errors import FileChangedError, FileMissingError, SourceError, StateError, shell_word
 from airflow_provider_blockread.exchange.manifest import read_manifest
-from airflow_provider_blockread.ledger.exclusions import check_exclusion, exclude_file, excluded_files, list_exclusions
-from airflow_provider_blockread.ledger.generations import latest_generation, list_groups, published_generation
 from airflow_provider_blockread.ledger.model import Window
-from airflow_provider_blockread.ledger.parts import windows_behind
-from airflow_provider_blockread.ledger.progress import window_progress
-from airflow_provider_blockread.ledger.queries import get_window
-from airflow_provider_blockread.ledger.selection import window_files
+from airflow_provider_blockread.ledger.windows.exclusions import (
+    check_exclusion,
+    exclude_file,
+    excluded_files,
+    list_exclusions,
+)
+from airflow_provider_blockread.ledger.windows.generations import latest_generation, list_groups, published_generation
+from airflow_provider_blockread.ledger.windows.parts import windows_behind
+from airflow_provider_blockread.ledger.windows.progress import window_progress
+from airflow_provider_blockread.ledger.windows.queries import get_window
+from airflow_provider_blockread.ledger.windows.selection import window_files
 from airflow_provider_blockread.options import GenerationOptions, Policies
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import Environment, Published

@@ -20,7 +20,7 @@ from airflow_provider_blockread.sinks.names import FILE_PREFIX, StagedName
 from airflow_provider_blockread.sinks.publish import target_uri
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.storage import uris
-from airflow_provider_blockread.storage.listing import takes
+from airflow_provider_blockread.storage.listing.files import takes
 
 _OWNER = "ledger"  # the file of a feed's work area that names its ledger
 _TORN = timedelta(hours=1)  # by then nobody is still writing it

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from airflow_provider_blockread.errors import FileChangedError, FileMissingError, LookBackError, RecordError
-from airflow_provider_blockread.ledger.generations import published_generation
 from airflow_provider_blockread.ledger.model import Generation
 from airflow_provider_blockread.ledger.noop import forgets
+from airflow_provider_blockread.ledger.windows.generations import published_generation
 from airflow_provider_blockread.steps.model import Environment
 
 

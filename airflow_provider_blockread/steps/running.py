@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airflow_provider_blockread.ledger.generations import latest_generation, list_groups
+from airflow_provider_blockread.ledger.windows.generations import latest_generation, list_groups
 from airflow_provider_blockread.options import SparkJob
-from airflow_provider_blockread.steps.committing import commit
+from airflow_provider_blockread.steps.commit.committing import commit
 from airflow_provider_blockread.steps.model import Caller, Environment, Published, Submitter, WindowRef
-from airflow_provider_blockread.steps.reading import read
-from airflow_provider_blockread.steps.scanning import scan
+from airflow_provider_blockread.steps.read.reading import read
+from airflow_provider_blockread.steps.read.scanning import scan
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from fsspec.spec import AbstractFileSystem
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.storage import uris
-from airflow_provider_blockread.storage.redirects import bounded, keep_credentials
+from airflow_provider_blockread.storage.backends.redirects import bounded, keep_credentials
 
 _EXTRAS = {"s3": "s3", "abfs": "azure", "gs": "gcs", "sftp": "sftp", "ssh": "sftp"}
 _NAME = "name"

@@ -14,15 +14,15 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.options import Bounds
 from airflow_provider_blockread.storage import taking, uris
-from airflow_provider_blockread.storage.disk import LocalDisk
+from airflow_provider_blockread.storage.backends.disk import LocalDisk
 from airflow_provider_blockread.storage.edge import translated
 from airflow_provider_blockread.storage.guarded import guarded
 
 if TYPE_CHECKING:  # fsspec takes a tenth of a second to load, which a Spark worker that reads local files can spare
     from fsspec.spec import AbstractFileSystem
 
+    from airflow_provider_blockread.storage.backends.remote import RemoteStore
     from airflow_provider_blockread.storage.ranges import Fetch
-    from airflow_provider_blockread.storage.remote import RemoteStore
 
 _DISK = LocalDisk()
 _OF_BUCKETS = {"s3", "gs"}  # schemes whose authority is a bucket, and no host or account
@@ -76,7 +76,7 @@ class Stores:
             OptionsError: when the scheme is unknown, its package is not installed, or its options do not fit.
         """
         from airflow_provider_blockread.storage import schemes  # noqa: PLC0415 - see above
-        from airflow_provider_blockread.storage.remote import RemoteStore  # noqa: PLC0415 - see above
+        from airflow_provider_blockread.storage.backends.remote import RemoteStore  # noqa: PLC0415 - see above
 
         uri = uris.canonical(uri)
         root, kind = self._root(uri), schemes.kind_of(uri)

@@ -23,10 +23,10 @@ from airflow_provider_blockread.options import Bounds
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.edge import as_error
 from airflow_provider_blockread.storage.identity import from_stat
+from airflow_provider_blockread.storage.listing.roots import Inside
 from airflow_provider_blockread.storage.patience import Patience
 from airflow_provider_blockread.storage.ranges import Fetch, RangedFile
 from airflow_provider_blockread.storage.regular import real_path
-from airflow_provider_blockread.storage.roots import Inside
 from airflow_provider_blockread.storage.stores import Stores
 
 

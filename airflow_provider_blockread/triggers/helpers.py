@@ -22,7 +22,7 @@ from airflow_provider_blockread.errors import TransientError, error_class
 #: Helpers of one triggerer at work at once; further requests wait for their turn.
 MOST = 2
 _LONGEST_LINE = 2**20
-_PROGRAM = "airflow_provider_blockread.steps.serving"
+_PROGRAM = "airflow_provider_blockread.steps.watch.serving"
 _ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -13,7 +13,7 @@ from airflow.sdk import DAG
 
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.hooks.ledger import LedgerHook
-from airflow_provider_blockread.ledger.generations import list_groups
+from airflow_provider_blockread.ledger.windows.generations import list_groups
 from airflow_provider_blockread.options import FileSource, ParquetSink, SparkJob, Transform
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 

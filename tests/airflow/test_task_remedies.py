@@ -20,12 +20,12 @@ from airflow_provider_blockread.operators.upstream import files_of
 from airflow_provider_blockread.options import EventFiles, FileList, FileSource, ParquetSink, Selection
 from airflow_provider_blockread.sensors.new_files import NewFilesSensor
 from airflow_provider_blockread.steps import Environment
-from airflow_provider_blockread.steps.looking_for_files import Lookout
-from airflow_provider_blockread.steps.watching import record_hints
+from airflow_provider_blockread.steps.watch.looking_for_files import Lookout
+from airflow_provider_blockread.steps.watch.watching import record_hints
 from airflow_provider_blockread.storage.stores import Stores
-from tests.airflow.test_trigger import children, first, longest_gap, trigger
-from tests.airflow.test_trigger import silent as silent  # noqa: PLC0414 - a fixture
-from tests.airflow.test_upstream_files import Found
+from tests.airflow.runs.test_upstream_files import Found
+from tests.airflow.watch.test_trigger import children, first, longest_gap, trigger
+from tests.airflow.watch.test_trigger import silent as silent  # noqa: PLC0414 - a fixture
 
 pytestmark = pytest.mark.airflow
 

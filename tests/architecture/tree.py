@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "airflow_provider_blockread"
 
 RING_0 = ("__init__", "errors", "options", "blocks")
-RING_1 = ("records", "storage", "exchange", "sinks")
+RING_1 = ("records", "storage", "exchange", "sinks", "proof")
 RING_3B = (
     "get_provider_info",
     "task_group",

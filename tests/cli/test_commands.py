@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from airflow_provider_blockread.cli.commands import blockread
-from airflow_provider_blockread.cli.shared import print_table
+from airflow_provider_blockread.cli.options.shared import print_table
+from airflow_provider_blockread.ledger.schema.tables import REVISIONS
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.tables import REVISIONS
 from airflow_provider_blockread.options import FileSource, GenerationOptions, Lines, ParquetSink
 from airflow_provider_blockread.steps import Environment, PlanRequest, WindowRef, plan
 from airflow_provider_blockread.storage.stores import Stores

@@ -10,7 +10,7 @@ from airflow_provider_blockread.errors import LedgerSchemaError, OptionsError
 from airflow_provider_blockread.ledger.migrations import current
 from airflow_provider_blockread.ledger.store import Ledger
 from tests.cli.place import Place
-from tests.ledger.test_upgrades import RELEASED, fill
+from tests.ledger.schema.test_upgrades import RELEASED, fill
 
 _LOOKING = [
     ["files", "list", "feed"],

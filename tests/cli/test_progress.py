@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from airflow_provider_blockread.errors import BlockReadError
-from airflow_provider_blockread.ledger.groups import claim_group
 from airflow_provider_blockread.ledger.model import GroupRef
+from airflow_provider_blockread.ledger.windows.groups import claim_group
 from airflow_provider_blockread.steps import WindowRef
 from tests.cli.place import Place
 from tests.pipeline.make import Pipe, ReadHere

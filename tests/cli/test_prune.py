@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from airflow_provider_blockread.ledger.generations import start_generation
-from airflow_provider_blockread.ledger.queries import get_window
+from airflow_provider_blockread.ledger.windows.generations import start_generation
+from airflow_provider_blockread.ledger.windows.queries import get_window
 from tests.cli.place import Place
 from tests.pipeline.make import Pipe, ReadHere
 

@@ -10,14 +10,14 @@ from click.testing import CliRunner, Result
 
 from airflow_provider_blockread.cli.commands import blockread
 from airflow_provider_blockread.errors import BlockReadError, OptionsError
-from airflow_provider_blockread.ledger.queries import get_window
-from airflow_provider_blockread.ledger.requests import find_request
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.upkeep.requests import find_request
+from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import FileSource, GenerationOptions, ParquetSink
 from airflow_provider_blockread.steps import Environment, PlanRequest, plan
-from airflow_provider_blockread.steps.rebuilding import RebuildRequest, WindowRange, rebuild
 from airflow_provider_blockread.steps.running import WindowRunner
-from airflow_provider_blockread.steps.withdrawing import undo
+from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, rebuild
+from airflow_provider_blockread.steps.upkeep.withdrawing import undo
 from airflow_provider_blockread.storage.stores import Stores
 from tests.cli.place import Place
 from tests.pipeline.make import Pipe, ReadHere

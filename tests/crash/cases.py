@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 
 from airflow_provider_blockread.errors import ConflictError, error_class
-from airflow_provider_blockread.steps.pruning import PruneRequest, prune
+from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 from tests.crash.doomed import Doomed, Tasks, in_a_child, leftovers, open_files, strays
 from tests.crash.faults import Fault, Faults
-from tests.crash.making import Scenario
-from tests.crash.scenarios import SCENARIOS
+from tests.crash.scenarios.all import SCENARIOS
+from tests.crash.scenarios.making import Scenario
 from tests.postgres import new_schema
 
 #: How a crash is made good: the task that died is tried again, or another owner runs everything again, later.

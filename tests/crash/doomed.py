@@ -19,8 +19,8 @@ from fsspec.spec import AbstractFileSystem
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.failures import write_failure
 from airflow_provider_blockread.exchange.model import Submission
-from airflow_provider_blockread.ledger.journal import journal_entries
-from airflow_provider_blockread.ledger.queries import list_files, list_windows
+from airflow_provider_blockread.ledger.windows.journal import journal_entries
+from airflow_provider_blockread.ledger.windows.queries import list_files, list_windows
 from airflow_provider_blockread.options import Csv, FormatOption, ParquetSink, Policies
 from airflow_provider_blockread.steps import Environment, PlanRequest, Published, WindowRef
 from airflow_provider_blockread.storage import uris

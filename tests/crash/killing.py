@@ -17,8 +17,8 @@ from pathlib import Path
 from tests.crash.cases import RETRIES, Case, Outcome, run_case
 from tests.crash.faults import Fault
 from tests.crash.forks import FORKS
-from tests.crash.making import Scenario
-from tests.crash.scenarios import SCENARIOS
+from tests.crash.scenarios.all import SCENARIOS
+from tests.crash.scenarios.making import Scenario
 from tests.crash.server import quick_folder
 from tests.crash.sites import all_sites, fault_names
 from tests.postgres import new_ledger, new_schema
@@ -36,34 +36,34 @@ _TAGS = "tags of S3; setting the same ones twice changes nothing"
 
 #: Fault points that no scenario comes by, and why nothing can be lost there.
 UNREACHED = {
-    "commit:ledger.publishing.let_go/1": "only spares the next one the wait until the heartbeat is stale",
-    "commit:ledger.retention.drop_stretches/1": _LEARNT,
-    "statement:ledger.retention.drop_stretches/2": _LEARNT,
-    "statement:ledger.retention.drop_stretches/3": _LEARNT,
+    "commit:ledger.windows.publishing.let_go/1": "only spares the next one the wait until the heartbeat is stale",
+    "commit:ledger.upkeep.retention.drop_stretches/1": _LEARNT,
+    "statement:ledger.upkeep.retention.drop_stretches/2": _LEARNT,
+    "statement:ledger.upkeep.retention.drop_stretches/3": _LEARNT,
     "statement:ledger.dialect._configure_sqlite/1": "settings of a connection; nothing is stored",
-    "statement:ledger.exclusions._file/2": _WORDS,
-    "statement:ledger.exclusions._file/3": _WORDS,
+    "statement:ledger.windows.exclusions._file/2": _WORDS,
+    "statement:ledger.windows.exclusions._file/3": _WORDS,
     "statement:ledger.feeds.require_feed/1": _WORDS,
-    "statement:ledger.generations._latest/2": _WORDS,
-    "statement:ledger.groups._overtaken/1": _WORDS,
-    "statement:ledger.parts.giving_up_command/1": _WORDS,
-    "statement:ledger.parts.giving_up_parts/1": _WORDS,
-    "statement:ledger.looking.newest_file/1": _WATCHED,
-    "statement:ledger.looking.newest_pending/1": _WATCHED,
-    "statement:ledger.looking.pending_since/1": _WATCHED,
-    "statement:ledger.planning.Planner.update/2": _WORDS,
-    "statement:ledger.replacing._refuse_taken/1": _WORDS,
-    "statement:ledger.replacing._refuse_taken/2": _WORDS,
-    "store:steps.cleaned._put_back/2": "only where a store makes every copy another version; the archive stays",
-    "store:steps.cleaning_files._leave/2": _CHANGING,
-    "store:steps.cleaning_files._leave/3": _CHANGING,
-    "store:steps.cleaning_files._leave/4": _CHANGING,
-    "statement:ledger.cleaned.refuse_cleaned/1": _WORDS,
-    "statement:ledger.retention.prunable/1": _TOLD,
-    "statement:ledger.retention.prunable/2": _TOLD,
-    "statement:ledger.selection.late_files/1": _TOLD,
-    "statement:ledger.selection.late_files/2": _TOLD,
-    "store:steps.cleaning_files.tag_file/1": _TAGS,
+    "statement:ledger.windows.generations._latest/2": _WORDS,
+    "statement:ledger.windows.groups._overtaken/1": _WORDS,
+    "statement:ledger.windows.parts.giving_up_command/1": _WORDS,
+    "statement:ledger.windows.parts.giving_up_parts/1": _WORDS,
+    "statement:ledger.files.unread.newest_file/1": _WATCHED,
+    "statement:ledger.files.unread.newest_pending/1": _WATCHED,
+    "statement:ledger.files.unread.pending_since/1": _WATCHED,
+    "statement:ledger.windows.planning.Planner.update/2": _WORDS,
+    "statement:ledger.windows.replacing._refuse_taken/1": _WORDS,
+    "statement:ledger.windows.replacing._refuse_taken/2": _WORDS,
+    "store:steps.plan.cleaned._put_back/2": "only where a store makes every copy another version; the archive stays",
+    "store:steps.upkeep.cleaning_files._leave/2": _CHANGING,
+    "store:steps.upkeep.cleaning_files._leave/3": _CHANGING,
+    "store:steps.upkeep.cleaning_files._leave/4": _CHANGING,
+    "statement:ledger.files.cleaned.refuse_cleaned/1": _WORDS,
+    "statement:ledger.upkeep.retention.prunable/1": _TOLD,
+    "statement:ledger.upkeep.retention.prunable/2": _TOLD,
+    "statement:ledger.windows.selection.late_files/1": _TOLD,
+    "statement:ledger.windows.selection.late_files/2": _TOLD,
+    "store:steps.upkeep.cleaning_files.tag_file/1": _TAGS,
     "store:steps.places.drop_torn_marks/1": "only what a process that died has left; another prune removes it",
 }
 

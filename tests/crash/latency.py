@@ -17,11 +17,11 @@ from pathlib import Path
 
 from airflow_provider_blockread.blocks import BlockGroup, FileVersion
 from airflow_provider_blockread.blocks.ids import window_id
-from airflow_provider_blockread.ledger.discovery import record_files
-from airflow_provider_blockread.ledger.groups import claim_group, complete_group, heartbeat
+from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.model import Claim, GroupOutcome, GroupRef, NewWindow
-from airflow_provider_blockread.ledger.selection import pending_files
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.groups import claim_group, complete_group, heartbeat
+from airflow_provider_blockread.ledger.windows.selection import pending_files
 from airflow_provider_blockread.options import Selection
 from tests.crash.server import quick_folder
 from tests.ledger.make import freeze_window

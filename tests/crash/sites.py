@@ -1,9 +1,9 @@
 """Fault points: every place in the package where a process may die with the ledger or a store half changed.
 
-    statement:ledger.groups.claim_group/1        a statement is sent to the database
-    commit:ledger.groups.claim_group/1           a transaction that writes is committed; `:before` and `:after`
+    statement:ledger.windows.groups.claim_group/1        a statement is sent to the database
+    commit:ledger.windows.groups.claim_group/1           a transaction that writes is committed; `:before` and `:after`
     store:sinks.publish.publish_file/1           a store is changed; `:before` and `:after`
-    disk:storage.disk.LocalDisk.move/1           one step of such a change on the local disk
+    disk:storage.backends.disk.LocalDisk.move/1           one step of such a change on the local disk
 
 A name is the kind, module and function, and the number of the place in the function, from 1. The names come from the
 code's syntax tree, and the place that is running from its frame, so the package knows nothing of all this.
@@ -40,7 +40,7 @@ _STEPS = {"write_bytes", "replace", "unlink", "mkdir", "copyfile", "rmtree", "li
 _BOTH_SIDES = ("commit", "store")
 
 #: Statements that only answer what people ask; they change nothing, and are no fault points.
-READ_ONLY = "statement:ledger.queries."
+READ_ONLY = "statement:ledger.windows.queries."
 
 #: Where a node ends, as the interpreter tells it of a running frame: line, column in bytes.
 End = tuple[int, int]
@@ -105,7 +105,7 @@ class Places(ast.NodeVisitor):
             is_statement = func.attr in _STATEMENTS and owner not in {"cursor", "raw"}
             is_migration = owner == "op" and func.attr not in {"f", "get_bind"}
             return "statement" if is_statement or is_migration else ""
-        if self._module == "storage.disk":
+        if self._module == "storage.backends.disk":
             opens = func.attr == "FileIO" and len(node.args) > 1
             return "disk" if func.attr in _STEPS or opens else ""
         is_store = owner.endswith("stores") or (owner == "self" and self._module == "storage.stores")

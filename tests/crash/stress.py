@@ -24,8 +24,8 @@ from pathlib import Path
 from sqlalchemy import select
 
 from airflow_provider_blockread.errors import ConflictError
+from airflow_provider_blockread.ledger.schema.tables import feeds, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.tables import feeds, generations, windows
 from airflow_provider_blockread.options import Lines, Policies, Selection, SparkJob
 from airflow_provider_blockread.options.plan import Limits
 from tests.crash.doomed import Doomed, strays

@@ -1,6 +1,6 @@
 """Processes around a real Spark that are killed while it reads: the next try publishes every record once.
 
-A Python worker and a driver that die by themselves are in tests/pipeline/test_deaths.py.
+A Python worker and a driver that die by themselves are in tests/pipeline/read/test_deaths.py.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import psutil
 import pyarrow.dataset as ds
 import pytest
 
-from airflow_provider_blockread.ledger.generations import list_groups
-from airflow_provider_blockread.ledger.queries import list_windows
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.generations import list_groups
+from airflow_provider_blockread.ledger.windows.queries import list_windows
 from airflow_provider_blockread.options import Transform
 from tests.pipeline.make import Pipe, ReadHere
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.crash.doomed import Doomed, strays
-from tests.crash.making import BAD, FILES
-from tests.crash.pairs import Job, open_pipe, run_pair
+from tests.crash.scenarios.making import BAD, FILES
+from tests.crash.scenarios.pairs import Job, open_pipe, run_pair
 from tests.postgres import new_ledger, new_schema
 
 pytestmark = [pytest.mark.postgres, pytest.mark.crash]

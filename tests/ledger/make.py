@@ -6,11 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from airflow_provider_blockread.blocks import BlockGroup, FileVersion
 from airflow_provider_blockread.blocks.ids import window_id
-from airflow_provider_blockread.ledger import planning
-from airflow_provider_blockread.ledger.discovery import record_files
 from airflow_provider_blockread.ledger.feeds import batched
-from airflow_provider_blockread.ledger.groups import claim_group, complete_group
-from airflow_provider_blockread.ledger.journal import confirm_entries, journal
+from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.model import (
     Claim,
     GroupOutcome,
@@ -18,15 +15,18 @@ from airflow_provider_blockread.ledger.model import (
     JournalEntry,
     NewWindow,
     Publication,
-    Sums,
     Window,
 )
-from airflow_provider_blockread.ledger.planning import claim_window, release_stale_plans
-from airflow_provider_blockread.ledger.publishing import claim_publication, finish_publication, mark_proven
-from airflow_provider_blockread.ledger.queries import get_window
-from airflow_provider_blockread.ledger.selection import pending_files
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows import planning
+from airflow_provider_blockread.ledger.windows.groups import claim_group, complete_group
+from airflow_provider_blockread.ledger.windows.journal import confirm_entries, journal
+from airflow_provider_blockread.ledger.windows.planning import claim_window, release_stale_plans
+from airflow_provider_blockread.ledger.windows.publishing import claim_publication, finish_publication, mark_proven
+from airflow_provider_blockread.ledger.windows.queries import get_window
+from airflow_provider_blockread.ledger.windows.selection import pending_files
 from airflow_provider_blockread.options import Selection
+from airflow_provider_blockread.proof.model import Sums
 
 FEED = "logs"
 VIEWS = ("file_lifecycle", "window_audit", "backlog")

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_blockread.errors import FencedError, PlanConflictError, PlannerBusyError
-from airflow_provider_blockread.ledger.discovery import record_files
-from airflow_provider_blockread.ledger.journal import journal
+from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.owners import is_live, process_owner
-from airflow_provider_blockread.ledger.planning import Planner, claim_window, release_stale_plans
-from airflow_provider_blockread.ledger.publishing import check_publication, mark_proven
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.withdrawing import begin_undoing
+from airflow_provider_blockread.ledger.upkeep.withdrawing import begin_undoing
+from airflow_provider_blockread.ledger.windows.journal import journal
+from airflow_provider_blockread.ledger.windows.planning import Planner, claim_window, release_stale_plans
+from airflow_provider_blockread.ledger.windows.publishing import check_publication, mark_proven
 from tests.ledger.make import (
     FEED,
     STALE_S,

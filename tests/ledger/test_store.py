@@ -19,7 +19,8 @@ from airflow_provider_blockread.errors import (
     LedgerUnavailableError,
     OptionsError,
 )
-from airflow_provider_blockread.ledger import migrations, tables
+from airflow_provider_blockread.ledger import migrations
+from airflow_provider_blockread.ledger.schema import tables
 from airflow_provider_blockread.ledger.store import Ledger, default_url, utc_now
 from tests.ledger.make import VIEWS
 

@@ -14,10 +14,10 @@ from sqlalchemy import func, select, text
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import BlockReadError, LedgerSchemaError, LedgerUnavailableError, OptionsError
 from airflow_provider_blockread.ledger import trouble
-from airflow_provider_blockread.ledger.discovery import record_files
 from airflow_provider_blockread.ledger.feeds import open_feed
+from airflow_provider_blockread.ledger.files.discovery import record_files
+from airflow_provider_blockread.ledger.schema.tables import feeds, files
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.tables import feeds, files
 from tests.ledger.make import FEED, version
 
 _BATCH = 500
@@ -26,7 +26,7 @@ _LISTED = 20_000
 _FILL = f"""
 import resource, sys
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.ledger.discovery import record_files
+from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.store import Ledger
 resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
 versions = (FileVersion(path=f"file:///in/{{n:06}}", size=1, mtime_ns=n) for n in range({_LISTED}))

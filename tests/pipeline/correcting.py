@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from airflow_provider_blockread.errors import RecordError
-from airflow_provider_blockread.ledger.queries import list_files
+from airflow_provider_blockread.ledger.windows.queries import list_files
 from airflow_provider_blockread.steps import WindowRef
-from airflow_provider_blockread.steps.choosing import FileChoice
-from airflow_provider_blockread.steps.rebuilding import RebuildRequest, WindowRange, rebuild
+from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.running import WindowRunner
+from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, rebuild
 from tests.pipeline.make import Pipe
 
 OLD = ["a1", "a2", "b1", "b2", "c1", "c2"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_blockread.steps import committing
+from airflow_provider_blockread.steps.commit import committing
 
 
 class Died(BaseException):

@@ -13,7 +13,6 @@ from airflow_provider_blockread.blocks.group import Part
 from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.exchange.model import GroupResult, JobSpec, Receipt
 from airflow_provider_blockread.exchange.receipts import read_receipts
-from airflow_provider_blockread.ledger.proof import Evidence, prove
 from airflow_provider_blockread.options import (
     CustomFormat,
     FormatOption,
@@ -23,6 +22,7 @@ from airflow_provider_blockread.options import (
     Policies,
     Transform,
 )
+from airflow_provider_blockread.proof import Evidence, prove
 from airflow_provider_blockread.records import make_format
 from airflow_provider_blockread.sinks import footer_rows
 from airflow_provider_blockread.spark.partition import scan_blocks

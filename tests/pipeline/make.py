@@ -11,8 +11,8 @@ from typing import Any
 
 import pyarrow.dataset as ds
 
-from airflow_provider_blockread.ledger.queries import get_window, list_windows
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.queries import get_window, list_windows
 from airflow_provider_blockread.options import (
     FileSource,
     FormatOption,

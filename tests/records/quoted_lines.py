@@ -12,7 +12,7 @@ import numpy as np
 from airflow_provider_blockread.records import ByteSource, StateMap, TextFormat, Walk
 
 if TYPE_CHECKING:
-    from airflow_provider_blockread.records.format import Offsets
+    from airflow_provider_blockread.records.model import Offsets
 
 _WINDOW = 2**20
 

@@ -9,8 +9,9 @@ from typing import BinaryIO
 
 from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.records import RecordFormat, read_records, scan_block
+from airflow_provider_blockread.records.model import Chunk
 from airflow_provider_blockread.records.reading import open_source
-from airflow_provider_blockread.records.walking import Chunk, WalkLimits, first_start, walk_block
+from airflow_provider_blockread.records.walking import WalkLimits, first_start, walk_block
 from tests.records.oracles import ShortReads
 from tests.records.reference import UNREADABLE, Records
 

@@ -7,8 +7,8 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.showing import line_of, quoted
-from airflow_provider_blockread.records.source import ByteSource
 
 
 @given(st.binary(max_size=300))

@@ -8,14 +8,15 @@ from functools import cache
 import pytest
 
 from tests.architecture.tree import ROOT
-from tests.remedies import catalog_data, catalog_ledger, catalog_pipeline
-from tests.remedies.catalog import Entry, Explained, Remedy
-from tests.remedies.inventory import every_message, messages
+from tests.remedies.catalog import catalog_airflow, catalog_data, catalog_ledger, catalog_pipeline, catalog_upkeep
+from tests.remedies.catalog.inventory import every_message, messages
+from tests.remedies.catalog.model import Entry, Explained, Remedy
 
 #: The folders and files whose messages each catalog holds; the pipeline's holds all others.
 _DATA = ("blocks/", "options/", "records/", "storage/")
 
-CATALOGS = {"data": catalog_data.CATALOG, "pipeline": [*catalog_ledger.CATALOG, *catalog_pipeline.CATALOG]}
+_PIPELINE = (catalog_airflow, catalog_ledger, catalog_pipeline, catalog_upkeep)
+CATALOGS = {"data": catalog_data.CATALOG, "pipeline": [entry for one in _PIPELINE for entry in one.CATALOG]}
 SIDES = sorted(CATALOGS)
 
 SAMPLE = """

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_blockread.errors import CleanedError, OptionsError, SourceError
-from airflow_provider_blockread.ledger.generations import start_generation
-from airflow_provider_blockread.ledger.queries import get_window
+from airflow_provider_blockread.ledger.windows.generations import start_generation
+from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.steps import cleaning_files
-from airflow_provider_blockread.steps.cleaned import restore_files
-from airflow_provider_blockread.steps.cleaning import CleanRequest, clean
+from airflow_provider_blockread.steps.plan.cleaned import restore_files
+from airflow_provider_blockread.steps.upkeep import cleaning_files
+from airflow_provider_blockread.steps.upkeep.cleaning import CleanRequest, clean
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.make import Pipe
 from tests.remedies.desk import Desk

@@ -9,8 +9,8 @@ import pytest
 from airflow_provider_blockread import cli
 from airflow_provider_blockread.cli import commands, main
 from airflow_provider_blockread.errors import OptionsError, SourceError
-from airflow_provider_blockread.steps.choosing import FileChoice
-from airflow_provider_blockread.steps.pruning import PruneRequest, prune
+from airflow_provider_blockread.steps.plan.choosing import FileChoice
+from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 from airflow_provider_blockread.storage.stores import Stores
 from tests.cli.place import Place
 from tests.pipeline.make import Pipe

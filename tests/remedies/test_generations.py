@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from airflow_provider_blockread.errors import BlockReadError, ConflictError, FencedError, OwnedError, PrunedError
-from airflow_provider_blockread.ledger.generations import start_generation
-from airflow_provider_blockread.ledger.groups import claim_group
 from airflow_provider_blockread.ledger.model import GroupRef
-from airflow_provider_blockread.ledger.publishing import check_publication, claim_publication
+from airflow_provider_blockread.ledger.windows.generations import start_generation
+from airflow_provider_blockread.ledger.windows.groups import claim_group
+from airflow_provider_blockread.ledger.windows.publishing import check_publication, claim_publication
 from airflow_provider_blockread.steps import Caller, read
 from tests.pipeline.dying import Died, dying
 from tests.pipeline.make import Pipe

@@ -18,11 +18,12 @@ from airflow_provider_blockread.errors import (
     LedgerSchemaError,
     OptionsError,
 )
-from airflow_provider_blockread.ledger import tables, trouble
+from airflow_provider_blockread.ledger import trouble
 from airflow_provider_blockread.ledger.feeds import open_feed
+from airflow_provider_blockread.ledger.schema import tables
+from airflow_provider_blockread.ledger.schema.tables import feeds
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.tables import feeds
-from tests.ledger.test_upgrades import RELEASED, fill
+from tests.ledger.schema.test_upgrades import RELEASED, fill
 from tests.pipeline.make import Pipe
 from tests.postgres import new_schema
 from tests.remedies.advice import commands

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from airflow_provider_blockread.errors import ProofError, SourceError
-from airflow_provider_blockread.ledger.queries import get_window
-from airflow_provider_blockread.ledger.requests import finish_request
+from airflow_provider_blockread.ledger.upkeep.requests import finish_request
+from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import Limits, Selection
-from airflow_provider_blockread.steps import rebuilding
-from airflow_provider_blockread.steps.withdrawing import undo
+from airflow_provider_blockread.steps.upkeep import rebuilding
+from airflow_provider_blockread.steps.upkeep.withdrawing import undo
 from tests.pipeline.make import Pipe
 from tests.remedies.advice import commands
 from tests.remedies.desk import Desk

@@ -9,10 +9,10 @@ import pytest
 
 from airflow_provider_blockread.errors import ExchangeError, OptionsError, PlanConflictError, WrongLedgerError
 from airflow_provider_blockread.exchange.model import Submission
-from airflow_provider_blockread.ledger.planning import claim_window
-from airflow_provider_blockread.ledger.queries import get_window
+from airflow_provider_blockread.ledger.windows.planning import claim_window
+from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.steps import WindowRef
-from airflow_provider_blockread.steps.withdrawing import undo
+from airflow_provider_blockread.steps.upkeep.withdrawing import undo
 from tests.pipeline.make import Pipe, ReadHere
 from tests.remedies.desk import Desk
 

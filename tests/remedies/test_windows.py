@@ -8,16 +8,16 @@ import pytest
 from sqlalchemy import text
 
 from airflow_provider_blockread.errors import BlockReadError, ConflictError, SparkJobError
-from airflow_provider_blockread.ledger.exclusions import exclude_file
-from airflow_provider_blockread.ledger.generations import get_generation, start_generation
-from airflow_provider_blockread.ledger.publishing import claim_publication
-from airflow_provider_blockread.ledger.queries import get_window
-from airflow_provider_blockread.ledger.withdrawing import begin_abandoning, begin_undoing
+from airflow_provider_blockread.ledger.upkeep.withdrawing import begin_abandoning, begin_undoing
+from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
+from airflow_provider_blockread.ledger.windows.generations import get_generation, start_generation
+from airflow_provider_blockread.ledger.windows.publishing import claim_publication
+from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import Limits, Selection
-from airflow_provider_blockread.steps import withdrawing
-from airflow_provider_blockread.steps.choosing import FileChoice
-from airflow_provider_blockread.steps.rebuilding import RebuildRequest, WindowRange, rebuild
+from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.running import WindowRunner
+from airflow_provider_blockread.steps.upkeep import withdrawing
+from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, rebuild
 from tests.pipeline.dying import Died, dying
 from tests.pipeline.make import Pipe, ReadHere
 from tests.remedies.advice import commands

@@ -18,7 +18,7 @@ from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import ParquetSink
 from airflow_provider_blockread.sinks import ParquetWriter, StagedName
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.disk import LocalDisk
+from airflow_provider_blockread.storage.backends.disk import LocalDisk
 
 SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("msg", pa.string())])
 

@@ -15,10 +15,10 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileChangedError, SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.holding import HeldBack
-from airflow_provider_blockread.storage.listing import list_files
-from airflow_provider_blockread.storage.roots import bounds_of
-from airflow_provider_blockread.storage.upstream import named_files
+from airflow_provider_blockread.storage.listing.files import list_files
+from airflow_provider_blockread.storage.listing.holding import HeldBack
+from airflow_provider_blockread.storage.listing.roots import bounds_of
+from airflow_provider_blockread.storage.listing.upstream import named_files
 from airflow_provider_blockread.storage.versions import open_version
 
 NAMES = st.sampled_from(["a", "b", "c"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage.contents import same_content
-from airflow_provider_blockread.storage.roots import SourceRoots
+from airflow_provider_blockread.storage.listing.roots import SourceRoots
 from airflow_provider_blockread.storage.stores import Stores
 
 _NAMES = st.lists(st.sampled_from(["a", "b c", "#", "%41", "=", "é"]), min_size=1, max_size=3).map("/".join)

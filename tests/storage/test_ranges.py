@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.errors import SourceError
-from airflow_provider_blockread.records.source import ByteSource
+from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.ranges import RangedFile, exactly
 from airflow_provider_blockread.storage.versions import open_version

@@ -21,9 +21,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError
 from airflow_provider_blockread.options import Bounds, FileList, FileSource
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.listing import list_files
-from airflow_provider_blockread.storage.roots import bounds_of
-from airflow_provider_blockread.storage.upstream import named_files, read_list
+from airflow_provider_blockread.storage.listing.files import list_files
+from airflow_provider_blockread.storage.listing.roots import bounds_of
+from airflow_provider_blockread.storage.listing.upstream import named_files, read_list
 from airflow_provider_blockread.storage.versions import open_version
 
 NOW_S = 4e9  # in these tests 127.0.0.1 and localhost are two hosts

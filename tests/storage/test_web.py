@@ -13,7 +13,7 @@ import pytest
 from airflow_provider_blockread.errors import FileChangedError, FileMissingError, SourceError, TransientError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.listing import list_files
+from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.versions import open_version
 
 Handler = type[BaseHTTPRequestHandler]

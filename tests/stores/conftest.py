@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.stores import servers
-from tests.stores.azure import azurites
-from tests.stores.store import Store
+from tests.servers import all as servers
+from tests.servers.azure import azurites
+from tests.servers.store import Store
 
 HERE = Path(__file__).parent
 KINDS = ("ceph", "moto", "azurite", "gcs", "sftp")

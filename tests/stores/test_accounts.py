@@ -13,17 +13,17 @@ import pytest
 
 from airflow_provider_blockread.errors import FileMissingError, OptionsError
 from airflow_provider_blockread.hooks.stores import credentials_for
-from airflow_provider_blockread.ledger.queries import list_files
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.queries import list_files
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.steps import Environment, PlanRequest
-from airflow_provider_blockread.steps.looking_for_files import Lookout
-from airflow_provider_blockread.steps.watching import record_hints
+from airflow_provider_blockread.steps.watch.looking_for_files import Lookout
+from airflow_provider_blockread.steps.watch.watching import record_hints
 from airflow_provider_blockread.storage import Stores
 from tests.pipeline.make import Pipe, ReadHere
-from tests.stores.azure import account_of, azurites
-from tests.stores.servers import s3_client
-from tests.stores.store import Store
+from tests.servers.all import s3_client
+from tests.servers.azure import account_of, azurites
+from tests.servers.store import Store
 
 pytestmark = pytest.mark.airflow
 Roots = Mapping[str, Store]

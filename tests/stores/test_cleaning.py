@@ -13,14 +13,14 @@ import pytest
 from fsspec.asyn import sync
 
 from airflow_provider_blockread.errors import CleanedError, FileMissingError, OptionsError, SourceError
-from airflow_provider_blockread.ledger.queries import get_window
+from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.steps import PlanRequest
-from airflow_provider_blockread.steps.cleaned import restore_files
-from airflow_provider_blockread.steps.cleaning import Cleaned, CleanRequest, clean, propose_cleaning
+from airflow_provider_blockread.steps.plan.cleaned import restore_files
+from airflow_provider_blockread.steps.upkeep.cleaning import Cleaned, CleanRequest, clean, propose_cleaning
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.make import Pipe, ReadHere
-from tests.stores.store import Store
+from tests.servers.store import Store
 
 _FILES = {"a.txt": b"a1\na2\n", "sub/b =#%.txt": b"b1\n"}
 

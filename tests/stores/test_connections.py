@@ -15,9 +15,9 @@ from airflow_provider_blockread.errors import BlockReadError, TransientError
 from airflow_provider_blockread.hooks import assumed_role
 from airflow_provider_blockread.hooks.stores import storage_options
 from airflow_provider_blockread.storage import Stores
-from tests.stores.processes import free_port, run
-from tests.stores.servers import s3_client
-from tests.stores.store import Store
+from tests.servers.all import s3_client
+from tests.servers.processes import free_port, run
+from tests.servers.store import Store
 
 pytestmark = pytest.mark.airflow
 

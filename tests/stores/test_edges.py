@@ -9,12 +9,12 @@ import pytest
 from airflow_provider_blockread.errors import BlockReadError, SourceError, TransientError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.listing import list_files
+from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.versions import open_version
-from tests.stores.lister import Answer, error, lister
-from tests.stores.processes import free_port
-from tests.stores.putting import putter
-from tests.stores.store import Store
+from tests.servers.lister import Answer, error, lister
+from tests.servers.processes import free_port
+from tests.servers.putting import putter
+from tests.servers.store import Store
 
 
 def _write(stores: Stores, uri: str) -> None:

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_blockread.errors import BlockReadError, SourceError
-from airflow_provider_blockread.ledger.queries import list_files, list_windows
+from airflow_provider_blockread.ledger.windows.queries import list_files, list_windows
 from airflow_provider_blockread.options import FileSource, Limits, Selection
 from airflow_provider_blockread.steps import PlanRequest
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.pages.azure import AzurePages
-from airflow_provider_blockread.storage.pages.model import Page
+from airflow_provider_blockread.storage.backends.azure import AzurePages
+from airflow_provider_blockread.storage.backends.pages import Page
 from tests.pipeline.make import Pipe, ReadHere
-from tests.stores.azure import address_of, signature, withdrawable
-from tests.stores.store import Store
+from tests.servers.azure import address_of, signature, withdrawable
+from tests.servers.store import Store
 
 SAYS = r"access denied \(Auth\w+\); let the account .* in; renew its key, signature or token if that has expired"
 FILES = {f"{number}.txt": b"one\ntwo\n" for number in range(3)}

@@ -13,7 +13,7 @@ import pytest
 from airflow_provider_blockread.errors import SourceError, TransientError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.listing import list_files
+from airflow_provider_blockread.storage.listing.files import list_files
 
 FILES = {f"/in/{name}": len(name) for name in ["b", "a", "x/1", "x/y/2", "x-z", "e é%#", *(f"n{n}" for n in range(9))]}
 _MOST = 3  # entries that are given at once

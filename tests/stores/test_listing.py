@@ -8,12 +8,12 @@ from azure.storage.blob import BlobServiceClient
 from airflow_provider_blockread.errors import OptionsError, SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.listing import list_files
-from airflow_provider_blockread.storage.pages import ObjectPages, Pages, SftpPages, pages_of
-from airflow_provider_blockread.storage.rules import NameRules
-from airflow_provider_blockread.storage.walk import Walk
-from tests.stores.putting import putter
-from tests.stores.store import Store
+from airflow_provider_blockread.storage.backends import ObjectPages, Pages, SftpPages, pages_of
+from airflow_provider_blockread.storage.listing.files import list_files
+from airflow_provider_blockread.storage.listing.rules import NameRules
+from airflow_provider_blockread.storage.listing.walk import Walk
+from tests.servers.putting import putter
+from tests.servers.store import Store
 
 NOW_S = 4e9
 #: Names that each store and its client can tell from others.

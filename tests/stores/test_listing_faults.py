@@ -11,12 +11,12 @@ import pytest
 from airflow_provider_blockread.errors import BlockReadError, SourceError, TransientError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.listing import list_files
-from airflow_provider_blockread.storage.pages import ObjectPages, pages_of
+from airflow_provider_blockread.storage.backends import ObjectPages, pages_of
+from airflow_provider_blockread.storage.listing.files import list_files
+from airflow_provider_blockread.storage.listing.rules import NameRules
+from airflow_provider_blockread.storage.listing.walk import Walk
 from airflow_provider_blockread.storage.patience import Patience
-from airflow_provider_blockread.storage.rules import NameRules
-from airflow_provider_blockread.storage.walk import Walk
-from tests.stores.lister import Answer, Lister, error, lister, well
+from tests.servers.lister import Answer, Lister, error, lister, well
 
 KEYS = [f"in/{number:05d}.csv" for number in range(4500)]
 SOON = Patience(tries=4, first_s=0.001, longest_s=0.01)

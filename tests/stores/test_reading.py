@@ -17,13 +17,13 @@ import pytest
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileChangedError, FileMissingError
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.records.source import ByteSource
+from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.listing import list_files
+from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.versions import open_version
-from tests.stores.breaking import breaking
-from tests.stores.servers import s3_client
-from tests.stores.store import Store
+from tests.servers.all import s3_client
+from tests.servers.breaking import breaking
+from tests.servers.store import Store
 
 MIB = 2**20
 SIZE = 9 * MIB + 77  # more than is fetched at once

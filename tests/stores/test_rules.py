@@ -13,14 +13,14 @@ from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import FileList, FileSource, GenerationOptions, Lines, ParquetSink
 from airflow_provider_blockread.steps import Environment, PlanRequest, plan
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.holding import HeldBack
-from airflow_provider_blockread.storage.listing import list_files
-from airflow_provider_blockread.storage.markers import Marked
-from airflow_provider_blockread.storage.rules import NameRules
-from airflow_provider_blockread.storage.upstream import named_files, read_list
-from airflow_provider_blockread.storage.walk import Walk
-from tests.stores.putting import putter
-from tests.stores.store import Store
+from airflow_provider_blockread.storage.listing.files import list_files
+from airflow_provider_blockread.storage.listing.holding import HeldBack
+from airflow_provider_blockread.storage.listing.markers import Marked
+from airflow_provider_blockread.storage.listing.rules import NameRules
+from airflow_provider_blockread.storage.listing.upstream import named_files, read_list
+from airflow_provider_blockread.storage.listing.walk import Walk
+from tests.servers.putting import putter
+from tests.servers.store import Store
 from tests.stores.test_listing import pages
 
 NOW_S = 4e9

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.pages import Entry, Pages, pages_of
-from tests.stores.lister import Lister, lister
+from airflow_provider_blockread.storage.backends import Entry, Pages, pages_of
+from tests.servers.lister import Lister, lister
 
 TIME, TIME_NS = "<LastModified>2026-01-02T03:04:05{fraction}Z</LastModified>", 1767323045 * 10**9
 #: Files as stores write them, the usual ones first.

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.stores.processes import ROOT, answers, free_port, wait_until
-from tests.stores.store import Store
+from tests.servers.processes import ROOT, answers, free_port, wait_until
+from tests.servers.store import Store
 
 
 def test_files_go_there_and_back(store: Store) -> None:
@@ -27,7 +27,7 @@ def test_a_server_ends_with_whoever_started_it(tmp_path: Path) -> None:
     program = f"""
 import time
 from pathlib import Path
-from tests.stores.processes import answers, running
+from tests.servers.processes import answers, running
 with running({sys.executable!r}, "-m", "http.server", "--bind", "127.0.0.1", "{port}",
              log=Path({str(tmp_path)!r}) / "log", ready=answers({port})):
     print("ready", flush=True)

@@ -19,13 +19,13 @@ from asyncssh.sftp import SFTPAttrs, SFTPName
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.holding import HeldBack
-from airflow_provider_blockread.storage.listing import list_files
-from airflow_provider_blockread.storage.pages import SftpPages
-from airflow_provider_blockread.storage.pages.sftp import _Reading
-from airflow_provider_blockread.storage.upstream import named_files
-from tests.stores.processes import ROOT
-from tests.stores.store import Store
+from airflow_provider_blockread.storage.backends import SftpPages
+from airflow_provider_blockread.storage.backends.sftp import _Reading
+from airflow_provider_blockread.storage.listing.files import list_files
+from airflow_provider_blockread.storage.listing.holding import HeldBack
+from airflow_provider_blockread.storage.listing.upstream import named_files
+from tests.servers.processes import ROOT
+from tests.servers.store import Store
 
 NOW_S = 4e9
 
@@ -198,7 +198,7 @@ def test_files_are_moved_where_a_server_cannot_rename_over_others(tmp_path: Path
 @contextmanager
 def plain_server() -> Iterator[int]:
     """Give the port of a server of this host's files without extensions and without a shell."""
-    command = [sys.executable, "-m", "tests.stores.plain_sftp"]
+    command = [sys.executable, "-m", "tests.servers.plain_sftp"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:
         assert server.stdout is not None
         try:

@@ -12,9 +12,9 @@ from threading import Thread
 
 import pytest
 
+from tests.servers.processes import free_port, wait_until
+from tests.servers.watching import watched
 from tests.storage.test_ranges import Quiet
-from tests.stores.processes import free_port, wait_until
-from tests.stores.watching import watched
 
 
 @pytest.mark.parametrize("place", ["command line", "environment", "Spark's page"])

@@ -18,8 +18,8 @@ from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 from tests.airflow.conftest import Runs
 from tests.pipeline.cluster import Cluster, free_port, standalone
-from tests.stores.store import Store
-from tests.stores.watching import Sightings, watched
+from tests.servers.store import Store
+from tests.servers.watching import Sightings, watched
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.system]
 

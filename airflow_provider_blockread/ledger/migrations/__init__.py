@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, inspect, text
 
-from airflow_provider_blockread.ledger.tables import VERSION_TABLE
+from airflow_provider_blockread.ledger.schema.tables import VERSION_TABLE
 
 if TYPE_CHECKING:
     from alembic.config import Config

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from alembic import context
 
-from airflow_provider_blockread.ledger.columns import metadata
-from airflow_provider_blockread.ledger.tables import VERSION_TABLE
+from airflow_provider_blockread.ledger.schema.columns import metadata
+from airflow_provider_blockread.ledger.schema.tables import VERSION_TABLE
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.remedies.catalog import Entry, Explained, Remedy
+from tests.remedies.catalog.model import Entry, Explained, Remedy
 
 OPTIONS = "tests/remedies/data/test_options.py"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.remedies.catalog import Entry, Explained, Remedy
+from tests.remedies.catalog.model import Entry, Explained, Remedy
 
 OPTIONS = "tests/remedies/data/test_options.py"
 RECORDS = "tests/remedies/data/test_records.py"
@@ -11,36 +11,42 @@ LONG = "tests/remedies/data/test_long_runs.py"
 
 RECORDS_SIDE: list[Entry] = [
     Remedy(
-        "records/csv.py", "takes up the file", f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names"
-    ),
-    Remedy("records/csv.py", "is not UTF-8", f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names"),
-    Remedy(
-        "records/csv.py", "cannot be read (", f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names"
+        "records/csv/format.py",
+        "takes up the file",
+        f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
     Remedy(
-        "records/csv_decode.py",
+        "records/csv/format.py", "is not UTF-8", f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names"
+    ),
+    Remedy(
+        "records/csv/format.py",
+        "cannot be read (",
+        f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
+    ),
+    Remedy(
+        "records/csv/decode.py",
         "columns are not known yet",
         f"{LIMITS}::test_columns_are_known_by_a_schema_or_from_a_window",
     ),
     Remedy(
-        "records/csv_decode.py",
+        "records/csv/decode.py",
         "where the schema has",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
-    Remedy("records/csv_decode.py", "twice; rename", f"{RECORDS}::test_a_run_goes_on_without_a_file_that_is_excluded"),
+    Remedy("records/csv/decode.py", "twice; rename", f"{RECORDS}::test_a_run_goes_on_without_a_file_that_is_excluded"),
     Remedy(
-        "records/csv_decode.py",
+        "records/csv/decode.py",
         "cannot be of type",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
     Remedy(
-        "records/csv_infer.py",
+        "records/csv/infer.py",
         "the headers of the files differ",
         f"{LIMITS}::test_files_with_unlike_headers_are_read_by_name_or_without_one_of_them",
     ),
-    Remedy("records/csv_runs.py", "quotes stand in a row", f"{LONG}::test_a_file_is_read_as_one_block"),
+    Remedy("records/csv/runs.py", "quotes stand in a row", f"{LONG}::test_a_file_is_read_as_one_block"),
     Explained(
-        "records/csv_split.py", "please report this", "No file is known that is split so; property tests look for one."
+        "records/csv/split.py", "please report this", "No file is known that is split so; property tests look for one."
     ),
     Remedy("records/custom.py", "cannot be imported", f"{LIMITS}::test_a_class_is_found_once_its_module_is_importable"),
     Remedy(
@@ -49,54 +55,54 @@ RECORDS_SIDE: list[Entry] = [
         f"{LIMITS}::test_a_class_that_is_no_format_becomes_one",
     ),
     Remedy("records/custom.py", "; correct them", f"{LIMITS}::test_a_class_takes_the_options_that_it_has"),
-    Remedy("records/delimited.py", "overlaps itself", f"{LONG}::test_a_file_is_read_as_one_block"),
+    Remedy("records/text/delimited.py", "overlaps itself", f"{LONG}::test_a_file_is_read_as_one_block"),
     Remedy(
-        "records/encodings.py",
+        "records/text/encodings.py",
         "begins with the byte order mark",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
     Remedy(
-        "records/encodings.py",
+        "records/text/encodings.py",
         "no byte order mark",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
-    Remedy("records/escaped.py", "escapes in a row", f"{LONG}::test_a_file_is_read_as_one_block"),
+    Remedy("records/text/escaped.py", "escapes in a row", f"{LONG}::test_a_file_is_read_as_one_block"),
     Remedy(
-        "records/json_array.py",
+        "records/json/array.py",
         "does not begin with",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
-    Remedy("records/json_array.py", "ends after the", f"{RECORDS}::test_a_corrected_file_is_read"),
-    Remedy("records/json_array.py", "take it out", f"{RECORDS}::test_a_corrected_file_is_read"),
+    Remedy("records/json/array.py", "ends after the", f"{RECORDS}::test_a_corrected_file_is_read"),
+    Remedy("records/json/array.py", "take it out", f"{RECORDS}::test_a_corrected_file_is_read"),
     Remedy(
-        "records/json_parse.py",
+        "records/json/parse.py",
         "choose other types",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
     Explained(
-        "records/json_parse.py",
+        "records/json/parse.py",
         "JSON values where",
         "It never leaves the decoder, which looks at each record of the chunk then.",
     ),
     Explained(
-        "records/json_parse.py",
+        "records/json/parse.py",
         "no text becomes",
         "It is the reason within the message about the schema, which names the remedy.",
     ),
-    Remedy("records/json_text.py", "no record start can be found", f"{LONG}::test_a_file_is_read_as_one_block"),
-    Remedy("records/json_walk.py", "take out what follows", f"{RECORDS}::test_a_corrected_file_is_read"),
+    Remedy("records/json/text.py", "no record start can be found", f"{LONG}::test_a_file_is_read_as_one_block"),
+    Remedy("records/json/walk.py", "take out what follows", f"{RECORDS}::test_a_corrected_file_is_read"),
     Remedy(
-        "records/narrowing.py",
+        "records/text/narrowing.py",
         "choose a shorter one",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
     Remedy(
-        "records/narrowing.py",
+        "records/text/narrowing.py",
         "give it as str",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
     Remedy(
-        "records/narrowing.py",
+        "records/text/narrowing.py",
         "set encoding to that",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
@@ -116,62 +122,64 @@ RECORDS_SIDE: list[Entry] = [
         f"{OPTIONS}::test_every_record_format_that_a_message_offers_is_made",
     ),
     Remedy(
-        "records/schema.py",
+        "records/columns/schema.py",
         "print it with",
         f"{LIMITS}::test_a_schema_that_arrow_printed_in_part_is_read_when_printed_whole",
     ),
     Remedy(
-        "records/schema.py",
+        "records/columns/schema.py",
         "at least one column",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
     Remedy(
-        "records/schema.py",
+        "records/columns/schema.py",
         "write each column as",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
     Remedy(
-        "records/schema.py",
+        "records/columns/schema.py",
         "has the unknown type",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
     Remedy(
-        "records/schema.py",
+        "records/columns/schema.py",
         "choose flatter types",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
     Remedy(
-        "records/source.py",
+        "records/io/source.py",
         "raise Policies(max_record_bytes",
         f"{LIMITS}::test_a_record_that_is_looked_for_is_found_when_the_policy_is_raised",
     ),
     Remedy(
-        "records/source.py",
+        "records/io/source.py",
         "restore the planned version",
-        "tests/pipeline/test_bad_files.py::test_file_truncated_while_it_is_read",
+        "tests/pipeline/read/test_bad_files.py::test_file_truncated_while_it_is_read",
     ),
     Remedy(
-        "records/source.py",
+        "records/io/source.py",
         "raise Policies(max_columns",
         f"{LIMITS}::test_what_a_policy_refuses_is_read_when_it_is_raised",
     ),
     Remedy(
-        "records/streaming.py",
+        "records/io/streaming.py",
         "decompress it",
         f"{LIMITS}::test_a_format_that_looks_back_reads_a_file_that_is_not_compressed",
     ),
-    Remedy("records/streaming.py", "raise Policies", f"{LIMITS}::test_what_a_policy_refuses_is_read_when_it_is_raised"),
+    Remedy(
+        "records/io/streaming.py", "raise Policies", f"{LIMITS}::test_what_a_policy_refuses_is_read_when_it_is_raised"
+    ),
     Explained(
-        "records/text_values.py",
+        "records/columns/values.py",
         "no text becomes",
         "It is caught where a schema is looked at, and told in a message that names the remedy.",
     ),
     Explained(
-        "records/text_values.py",
+        "records/columns/values.py",
         "{} is no {}",
         "It is the reason of one bad record, which the pipeline's message is about.",
     ),
-    Remedy("records/transcoding.py", "set encoding to that", f"{RECORDS}::test_a_corrected_file_is_read"),
+    Remedy("records/text/transcoding.py", "set encoding to that", f"{RECORDS}::test_a_corrected_file_is_read"),
     Explained(
         "records/walking.py",
         ": the {} record that",

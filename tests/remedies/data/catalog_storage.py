@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.remedies.catalog import Entry, Explained, Remedy
+from tests.remedies.catalog.model import Entry, Explained, Remedy
 
 WEB = "tests/remedies/data/test_web.py"
 SOURCES = "tests/remedies/data/test_sources.py"
@@ -21,13 +21,17 @@ STORAGE_SIDE: list[Entry] = [
     ),
     Remedy("storage/edge.py", "access denied", f"{STORES}::test_a_store_that_refused_is_read_once_it_does_not"),
     Remedy(
-        "storage/globs.py", "*.csv or **/*.json", f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"
+        "storage/listing/globs.py",
+        "*.csv or **/*.json",
+        f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
     ),
     Remedy(
-        "storage/globs.py", "from low to high", f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"
+        "storage/listing/globs.py",
+        "from low to high",
+        f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
     ),
     Remedy(
-        "storage/holding.py",
+        "storage/listing/holding.py",
         "let a done_marker say",
         f"{WEB}::test_an_age_that_cannot_be_told_is_left_out_and_a_marker_says_when",
     ),
@@ -36,23 +40,29 @@ STORAGE_SIDE: list[Entry] = [
         "does not tell the file's size",
         f"{WEB}::test_a_file_of_unknown_size_is_read_from_a_store_that_tells_it",
     ),
-    Remedy("storage/listing.py", "does not exist", f"{SOURCES}::test_a_source_may_be_made_before_the_first_file_lands"),
     Remedy(
-        "storage/listing.py",
+        "storage/listing/files.py",
+        "does not exist",
+        f"{SOURCES}::test_a_source_may_be_made_before_the_first_file_lands",
+    ),
+    Remedy(
+        "storage/listing/files.py",
         "neither a folder nor a file",
         f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
     ),
-    Remedy("storage/listing.py", "name the one above it", f"{STORES}::test_a_root_with_a_name_is_listed"),
-    Remedy("storage/pages/sftp.py", "link to a folder", "tests/stores/test_sftp.py::test_links"),
-    Remedy("storage/pages/web.py", "on and on", f"{WEB}::test_folders_that_go_on_and_on_end_by_a_depth_or_a_pattern"),
+    Remedy("storage/listing/files.py", "name the one above it", f"{STORES}::test_a_root_with_a_name_is_listed"),
+    Remedy("storage/backends/sftp.py", "link to a folder", "tests/stores/test_sftp.py::test_links"),
     Remedy(
-        "storage/pages/web.py",
+        "storage/backends/web.py", "on and on", f"{WEB}::test_folders_that_go_on_and_on_end_by_a_depth_or_a_pattern"
+    ),
+    Remedy(
+        "storage/backends/web.py",
         "lists no files",
         f"{WEB}::test_a_folder_without_an_index_is_listed_once_there_is_one_or_by_its_files",
     ),
-    Remedy("storage/pages/web.py", "in other pages", f"{WEB}::test_an_index_in_pages_is_read_once_it_is_one_page"),
+    Remedy("storage/backends/web.py", "in other pages", f"{WEB}::test_an_index_in_pages_is_read_once_it_is_one_page"),
     Remedy(
-        "storage/pages/web.py",
+        "storage/backends/web.py",
         "names like a file",
         f"{WEB}::test_a_folder_that_is_named_like_a_file_is_excluded_and_may_be_a_root_of_its_own",
     ),
@@ -60,12 +70,12 @@ STORAGE_SIDE: list[Entry] = [
         "storage/patience.py", "tried {} times", f"{STORES}::test_a_listing_that_fails_again_and_again_goes_on_later"
     ),
     Remedy(
-        "storage/pinned.py",
+        "storage/backends/pinned.py",
         "does not tell of which version",
         f"{STORES}::test_a_file_whose_answers_tell_no_version_is_read_elsewhere",
     ),
     Explained(
-        "storage/pinned.py",
+        "storage/backends/pinned.py",
         "no longer the version",
         "No server that runs here ignores If-Match; the remedy is that of storage/versions.py.",
     ),
@@ -75,22 +85,22 @@ STORAGE_SIDE: list[Entry] = [
         f"{WEB}::test_a_file_without_ranges_is_read_from_a_store_that_gives_them",
     ),
     Explained(
-        "storage/redirects.py",
+        "storage/backends/redirects.py",
         "from https to http",
         "What to write instead is the user's to know; test_redirects.py reads by https.",
     ),
     Remedy(
-        "storage/redirects.py",
+        "storage/backends/redirects.py",
         "redirects to another host",
         f"{WEB}::test_a_redirect_is_followed_to_the_host_that_the_message_names",
     ),
     Remedy(
-        "storage/regexes.py",
+        "storage/listing/regexes.py",
         "write a glob without",
         f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
     ),
     Remedy(
-        "storage/regexes.py",
+        "storage/listing/regexes.py",
         "without an expression",
         f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
     ),
@@ -100,41 +110,45 @@ STORAGE_SIDE: list[Entry] = [
         f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
     ),
     Remedy(
-        "storage/remote.py",
+        "storage/backends/remote.py",
         "gives no ranges",
         f"{WEB}::test_a_file_without_ranges_is_read_from_a_store_that_gives_them",
     ),
     Explained(
-        "storage/renaming.py", "might overwrite", "Every disk that runs these tests renames to a free name in one step."
+        "storage/backends/renaming.py",
+        "might overwrite",
+        "Every disk that runs these tests renames to a free name in one step.",
     ),
-    Remedy("storage/scan.py", "vanished while", f"{STORES}::test_a_folder_that_vanished_is_listed_the_next_time"),
     Remedy(
-        "storage/scan.py",
+        "storage/listing/folders.py", "vanished while", f"{STORES}::test_a_folder_that_vanished_is_listed_the_next_time"
+    ),
+    Remedy(
+        "storage/listing/folders.py",
         "must not be listed",
         f"{SOURCES}::test_a_folder_is_listed_once_the_account_may_or_when_it_is_excluded",
     ),
     Explained(
-        "storage/scan.py",
+        "storage/listing/folders.py",
         "exclude it from its window",
         "Only tells what storage/edge.py says; a folder that is gone has vanished instead.",
     ),
     Explained(
-        "storage/scan.py",
+        "storage/listing/folders.py",
         "access denied",
         "Only tells what storage/edge.py says; a folder that is locked must not be listed instead.",
     ),
     Explained(
-        "storage/scan.py",
+        "storage/listing/folders.py",
         "no file can have this path",
         "Only tells what storage/edge.py says, whose remedies are carried out there.",
     ),
     Explained(
-        "storage/scan.py",
+        "storage/listing/folders.py",
         "the store failed",
         "Only tells what storage/edge.py says, whose remedies are carried out there.",
     ),
     Explained(
-        "storage/scan.py",
+        "storage/listing/folders.py",
         "the store is full",
         "Only tells what storage/edge.py says, whose remedies are carried out there.",
     ),
@@ -175,19 +189,19 @@ STORAGE_SIDE: list[Entry] = [
         "replaced twice",
         f"{STORES}::test_a_file_that_was_replaced_twice_is_brought_to_a_name_that_is_read",
     ),
-    Remedy("storage/upstream.py", "correct the list", f"{SOURCES}::test_a_list_is_read_once_it_is_corrected"),
+    Remedy("storage/listing/upstream.py", "correct the list", f"{SOURCES}::test_a_list_is_read_once_it_is_corrected"),
     Remedy(
-        "storage/upstream.py",
+        "storage/listing/upstream.py",
         "write it before the plan runs",
         f"{SOURCES}::test_a_list_is_read_once_it_is_written_or_named_rightly",
     ),
     Remedy(
-        "storage/upstream.py",
+        "storage/listing/upstream.py",
         "lies in none of the source's roots",
         f"{SOURCES}::test_a_file_of_a_list_is_read_when_restored_or_its_folder_is_a_root",
     ),
     Remedy(
-        "storage/upstream.py",
+        "storage/listing/upstream.py",
         "restore it, or leave it out",
         f"{SOURCES}::test_a_file_of_a_list_is_read_when_restored_or_its_folder_is_a_root",
     ),
@@ -201,12 +215,12 @@ STORAGE_SIDE: list[Entry] = [
     Remedy(
         "storage/versions.py",
         "is no longer the version",
-        "tests/pipeline/test_bad_files.py::test_file_changed_between_plan_and_read",
+        "tests/pipeline/read/test_bad_files.py::test_file_changed_between_plan_and_read",
     ),
     Remedy(
         "storage/versions.py",
         "a pipe or a device where",
-        "tests/pipeline/test_vanishing.py::test_what_is_no_file_any_more_has_changed",
+        "tests/pipeline/commit/test_vanishing.py::test_what_is_no_file_any_more_has_changed",
     ),
     Explained(
         "storage/versions.py",
@@ -219,12 +233,22 @@ STORAGE_SIDE: list[Entry] = [
         "tests/storage/test_links.py::test_a_link_exchanged_after_the_plan_leads_nowhere",
     ),
     Remedy(
-        "storage/walk.py",
+        "storage/listing/walk.py",
         "takes this for another name",
         f"{STORES}::test_a_name_that_the_client_takes_for_another_is_renamed_or_excluded",
     ),
-    Remedy("storage/walk.py", "same page again", f"{STORES}::test_a_listing_that_fails_again_and_again_goes_on_later"),
-    Remedy("storage/walk.py", "vanished while", f"{STORES}::test_a_folder_that_vanished_is_listed_the_next_time"),
-    Explained("storage/walk.py", "was given up", "It ends the threads of a listing that nobody waits for any more."),
-    Remedy("storage/walk.py", "is not UTF-8", f"{SOURCES}::test_names_that_are_no_text_are_renamed_or_excluded"),
+    Remedy(
+        "storage/listing/walk.py",
+        "same page again",
+        f"{STORES}::test_a_listing_that_fails_again_and_again_goes_on_later",
+    ),
+    Remedy(
+        "storage/listing/walk.py", "vanished while", f"{STORES}::test_a_folder_that_vanished_is_listed_the_next_time"
+    ),
+    Explained(
+        "storage/listing/walk.py", "was given up", "It ends the threads of a listing that nobody waits for any more."
+    ),
+    Remedy(
+        "storage/listing/walk.py", "is not UTF-8", f"{SOURCES}::test_names_that_are_no_text_are_renamed_or_excluded"
+    ),
 ]

@@ -13,7 +13,7 @@ import pytest
 from airflow_provider_blockread.errors import OptionsError, RecordError
 from airflow_provider_blockread.options import CustomFormat
 from airflow_provider_blockread.records import ByteSource, make_format, read_records, record_format
-from airflow_provider_blockread.records.schema import parse_schema
+from airflow_provider_blockread.records.columns.schema import parse_schema
 from airflow_provider_blockread.records.walking import first_start
 from tests.remedies.data.desk import Desk
 

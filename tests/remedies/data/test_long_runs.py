@@ -7,7 +7,9 @@ from types import ModuleType
 
 import pytest
 
-from airflow_provider_blockread.records import csv_runs, delimited, escaped, json_text
+from airflow_provider_blockread.records.csv import runs as csv_runs
+from airflow_provider_blockread.records.json import text as json_text
+from airflow_provider_blockread.records.text import delimited, escaped
 from tests.remedies.advice import commands
 from tests.remedies.data.desk import Desk
 

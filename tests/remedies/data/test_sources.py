@@ -15,7 +15,7 @@ import pytest
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.listing import list_files
+from airflow_provider_blockread.storage.listing.files import list_files
 from tests.remedies.data.desk import Desk
 
 
@@ -112,7 +112,7 @@ AS_SOMEBODY = """
 import os, sys
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.listing import list_files
+from airflow_provider_blockread.storage.listing.files import list_files
 if os.geteuid() == 0:
     os.seteuid(65534)
 options = {"exclude": sys.argv[2]} if len(sys.argv) > 2 else {}

@@ -11,11 +11,11 @@ import pytest
 from airflow_provider_blockread.errors import BlockReadError, OptionsError, SourceError, TransientError
 from airflow_provider_blockread.options import FileSource, ParquetSink
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.disk import LocalDisk
-from airflow_provider_blockread.storage.listing import list_files
+from airflow_provider_blockread.storage.backends.disk import LocalDisk
+from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.versions import open_version
 from tests.remedies.data.desk import Desk
-from tests.stores.lister import error, lister, well
+from tests.servers.lister import error, lister, well
 
 KEYS = ["in/a.csv", "in/b.csv"]
 

@@ -16,7 +16,7 @@ import pytest
 from airflow_provider_blockread.errors import SourceError, TransientError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.listing import list_files
+from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.versions import open_version
 from tests.remedies.data.desk import Desk
 from tests.storage.test_web import Folder, serving

@@ -1,0 +1,119 @@
+"""Options that `plan` and `run` share, and the request they make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+
+from airflow_provider_blockread.cli.options.selecting import Selecting, selecting_options
+from airflow_provider_blockread.cli.options.shared import (
+    format_options,
+    json_option,
+    make_format_option,
+    owner,
+    parse_pairs,
+    state_option,
+)
+from airflow_provider_blockread.cli.options.sourcing import Sourcing, sourcing_options
+from airflow_provider_blockread.ledger.noop import key_of_run
+from airflow_provider_blockread.options import (
+    FileList,
+    FormatOption,
+    GenerationOptions,
+    ParquetSink,
+    Policies,
+    Splitting,
+    Transform,
+    parse,
+)
+from airflow_provider_blockread.steps import Environment, PlanRequest
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipeline(Sourcing, Selecting):
+    """The shared options as given."""
+
+    name: str | None
+    state: str | None
+    as_json: bool
+    format_name: str
+    format_option: tuple[str, ...]
+    schema: str | None
+    block_size: str
+    max_readers: int | None
+    window: str | None
+    files_from: str | None
+
+    @property
+    def files(self) -> FileList | None:
+        """The file that lists what to read, None where SOURCE is listed."""
+        return None if self.files_from is None else FileList(self.files_from)
+
+    def feed(self, env: Environment) -> str:
+        """Return the feed's name."""
+        return self.feed_name(env, self.name)
+
+    def request(self, env: Environment, reading: Reading) -> PlanRequest:
+        """Return what to plan, as one block group: this process runs one Spark application."""
+        key = self.window if self.window is not None else self.interval_key
+        readers = {} if self.max_readers is None else {"readers": self.max_readers}
+        this_run = f"run {env.ledger.now():%Y%m%dT%H%M%S.%fZ}"
+        return PlanRequest(
+            feed=self.feed(env),
+            key=this_run if key is None else key_of_run(env.ledger, key, this_run),
+            source=self.file_source(),
+            files=self.files,
+            generation=reading.generation(make_format_option(self.format_name, self.format_option, self.schema)),
+            owner=owner(),
+            selection=self.selection(),
+            interval_ns=self.interval_ns,
+            splitting=Splitting(block_size=self.block_size, max_groups=1, **readers),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """Where records go, and what becomes of them on their way, as given."""
+
+    output: str
+    compression: str = "snappy"
+    function: str | None = None
+    on_bad_record: str = "fail"
+    on_missing: str = "fail"
+    on_changed: str = "fail"
+    policy: tuple[str, ...] = ()
+
+    def generation(self, record_format: FormatOption) -> GenerationOptions:
+        """Return what decides what is read and written."""
+        named = {"on_bad_record": self.on_bad_record, "on_missing": self.on_missing, "on_changed": self.on_changed}
+        return GenerationOptions(
+            sink=ParquetSink(self.output, compression=self.compression),
+            record_format=record_format,
+            transform=Transform(function=self.function),
+            policies=parse(Policies, named | parse_pairs("--policy", self.policy)),
+        )
+
+
+def pipeline_options(command: C) -> C:
+    """Add the source and the options that `plan` and `run` share."""
+    for option in (
+        json_option,
+        click.option("--window", metavar="KEY", help="Key of the window; the same key is the same window."),
+        click.option("--max-readers", type=click.IntRange(min=1), help="Spark tasks that read at once, at most."),
+        click.option("--block-size", default="64MiB", show_default=True, help="Bytes; auto: chosen for each file."),
+        state_option,
+        click.option("--name", metavar="FEED", help="Name of the feed; default: the source."),
+    ):
+        command = option(command)
+    listed = click.option(
+        "--files-from",
+        metavar="FILE",
+        help="Read the files below SOURCE that FILE lists, a path a line (.jsonl: JSON), instead of all.",
+    )
+    command = sourcing_options(listed(format_options(selecting_options(command))))
+    return click.argument("source", nargs=-1, required=True)(command)

@@ -1,0 +1,288 @@
+"""Discovery: what a listing saw becomes file versions of a feed, in short batches.
+
+A version is known by the digests of its path and content. A version is *taken* once a window planned it; until then
+at most one unread version a path is kept, the newest. Its time, and whether it may be taken at all, is decided anew by
+every listing that shows it. A listing that breaks off leaves what it recorded; the next one finds the rest.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import Connection, bindparam, func, select
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.blocks.ids import path_digest, version_digest
+from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.ledger.dialect import among, driver_digest, insert_many
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, lock_feed, open_feed
+from airflow_provider_blockread.ledger.files.admission import EVERY_FILE, LEFT_OUT, Admission
+from airflow_provider_blockread.ledger.files.known import Known, drop_replaced, known_versions
+from airflow_provider_blockread.ledger.files.stretches import ASKED, KnownStretches, Stretch, by_files, cut
+from airflow_provider_blockread.ledger.model import Discovered
+from airflow_provider_blockread.ledger.overlap import overlapped
+from airflow_provider_blockread.ledger.schema.columns import SHORT, short_number
+from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, files, scans
+from airflow_provider_blockread.ledger.store import Ledger
+
+_TAKEN = frozenset({"planned", "done", "quarantined"})
+_MAY_MOVE = frozenset({"pending", "missing", "changed", "ignored"})
+_SAMPLES = 10
+_COLUMNS = (
+    *("state", "feed_id", "first_scan", "last_scan"),
+    *("path", "size", "mtime_ns", "etag", "path_digest", "version_digest", "time_ns"),
+)
+
+
+class Seen(NamedTuple):
+    """A file that a listing shows, and what the rules say of it: its time, and why it is left out if it is."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    etag: str | None
+    path_digest: str
+    version_digest: str
+    time_ns: int
+    left_out: str | None
+
+    @property
+    def version(self) -> FileVersion:
+        """The file's version."""
+        return FileVersion(*self[:4])
+
+
+@dataclass(slots=True)
+class Batch:
+    """What is to be done about one batch, and the counts that go with it."""
+
+    still_pending: list[int] = field(default_factory=list)
+    moved: dict[str, list[int]] = field(default_factory=lambda: {"pending": [], "ignored": []})  # by their new state
+    retimed: list[dict[str, int]] = field(default_factory=list)
+    inserts: dict[str, list[Seen]] = field(default_factory=lambda: {"pending": [], "ignored": []})  # by their state
+    modified: int = 0
+    ignored: list[str] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    untimed: list[str] = field(default_factory=list)
+    cut_short: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """One listing of a feed."""
+
+    id: int
+    feed: str
+    feed_id: int
+    rules: Admission
+    now: datetime
+
+
+def record_files(
+    ledger: Ledger,
+    feed: str,
+    versions: Iterable[FileVersion],
+    *,
+    rules: Admission = EVERY_FILE,
+    complete: bool = True,
+    batch_size: int = BATCH_FILES // 2,
+) -> Discovered:
+    """Record what a listing saw and return the counts; the listing is streamed.
+
+    Args:
+        ledger: where to.
+        feed: the feed's name; created when unknown.
+        versions: the files, in any order.
+        rules: which files may be taken, and what time each has.
+        complete: the listing covers the feed; a pending file it does not show becomes `missing` until seen again.
+        batch_size: files per transaction; each is looked up and inserted, so that fewer fit into the time of one.
+
+    Raises:
+        SourceError: a taken file was modified or a file has no time, under `fail`; or a name is not valid Unicode.
+    """
+    scan = _begin(ledger, feed, rules)
+    total = Discovered()
+    known = KnownStretches(ledger, scan.feed_id, scan.id)
+    new = by_files(known.new_in(cut(versions, batch_size), batch_size), batch_size)
+
+    def record(shown: tuple[list[Stretch], dict[str, Seen]]) -> Batch:
+        # What a power cut undoes of it, the next listing finds again; the end of this one lasts.
+        with ledger.writing(lasting=False) as connection:
+            found = _record(connection, scan, shown[1])
+            known.remember(connection, shown[0])
+        return found
+
+    # Of a known listing there is little to record, and two threads of Python in turns would take longer than one.
+    for found in overlapped(record, _identified(new, rules), ahead=ASKED, at_once=lambda: known.mostly_known):
+        total = _add(total, found)
+    total = replace(total, seen=known.seen)
+    if complete:
+        total = replace(total, missing=_mark_missing(ledger, scan, known))
+    counts = {name: getattr(total, name) for name in ("seen", "new", "modified", "ignored")}
+    with ledger.writing() as connection:
+        connection.execute(scans.update().where(scans.c.id == scan.id).values(finished_at=ledger.now(), **counts))
+    return total
+
+
+def _begin(ledger: Ledger, feed: str, rules: Admission) -> Scan:
+    feed_id, now = open_feed(ledger, feed), ledger.now()
+    with ledger.writing() as connection:
+        source = None if rules.source is None else rules.source.to_json()
+        row = scans.insert().values(feed_id=feed_id, started_at=now, source=source).returning(scans.c.id)
+        number = int(connection.execute(row).scalar_one())
+    return Scan(id=number, feed=feed, feed_id=feed_id, rules=rules, now=now)
+
+
+def _identified(new: Iterable[list[Stretch]], rules: Admission) -> Iterator[tuple[list[Stretch], dict[str, Seen]]]:
+    for stretches in new:
+        listed = (identify(version, rules) for stretch in stretches for version in stretch.versions)
+        yield stretches, {item.path_digest: item for item in listed}
+
+
+def identify(version: FileVersion, rules: Admission) -> Seen:
+    """Return a file as it is looked up."""
+    return Seen(*version, path_digest(version.path), version_digest(version)[:SHORT], *rules.look(version))
+
+
+def _add(total: Discovered, batch: Batch) -> Discovered:
+    left_out = {name: getattr(total, name) + batch.left_out[name] for name in LEFT_OUT}
+    return replace(
+        total,
+        new=total.new + sum(map(len, batch.inserts.values())) - batch.modified,
+        modified=total.modified + batch.modified,
+        waiting=total.waiting + len(batch.still_pending),
+        returned=total.returned + len(batch.moved["pending"]),
+        ignored=total.ignored + len(batch.ignored),
+        cut_short=(total.cut_short + tuple(batch.cut_short)),
+        samples=(total.samples + tuple(batch.ignored[:_SAMPLES]))[:_SAMPLES],
+        untimed_samples=(total.untimed_samples + tuple(batch.untimed[:_SAMPLES]))[:_SAMPLES],
+        **left_out,
+    )
+
+
+def _record(connection: Connection, scan: Scan, seen: dict[str, Seen]) -> Batch:
+    lock_feed(connection, scan.feed_id)
+    # The newest scan begun, perhaps not this one: whoever began it must not call missing what is seen after.
+    stamp = int(connection.execute(select(func.max(scans.c.id)).where(scans.c.feed_id == scan.feed_id)).scalar_one())
+    shown = {digest: item.version_digest for digest, item in seen.items()}
+    known = known_versions(connection, scan.feed_id, list(seen))
+    known, cut_short = drop_replaced(connection, scan.feed_id, shown, known)
+    batch = Batch(cut_short=[seen[digest].path for digest in cut_short])
+    for digest, item in seen.items():
+        decide(scan, item, known.get(digest), batch)
+    if batch.still_pending:
+        still = among(connection, files.c.id, batch.still_pending)
+        connection.execute(files.update().where(still).values(last_scan=stamp))
+    for state, ids in batch.moved.items():
+        if ids:
+            moved = (among(connection, files.c.id, ids), files.c.state.in_(_MAY_MOVE))
+            change = files.update().where(*moved).values(state=state, window_id=None, last_scan=stamp)
+            connection.execute(change)
+    if batch.retimed:
+        one = files.update().where(files.c.id == bindparam("number"))  # unread still: the feed is locked
+        connection.execute(one.values(time_ns=bindparam("time")), batch.retimed)
+    for state, items in batch.inserts.items():
+        if items:
+            alike = (state, scan.feed_id, scan.id, stamp)
+            insert_many(connection, files, _COLUMNS, [alike + row for row in _rows(connection, scan, items)])
+    return batch
+
+
+def decide(scan: Scan, item: Seen, rows: list[Known] | None, batch: Batch) -> str:
+    """Note in the batch what is to be done about a file, of which these versions are known; return its state then.
+
+    Raises:
+        SourceError: as `record_files` does.
+    """
+    if rows is None and item.left_out is None:  # most files of a first listing
+        batch.inserts["pending"].append(item)
+        return "pending"
+    same = next((row for row in rows or () if row.version_digest == item.version_digest), None)
+    if same is not None and same.state not in _MAY_MOVE:
+        return same.state
+    waits = same is not None and same.state == "pending"
+    state = "pending" if waits else _state_of_new(scan, item, [row for row in rows or () if row is not same], batch)
+    begun = same is not None and bool(same.part_next_offset)  # then its rest is read, whatever bound it now lies behind
+    if state == "pending" and item.left_out is not None and not begun:
+        state = "ignored"
+        _leave_out(scan, item, item.left_out, batch)
+    if same is None:
+        batch.modified += rows is not None
+        batch.inserts[state].append(item)
+        return state
+    if same.state != state:
+        batch.moved[state].append(same.id)
+    elif waits:
+        batch.still_pending.append(same.id)
+    if same.time_ns != item.time_ns:
+        batch.retimed.append({"number": same.id, "time": item.time_ns})
+    return state
+
+
+def _state_of_new(scan: Scan, item: Seen, others: list[Known], batch: Batch) -> str:
+    """Return what a version that does not wait yet becomes, as `on_modified` says of a path that was taken."""
+    taken = any(row.state in _TAKEN or row.part_next_offset for row in others)
+    if not taken or scan.rules.on_modified == "add":
+        return "pending"
+    if scan.rules.on_modified == "fail":
+        msg = (
+            f"feed {scan.feed}: {item.path} was modified after it was taken (now {item.size} bytes); "
+            "restore it, or set on_modified to 'add' or 'ignore'"
+        )
+        raise SourceError(msg)
+    batch.ignored.append(item.path)
+    return "ignored"
+
+
+def _leave_out(scan: Scan, item: Seen, why: str, batch: Batch) -> None:
+    batch.left_out[why] += 1
+    if why != "untimed":
+        return
+    if scan.rules.on_untimed == "fail":
+        pattern = scan.rules.pattern
+        where = "the store tells none" if pattern is None else f"time_pattern {pattern.text!r} finds none in its path"
+        msg = (
+            f"feed {scan.feed}: {item.path} has no time: {where}; correct the pattern, leave the file out by"
+            " `exclude`, or set on_untimed to 'ignore'"
+        )
+        raise SourceError(msg)
+    batch.untimed.append(item.path)
+
+
+def _rows(connection: Connection, scan: Scan, items: list[Seen]) -> list[tuple[object, ...]]:
+    """Return the rest of the rows of new files, in the driver's own types."""
+    of_path = driver_digest(connection)
+    for item in items:
+        if not item.path.isascii():
+            _check_name(scan, item.path)
+    return [
+        (path, size, mtime_ns, etag, of_path(digest), short_number(version), time_ns)
+        for path, size, mtime_ns, etag, digest, version, time_ns, _ in items
+    ]
+
+
+def _check_name(scan: Scan, path: str) -> None:
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        msg = f"feed {scan.feed}: the name of {path!r} is not UTF-8; rename the file or exclude it by a pattern"
+        raise SourceError(msg) from error
+
+
+def _mark_missing(ledger: Ledger, scan: Scan, known: KnownStretches) -> int:
+    unseen = (IS_PENDING, files.c.last_scan < scan.id)
+    query = select(files.c.id, files.c.path).where(files.c.feed_id == scan.feed_id, *unseen)
+    with ledger.reading() as connection:
+        ids = array("q", (row[0] for row in connection.execute(query) if known.has_looked_for(row[1])))
+    marked = 0
+    for batch in batched(ids, BATCH_FILES):
+        with ledger.writing() as connection:
+            lock_feed(connection, scan.feed_id)
+            change = files.update().where(files.c.id.in_(batch), *unseen).values(state="missing")
+            marked += connection.execute(change).rowcount
+    return marked

@@ -1,0 +1,89 @@
+"""What is known already of the paths that a listing shows: their versions, and those that the listing replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, exists, literal, select, type_coerce
+from sqlalchemy.types import NullType
+
+from airflow_provider_blockread.ledger.dialect import among, look_up, text_digests
+from airflow_provider_blockread.ledger.files.stretches import forget
+from airflow_provider_blockread.ledger.schema.file_tables import taken_files
+from airflow_provider_blockread.ledger.schema.tables import files
+
+_UNREAD = frozenset({"pending", "ignored"})
+
+
+class Known(NamedTuple):
+    """A version of a path; of pruned files the digests and the state."""
+
+    id: int
+    path_digest: str
+    version_digest: str
+    state: str
+    time_ns: int
+    first_scan: int
+    part_next_offset: int | None  # where the next part begins, of a file of which windows have taken parts
+
+
+def known_versions(connection: Connection, feed_id: int, digests: list[str]) -> dict[str, list[Known]]:
+    """Return the versions known of these paths, by the paths' digests."""
+    known: dict[str, list[Known]] = {}
+    look_up(connection)
+    text = text_digests(connection)
+    for table in (files, taken_files):  # in this order: what is pruned meanwhile moves from the first to the second
+        if table is taken_files and not connection.scalar(select(exists().select_from(taken_files))):
+            break
+        columns: list[ColumnElement[Any]] = [
+            type_coerce(table.c[name], NullType()) if name in table.c else literal(0) for name in Known._fields
+        ]
+        wanted = among(connection, table.c.path_digest, digests)
+        query = select(*columns).where(table.c.feed_id == feed_id, wanted)
+        for row in connection.execute(query).all():
+            path, version = text(row[1], row[2])
+            known.setdefault(path, []).append(Known(row[0], path, version, *row[3:]))
+    return known
+
+
+def left_by(known: Iterable[Known], version: str) -> list[Known]:
+    """Return which versions of a path `drop_replaced` would leave, once a listing shows the version of this digest."""
+    return [row for row in known if row.version_digest == version or row.state not in _UNREAD or row.part_next_offset]
+
+
+def drop_replaced(
+    connection: Connection, feed_id: int, seen: Mapping[str, str], known: Mapping[str, list[Known]]
+) -> tuple[dict[str, list[Known]], list[str]]:
+    """Forget unread versions that the listing shows no longer; the feed's lock keeps planners from taking them.
+
+    Of a file that windows have read a part of, the rest is `changed` instead, and what they read stays.
+
+    Args:
+        connection: a transaction that holds the feed's lock.
+        feed_id: whose files.
+        seen: the digest of the version that is shown, by that of its path.
+        known: what `known_versions` says of these paths.
+
+    Returns:
+        What is known from now on, and the digests of the paths that were read in part.
+    """
+    stale = [
+        row
+        for digest, rows in known.items()
+        for row in rows
+        if row.state in _UNREAD and row.version_digest != seen[digest]
+    ]
+    if not stale:  # mostly
+        return dict(known), []
+    begun = [row for row in stale if row.part_next_offset]
+    if begun:
+        change = files.update().where(files.c.id.in_([row.id for row in begun])).values(state="changed")
+        connection.execute(change)
+    dropped = {row.id: row.first_scan for row in stale if not row.part_next_offset}
+    if dropped:
+        connection.execute(files.delete().where(files.c.id.in_(list(dropped)), files.c.state.in_(_UNREAD)))
+        forget(connection, feed_id, min(dropped.values()))
+    # A path stays known when its only version is dropped: the new one is a modification, not a discovery.
+    left = {digest: [row for row in rows if row.id not in dropped] for digest, rows in known.items()}
+    return left, [row.path_digest for row in begun]

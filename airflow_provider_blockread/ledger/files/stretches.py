@@ -1,0 +1,159 @@
+"""Stretches: files that listings show one after another, known by one digest, so that known ones cost next to nothing.
+
+A listing is cut into stretches where the files themselves say so, so a file that comes or goes changes the stretch it
+lies in and no other. A stretch whose every version is recorded is remembered; the next listing that shows the same one
+looks none of its files up, unless one of them is unsettled: pending, or known and left out, which a listing may
+change. So whatever state files move to, what is remembered stays true. Only deleting an unread version makes it untrue,
+and `forget` goes with that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from sqlalchemy import Connection, select
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.ledger.dialect import among, insert_or_ignore, look_up, pass_over_dead
+from airflow_provider_blockread.ledger.schema.file_tables import stretches
+from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, IS_UNSETTLED, files
+from airflow_provider_blockread.ledger.store import Ledger
+
+_CUT = 31  # a file in 31 ends a stretch
+_LONGEST = 1024
+#: Batches whose stretches are asked for at once.
+ASKED = 4
+#: Paths of unsettled files held at once, some 20 MB; beyond, every file is looked up.
+MAX_UNSETTLED = 100_000
+
+
+class Stretch(NamedTuple):
+    """Files that follow each other in a listing, and the digest of their paths and versions.
+
+    Most are known and thrown away again, so the files are not held as objects, which the collector of garbage would
+    look through time and again.
+    """
+
+    data: bytes
+    files: int
+    digest: str
+
+    @property
+    def versions(self) -> Iterator[FileVersion]:
+        """The files."""
+        return map(FileVersion._make, marshal.loads(self.data))  # noqa: S302 - our own, of this process
+
+    @property
+    def paths(self) -> list[str]:
+        """The files' paths."""
+        return [version[0] for version in marshal.loads(self.data)]  # noqa: S302 - as above
+
+
+def cut(versions: Iterable[FileVersion], longest: int = _LONGEST) -> Iterator[Stretch]:
+    """Yield a listing's files in stretches of at most `longest`.
+
+    They end at files whose size and time say so, wherever these stand, in every process.
+    """
+    longest = min(longest, _LONGEST)
+    held: list[tuple[object, ...]] = []
+    for version in versions:
+        held.append(tuple(version))
+        if not (version.size ^ version.mtime_ns) % _CUT or len(held) == longest:
+            yield _stretch(held)
+            held = []
+    if held:
+        yield _stretch(held)
+
+
+def _stretch(held: list[tuple[object, ...]]) -> Stretch:
+    # Version 2 writes equal values alike, whoever else holds them. It is the quickest by far: there are a million.
+    data = marshal.dumps(held, 2)
+    return Stretch(data, len(held), hashlib.blake2b(data, digest_size=16).hexdigest())
+
+
+def by_files(stretches: Iterable[Stretch], size: int) -> Iterator[list[Stretch]]:
+    """Yield the stretches in lists of about `size` files."""
+    held: list[Stretch] = []
+    left = size
+    for stretch in stretches:
+        held.append(stretch)
+        left -= stretch.files
+        if left <= 0:
+            yield held
+            held, left = [], size
+    if held:
+        yield held
+
+
+class KnownStretches:
+    """What one listing of a feed need not look up.
+
+    `seen` counts the files that were shown to it; `mostly_known` tells whether it knew more than half of the last ones.
+
+    Args:
+        ledger: where the stretches are remembered.
+        feed_id: whose.
+        scan: the listing's id.
+    """
+
+    def __init__(self, ledger: Ledger, feed_id: int, scan: int) -> None:
+        self._ledger, self._feed_id, self._scan = ledger, feed_id, scan
+        self.seen = 0
+        self.mostly_known = False
+        self._unsettled = self._load_unsettled()
+
+    def _load_unsettled(self) -> set[str] | None:
+        found: set[str] = set()
+        with self._ledger.reading() as connection:
+            pass_over_dead(connection)
+            for state in (IS_PENDING, IS_UNSETTLED):
+                query = select(files.c.path).where(files.c.feed_id == self._feed_id, state)
+                found.update(connection.scalars(query.limit(MAX_UNSETTLED + 1)))
+        return None if len(found) > MAX_UNSETTLED else found
+
+    def new_in(self, listing: Iterable[Stretch], size: int) -> Iterator[Stretch]:
+        """Yield the stretches of a listing whose files must be looked up; `size` is that of a batch of files."""
+        for shown in by_files(listing, ASKED * size):
+            files_shown = sum(stretch.files for stretch in shown)
+            self.seen += files_shown
+            if self._unsettled is None:
+                yield from shown
+                continue
+            known = self._known_of([stretch.digest for stretch in shown if self._is_settled(stretch)])
+            new = [stretch for stretch in shown if stretch.digest not in known]
+            self.mostly_known = 2 * sum(stretch.files for stretch in new) < files_shown
+            yield from new
+
+    def _is_settled(self, stretch: Stretch) -> bool:
+        return not self._unsettled or self._unsettled.isdisjoint(stretch.paths)
+
+    def _known_of(self, digests: list[str]) -> set[str]:
+        if not digests:
+            return set()
+        with self._ledger.reading() as connection:
+            look_up(connection)
+            known = among(connection, stretches.c.digest, digests)
+            query = select(stretches.c.digest).where(stretches.c.feed_id == self._feed_id, known)
+            return {row[0] for row in connection.execute(query).all()}  # a scalar at a time takes twice as long
+
+    def remember(self, connection: Connection, recorded: Iterable[Stretch]) -> None:
+        """Keep stretches whose every version has just been recorded, or was."""
+        digests = {stretch.digest for stretch in recorded}
+        rows = [{"feed_id": self._feed_id, "digest": digest, "scan_id": self._scan} for digest in digests]
+        if rows:
+            connection.execute(insert_or_ignore(connection, stretches), rows)
+
+    def has_looked_for(self, path: str) -> bool:
+        """Tell whether the listing, if it showed this pending file, had its row brought up to date.
+
+        A file that went back to pending meanwhile may lie in a stretch that was known: no listing has missed it.
+        """
+        return self._unsettled is None or path in self._unsettled
+
+
+def forget(connection: Connection, feed_id: int, first_scan: int) -> None:
+    """Forget every stretch that may hold a version first seen by this scan or a later one: it is being deleted."""
+    connection.execute(stretches.delete().where(stretches.c.feed_id == feed_id, stretches.c.scan_id >= first_scan))

@@ -1,0 +1,102 @@
+"""Looking: what a plan made now would take, and what a feed has learnt since a mark. Nothing here writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sqlalchemy import func, select
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed
+from airflow_provider_blockread.ledger.files.admission import EVERY_FILE, Admission
+from airflow_provider_blockread.ledger.files.discovery import Batch, Scan, Seen, decide, identify
+from airflow_provider_blockread.ledger.files.known import Known, known_versions, left_by
+from airflow_provider_blockread.ledger.files.stretches import KnownStretches, Stretch, by_files, cut
+from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, files
+from airflow_provider_blockread.ledger.store import Ledger
+
+Interval = tuple[int, int]
+
+
+def unread_files(
+    ledger: Ledger,
+    feed: str,
+    versions: Iterable[FileVersion],
+    *,
+    rules: Admission = EVERY_FILE,
+    interval_ns: Interval | None = None,
+) -> Iterator[FileVersion]:
+    """Yield the files of a listing that `record_files` would leave pending, in its order, streamed.
+
+    What is known already is skipped stretch by stretch, as a plan's own listing skips it.
+
+    Args:
+        ledger: what knows the feed.
+        feed: the feed's name; an unknown one has taken nothing.
+        versions: the files.
+        rules: which files may be taken, and what time each has.
+        interval_ns: the half-open interval of times to stay within, ns since the epoch; None for any.
+
+    Raises:
+        SourceError: a taken file was modified or a file has no time, under `fail`.
+    """
+    with ledger.reading() as connection:
+        feed_id = find_feed(connection, feed)
+    known = None if feed_id is None else KnownStretches(ledger, feed_id, 0)
+    scan = Scan(id=0, feed=feed, feed_id=feed_id or 0, rules=rules, now=ledger.now())
+    size = BATCH_FILES // 2
+    shown = cut(versions, size)
+    for new in by_files(shown if known is None else known.new_in(shown, size), size):
+        seen = {item.path_digest: item for item in _listed(new, rules)}
+        rows = _rows(ledger, feed_id, list(seen))
+        for digest, item in seen.items():
+            of_path = rows.get(digest)
+            left = None if of_path is None else left_by(of_path, item.version_digest)
+            in_time = interval_ns is None or interval_ns[0] <= item.time_ns < interval_ns[1]
+            if in_time and decide(scan, item, left, Batch()) == "pending":
+                yield item.version
+
+
+def newest_file(ledger: Ledger) -> int:
+    """Return the mark behind the file that this ledger has learnt of last, in any feed; 0 where it knows none."""
+    with ledger.reading() as connection:
+        return int(connection.scalar(select(func.max(files.c.id))) or 0)
+
+
+def newest_pending(ledger: Ledger, feed: str) -> int:
+    """Return the mark behind the pending file that was discovered last; 0 where none is pending."""
+    query = select(func.max(files.c.id)).where(files.c.feed_id == _feed(ledger, feed), IS_PENDING)
+    with ledger.reading() as connection:
+        return int(connection.scalar(query) or 0)
+
+
+def pending_since(ledger: Ledger, feed: str, mark: int, until: int) -> Iterator[FileVersion]:
+    """Yield the pending files discovered after a mark, up to and including another, in order of discovery."""
+    feed_id = _feed(ledger, feed)
+    columns = select(files.c.id, files.c.path, files.c.size, files.c.mtime_ns, files.c.etag)
+    query = columns.where(files.c.feed_id == feed_id, IS_PENDING, files.c.id <= until).order_by(files.c.id)
+    while True:
+        # Page by page, so that no cursor stays open while the caller looks at the files.
+        with ledger.reading() as connection:
+            rows = connection.execute(query.where(files.c.id > mark).limit(BATCH_FILES)).all()
+        for _, path, bytes_, mtime_ns, etag in rows:
+            yield FileVersion(path=path, size=bytes_, mtime_ns=mtime_ns, etag=etag)
+        if len(rows) < BATCH_FILES:
+            return
+        mark = rows[-1].id
+
+
+def _feed(ledger: Ledger, feed: str) -> int | None:
+    with ledger.reading() as connection:
+        return find_feed(connection, feed)
+
+
+def _listed(stretches: Iterable[Stretch], rules: Admission) -> Iterator[Seen]:
+    return (identify(version, rules) for stretch in stretches for version in stretch.versions)
+
+
+def _rows(ledger: Ledger, feed_id: int | None, digests: list[str]) -> dict[str, list[Known]]:
+    if feed_id is None or not digests:
+        return {}
+    with ledger.reading() as connection:
+        return known_versions(connection, feed_id, digests)

@@ -1,0 +1,1 @@
+"""The ledger's tables: the stored format, and how rows become values."""

@@ -1,0 +1,62 @@
+"""The tables of what is known of files beside their rows: identities, how listings skip known files, and parts.
+
+Stored as `tables` says.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Integer,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    UniqueConstraint,
+)
+
+from airflow_provider_blockread.ledger.schema.columns import TAKEN_STATES, WINDOW, Digest, ShortDigest, metadata, one_of
+
+# What is left of a file whose window was pruned: enough never to take it again.
+taken_files = Table(
+    "taken_files",
+    metadata,
+    Column("version_digest", ShortDigest),
+    Column("feed_id", Integer, ForeignKey("feeds.id")),
+    Column("path_digest", Digest),
+    Column("state", String(16), nullable=False),
+    PrimaryKeyConstraint("path_digest", "version_digest", "feed_id"),
+    one_of("state", TAKEN_STATES),
+    sqlite_with_rowid=False,
+)
+
+# Runs of files that a listing showed one after another, all of them known; see `discovery`.
+stretches = Table(
+    "stretches",
+    metadata,
+    Column("feed_id", Integer, ForeignKey("feeds.id"), autoincrement=False),
+    Column("digest", Digest),
+    Column("scan_id", Integer, nullable=False),  # of the scan that found all its files known
+    PrimaryKeyConstraint("digest", "feed_id"),
+    sqlite_with_rowid=False,
+)
+
+# Of files that several windows read, the range that each of them reads; a file that one window reads has no row.
+parts = Table(
+    "parts",
+    metadata,
+    Column("window_id", WINDOW, ForeignKey("windows.id"), primary_key=True),
+    # No foreign key: the manifest names it for ever, the row may go.
+    Column("file_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("part_start", BigInteger, nullable=False),
+    Column("part_end", BigInteger, nullable=False),
+    # What the published generation found, moved here when all steps of its journal are done: it cannot turn back then.
+    Column("next_start", BigInteger),
+    Column("exit_state", BigInteger),
+    Column("records", BigInteger),
+    Column("bad_records", BigInteger),
+    UniqueConstraint("file_id", "part_start"),
+    CheckConstraint("part_start < part_end", name="range"),
+)

@@ -1,0 +1,289 @@
+"""The ledger's tables, and with them the stored format.
+
+- Times are UTC. PostgreSQL stores `timestamptz`, SQLite ISO 8601 text without an offset. `mtime_ns` is nanoseconds
+  since the epoch, as the store reports it. Sizes, `bytes` and offsets are bytes.
+- A path is a canonical URI, never percent-encoded, and sorts by its UTF-8 bytes. Digests are 32 lower-case hex
+  digits, window ids 16: see `blocks.ids`. Those of files, of which there are many, are stored in binary: the path's in
+  16 bytes, the version's first 16 digits as a signed number.
+- Ids of feeds, scans and files grow and are never used again.
+- An epoch counts the attempts at one thing (planning a window, running a group, publishing a generation); whoever
+  holds the highest one owns it.
+- Never stored: credentials, records, and anything per block (that stays in the manifest and the receipts).
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ColumnElement,
+    Double,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    literal_column,
+)
+
+from airflow_provider_blockread.ledger.schema.columns import (
+    DIGEST,
+    FILE_STATES,
+    GENERATION_MODES,
+    GENERATION_STATES,
+    GROUP_STATES,
+    ID,
+    PATH,
+    WINDOW,
+    WINDOW_STATES,
+    Digest,
+    ShortDigest,
+    UtcDateTime,
+    count,
+    metadata,
+    one_of,
+)
+from airflow_provider_blockread.ledger.schema.file_tables import stretches as _stretches  # noqa: F401 - `metadata` is whole
+from airflow_provider_blockread.ledger.schema.upkeep_tables import withdrawals as _withdrawals  # noqa: F401 - `metadata` is whole
+
+#: Alembic revisions of this schema, oldest first; the last one is what this package works with.
+REVISIONS = ("0001", "0002")
+
+#: Where Alembic remembers the revision; a name of its own, since another application may share the database.
+VERSION_TABLE = "blockread_version"
+
+ledger = Table(
+    "ledger",
+    metadata,
+    Column("uuid", String(36), primary_key=True),
+    Column("secret", String(64)),  # of this ledger alone: it seals what windows keep in the work area
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("singleton", Integer, nullable=False, unique=True),
+    CheckConstraint("singleton = 1", name="singleton"),
+)
+
+feeds = Table(
+    "feeds",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("created_at", UtcDateTime, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+scans = Table(
+    "scans",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("feed_id", ForeignKey("feeds.id"), nullable=False, index=True),
+    Column("started_at", UtcDateTime, nullable=False),
+    Column("finished_at", UtcDateTime),
+    Column("source", JSON(none_as_null=True)),  # what was listed, as the options say it; empty where nobody told
+    count("seen"),
+    count("new"),
+    count("modified"),
+    count("ignored"),
+    sqlite_autoincrement=True,
+)
+
+windows = Table(
+    "windows",
+    metadata,
+    Column("id", WINDOW, primary_key=True),
+    Column("feed_id", ForeignKey("feeds.id"), nullable=False),
+    Column("key", Text, nullable=False),
+    Column("sequence", BigInteger, nullable=False),  # the order in which the feed's windows were planned, from 1
+    Column("state", String(16), nullable=False),
+    Column("epoch", BigInteger, nullable=False),  # of planning
+    Column("owner", Text, nullable=False),
+    Column("heartbeat_at", UtcDateTime, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("manifest_uri", Text, nullable=False, server_default=""),
+    Column("manifest_hash", String(128), nullable=False, server_default=""),
+    Column("interval_start_ns", BigInteger),  # the times whose files it was planned for, half-open; empty for any
+    Column("interval_end_ns", BigInteger),
+    count("files"),
+    count("blocks"),
+    count("groups"),
+    count("bytes"),
+    Column("pruned_at", UtcDateTime),  # since when its detail is dropped; see `retention`
+    UniqueConstraint("feed_id", "key"),
+    UniqueConstraint("feed_id", "sequence"),
+    one_of("state", WINDOW_STATES),
+    CheckConstraint("state <> 'open' OR manifest_uri <> ''", name="open_has_manifest"),
+)
+
+# In the order in which PostgreSQL leaves no gaps between them: there are a million rows and more.
+files = Table(
+    "files",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("size", BigInteger, nullable=False),
+    Column("mtime_ns", BigInteger, nullable=False),
+    # What selection goes by: the time that the path names, or else `mtime_ns`. Kept up to date while the file waits.
+    Column("time_ns", BigInteger, nullable=False, server_default="0"),
+    Column("version_digest", ShortDigest, nullable=False),
+    Column("records", BigInteger),  # of the published generation, with the bad ones
+    Column("bad_records", BigInteger),  # of the published generation; empty for none
+    # Of a large file that spreads over windows: where the newest part ends that a window holds; see `parts`.
+    Column("part_next_offset", BigInteger),
+    Column("feed_id", Integer, ForeignKey("feeds.id"), nullable=False),
+    Column("first_scan", Integer, nullable=False),
+    # The newest scan that had begun when the file was last seen; kept up to date while it is pending.
+    Column("last_scan", Integer, nullable=False),
+    Column("path_digest", Digest, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("window_id", ForeignKey("windows.id")),
+    Column("path", PATH, nullable=False),
+    Column("etag", Text),
+    # Digests first: without statistics, PostgreSQL would look through all files of the feed for a few of them.
+    UniqueConstraint("path_digest", "version_digest", "feed_id"),
+    one_of("state", FILE_STATES),
+    CheckConstraint("state <> 'planned' OR window_id IS NOT NULL", name="planned_has_window"),
+    CheckConstraint("state <> 'pending' OR window_id IS NULL", name="pending_has_no_window"),
+    CheckConstraint("size >= 0", name="size"),
+    sqlite_autoincrement=True,
+)
+
+# SQLite uses a partial index only where the statement says the condition literally; a bound parameter will not do.
+IS_PENDING: ColumnElement[bool] = literal_column("state = 'pending'")
+IS_HELD: ColumnElement[bool] = literal_column("window_id IS NOT NULL")
+#: Files that a listing must look at one by one, though it knows them: seen again, they change their state.
+IS_UNSETTLED: ColumnElement[bool] = literal_column("state IN ('missing', 'changed', 'ignored')")
+Index(
+    "ix_files_pending",
+    files.c.feed_id,
+    files.c.time_ns,
+    files.c.path,
+    files.c.id,
+    sqlite_where=IS_PENDING,
+    postgresql_where=IS_PENDING,
+)
+Index("ix_files_unsettled", files.c.feed_id, sqlite_where=IS_UNSETTLED, postgresql_where=IS_UNSETTLED)
+# Of files that wait, of which a listing brings a million, it holds none.
+Index("ix_files_window_id", files.c.window_id, sqlite_where=IS_HELD, postgresql_where=IS_HELD)
+
+exclusions = Table(
+    "exclusions",
+    metadata,
+    Column("window_id", ForeignKey("windows.id"), primary_key=True),
+    Column(
+        "file_id", BigInteger, primary_key=True, autoincrement=False
+    ),  # no foreign key: the manifest names it for ever, the row may go
+    Column("path", PATH, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("excluded_at", UtcDateTime, nullable=False),
+    Column("generation", Integer),  # that alone leaves it out, until it is published in the place of another
+)
+
+generations = Table(
+    "generations",
+    metadata,
+    Column("window_id", ForeignKey("windows.id"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),  # from 1
+    Column("state", String(16), nullable=False),
+    Column("mode", String(16), nullable=False),
+    Column("options", JSON, nullable=False),
+    Column("options_digest", DIGEST, nullable=False),
+    Column("clear_number", Integer, nullable=False),
+    Column("run", Text),  # of Airflow, that asked for it: dag_id/run_id
+    Column("manifest_uri", Text),  # of its own plan, which names newer versions; empty: the window's
+    Column("manifest_hash", String(128)),
+    Column("publish_epoch", BigInteger, nullable=False, server_default="0"),
+    Column("publish_owner", Text),
+    Column("publish_heartbeat_at", UtcDateTime),
+    count("records"),
+    count("bad_records"),
+    count("skipped_records"),
+    count("rows"),
+    count("bytes"),
+    Column("digest", Text),
+    Column("error", Text),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("proven_at", UtcDateTime),
+    Column("published_at", UtcDateTime),
+    one_of("state", GENERATION_STATES),
+    one_of("mode", GENERATION_MODES),
+    CheckConstraint("mode = 'write' OR state NOT IN ('publishing', 'published')", name="verify_writes_nothing"),
+    CheckConstraint("mode = 'verify' OR state <> 'verified'", name="write_is_published"),
+)
+
+_PUBLISHED: ColumnElement[bool] = literal_column("state = 'published'")
+_UNFINISHED: ColumnElement[bool] = literal_column("state IN ('reading', 'proven', 'publishing', 'failed')")
+for _name, _where in (("uq_generations_published", _PUBLISHED), ("uq_generations_unfinished", _UNFINISHED)):
+    Index(_name, generations.c.window_id, unique=True, sqlite_where=_where, postgresql_where=_where)
+
+
+def _of_generation() -> ForeignKeyConstraint:
+    return ForeignKeyConstraint(["window_id", "generation"], ["generations.window_id", "generations.number"])
+
+
+groups = Table(
+    "groups",
+    metadata,
+    Column("window_id", WINDOW, primary_key=True),
+    Column("generation", Integer, primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),  # from 0, as in the manifest
+    Column("state", String(16), nullable=False),
+    Column("epoch", BigInteger, nullable=False, server_default="0"),
+    Column("owner", Text),
+    Column("heartbeat_at", UtcDateTime),
+    Column("stale_after_s", Double, nullable=False, server_default="120"),  # as the owner's claim says
+    Column("clear_number", Integer, nullable=False),  # of the claim that the state belongs to
+    Column("files", BigInteger, nullable=False),
+    Column("blocks", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),  # planned
+    Column("first_path", PATH, nullable=False),
+    Column("last_path", PATH, nullable=False),
+    count("records"),
+    count("bad_records"),
+    count("rows"),
+    count("read_bytes"),
+    Column("result_uri", Text),
+    Column("result_hash", String(128)),
+    Column("error", Text),
+    Column("started_at", UtcDateTime),
+    Column("finished_at", UtcDateTime),
+    _of_generation(),
+    one_of("state", GROUP_STATES),
+    CheckConstraint("state <> 'running' OR (owner IS NOT NULL AND heartbeat_at IS NOT NULL)", name="running_has_owner"),
+    CheckConstraint("state <> 'done' OR result_uri IS NOT NULL", name="done_has_result"),
+)
+
+file_sums = Table(
+    "file_sums",
+    metadata,
+    Column("window_id", WINDOW, primary_key=True),
+    Column("generation", Integer, primary_key=True, autoincrement=False),
+    Column("file_id", BigInteger, primary_key=True, autoincrement=False),
+    count("records"),
+    count("bad_records"),
+    count("bytes"),
+    Column("next_start", BigInteger),  # as in `parts`, into which they move; empty where the file is read whole
+    Column("exit_state", BigInteger),
+    _of_generation(),
+    sqlite_with_rowid=False,
+)
+
+publications = Table(
+    "publications",
+    metadata,
+    Column("window_id", WINDOW, primary_key=True),
+    Column("generation", Integer, primary_key=True, autoincrement=False),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    Column("action", String(16), nullable=False),
+    Column("source", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("rows", BigInteger, nullable=False),
+    Column("state", String(16), nullable=False),
+    _of_generation(),
+    one_of("action", ("add", "remove")),
+    one_of("state", ("planned", "done")),
+)

@@ -1,0 +1,114 @@
+"""The tables of what people ask for afterwards: windows withdrawn, commands over many of them, cleaned files.
+
+Stored as `tables` says; these stand apart since no window needs them to be planned, read and published.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ColumnElement,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    literal_column,
+)
+
+from airflow_provider_blockread.ledger.schema.columns import (
+    CLEANING_ACTIONS,
+    CLEANING_STATES,
+    DIGEST,
+    ID,
+    PATH,
+    REPLACING_STATES,
+    WINDOW,
+    WITHDRAWN_FILES,
+    ShortDigest,
+    UtcDateTime,
+    metadata,
+    one_of,
+)
+
+REQUEST_ACTIONS = ("rebuild", "reprocess")
+
+withdrawals = Table(
+    "withdrawals",
+    metadata,
+    Column("window_id", WINDOW, ForeignKey("windows.id"), primary_key=True),
+    Column("files", String(16), nullable=False),
+    Column("who", Text, nullable=False),
+    Column("began_at", UtcDateTime, nullable=False),
+    Column("finished_at", UtcDateTime),  # none: output may still be there, and files not moved; repeat it
+    one_of("files", WITHDRAWN_FILES),
+)
+
+requests = Table(
+    "requests",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("action", String(16), nullable=False),
+    Column("arguments", JSON, nullable=False),
+    Column("digest", DIGEST, nullable=False),  # of action and arguments
+    Column("who", Text, nullable=False),
+    Column("began_at", UtcDateTime, nullable=False),
+    Column("finished_at", UtcDateTime),
+    one_of("action", REQUEST_ACTIONS),
+    sqlite_autoincrement=True,
+)
+
+# The same command, repeated before it is finished, goes on with what it began.
+_OPEN: ColumnElement[bool] = literal_column("finished_at IS NULL")
+Index("uq_requests_open", requests.c.digest, unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN)
+
+request_generations = Table(
+    "request_generations",
+    metadata,
+    Column("request_id", ForeignKey("requests.id"), primary_key=True),
+    Column("window_id", WINDOW, ForeignKey("windows.id"), primary_key=True),
+    Column("generation", Integer, primary_key=True, autoincrement=False),  # that was started for the request
+)
+
+# Of generations that read newer versions of files: which, in whose place. No foreign keys to files: rows of pruned
+# windows may go.
+replacements = Table(
+    "replacements",
+    metadata,
+    Column("window_id", WINDOW, primary_key=True),
+    Column("generation", Integer, primary_key=True, autoincrement=False),
+    Column("old_file", BigInteger, primary_key=True, autoincrement=False),
+    Column("new_file", BigInteger, nullable=False),
+    Column("was", String(16), nullable=False),  # the state that the newer version goes back to
+    ForeignKeyConstraint(["window_id", "generation"], ["generations.window_id", "generations.number"]),
+    UniqueConstraint("window_id", "generation", "new_file"),
+    one_of("was", REPLACING_STATES),
+)
+
+# What became of files at the source after they were published, written down before it is done. No foreign keys to
+# files: rows of pruned windows may go.
+cleanings = Table(
+    "cleanings",
+    metadata,
+    Column("file_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("version_digest", ShortDigest, nullable=False),
+    Column("window_id", WINDOW, ForeignKey("windows.id"), nullable=False),  # of a file in parts, that of the last one
+    Column("action", String(16), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("path", PATH, nullable=False),
+    Column("target", Text),  # of `archive`: where to
+    Column("who", Text, nullable=False),
+    Column("began_at", UtcDateTime, nullable=False),
+    Column("finished_at", UtcDateTime),
+    one_of("action", CLEANING_ACTIONS),
+    one_of("state", CLEANING_STATES),
+    CheckConstraint("action <> 'archive' OR target IS NOT NULL", name="archive_has_target"),
+    CheckConstraint("state = 'planned' OR finished_at IS NOT NULL", name="finished"),
+)
+Index("ix_cleanings_window_id", cleanings.c.window_id)

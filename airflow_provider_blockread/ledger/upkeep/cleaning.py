@@ -1,0 +1,218 @@
+"""Cleaning: what becomes of files at the source once they are published, written down before it is done.
+
+A file is fit when every window that has read it, in any feed of this ledger, is published for longer than the grace
+time and is not being read again, and no feed waits for it. That is told again in the transaction that writes it down,
+which locks those windows: so no generation starts that would read it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, and_, exists, or_, select
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.ledger.feeds import find_feed, require_feed
+from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
+from airflow_provider_blockread.ledger.schema.file_tables import parts
+from airflow_provider_blockread.ledger.schema.tables import files, generations, scans, windows
+from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings
+from airflow_provider_blockread.ledger.store import Ledger
+
+#: Files written down at once; each is then handled by itself.
+BATCH = 500
+_WAITING = frozenset({"pending", "planned", "missing", "changed"})  # states in which a feed may yet read a file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """Which files of a feed are cleaned: published before a time, and not cleaned in this way yet."""
+
+    feed: str
+    action: str  # archive | delete | tag
+    before: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanFile:
+    """A file version that is fit."""
+
+    ids: tuple[int, ...]  # the feed's own, then those of other feeds that have read the same version
+    version: FileVersion
+    window: str
+    begun: tuple[str, str | None] | None = None  # the action and target that an earlier call wrote down and not did
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanPage:
+    """Some files of a feed, in the order of their ids."""
+
+    files: tuple[CleanFile, ...]
+    left: Mapping[str, int]  # those that are left alone, by reason: waiting (for another feed), busy (read again)
+    last: int  # the id to go on after
+
+
+def next_page(ledger: Ledger, fit: Fit, *, after: int) -> CleanPage | None:
+    """Return the next files that are published long enough; None where there are none.
+
+    Raises:
+        OptionsError: when the ledger knows no such feed.
+    """
+    feed = require_feed(ledger, fit.feed)
+    old = exists().where(generations.c.window_id == files.c.window_id, _is_old(fit.before))
+    query = (
+        select(files.c.id)
+        .outerjoin(cleanings, cleanings.c.file_id == files.c.id)
+        .where(files.c.id > after, files.c.feed_id == feed, files.c.state == "done", old, _is_due(fit))
+        .order_by(files.c.id)
+        .limit(BATCH)
+    )
+    with ledger.reading() as connection:
+        ids = list(connection.scalars(query))
+        if not ids:
+            return None
+        found, left = _look(connection, fit, ids)
+    return CleanPage(files=tuple(found), left=left, last=ids[-1])
+
+
+def listed_source(ledger: Ledger, feed: str) -> dict[str, Any] | None:
+    """Return the source that the feed has listed last, as JSON; None where that is not known."""
+    with ledger.reading() as connection:
+        told = (scans.c.feed_id == find_feed(connection, feed), scans.c.source.is_not(None))
+        found: dict[str, Any] | None = connection.scalar(
+            select(scans.c.source).where(*told).order_by(scans.c.id.desc()).limit(1)
+        )
+    return found
+
+
+def write_down(ledger: Ledger, fit: Fit, planned: Mapping[int, str | None], *, who: str) -> list[CleanFile]:
+    """Write down what is about to be done, and return those of the files that are still fit for it.
+
+    Args:
+        ledger: where to.
+        fit: what is to be done.
+        planned: where each file goes, None but for `archive`, by the feed's own id of it.
+        who: a user or task.
+    """
+    if not planned:
+        return []
+    with ledger.writing() as connection:
+        found, _ = _look(connection, fit, list(planned))
+        ids = [number for file in found for number in file.ids]
+        _lock_windows(connection, ids)
+        found, _ = _look(connection, fit, [file.ids[0] for file in found])
+        ids = [number for file in found for number in file.ids]
+        connection.execute(cleanings.delete().where(cleanings.c.file_id.in_(ids)))
+        targets = {number: planned[file.ids[0]] for file in found for number in file.ids}
+        alike = {"action": fit.action, "state": "planned", "who": who, "began_at": ledger.now()}
+        columns = (files.c.id, files.c.version_digest, files.c.window_id, files.c.path)
+        rows = connection.execute(select(*columns).where(files.c.id.in_(ids), files.c.window_id.is_not(None))).all()
+        values = [
+            {"file_id": n, "version_digest": digest, "window_id": window, "path": path, "target": targets[n]} | alike
+            for n, digest, window, path in rows
+        ]
+        if values:
+            connection.execute(cleanings.insert(), values)
+    return found
+
+
+def write_target(ledger: Ledger, file: CleanFile, target: str) -> None:
+    """Write down that a file goes elsewhere, before it does."""
+    with ledger.writing() as connection:
+        mine = (cleanings.c.file_id.in_(file.ids), cleanings.c.state == "planned")
+        connection.execute(cleanings.update().where(*mine).values(target=target))
+
+
+def finish_cleaning(ledger: Ledger, done: Mapping[str, Sequence[CleanFile]]) -> None:
+    """Record what became of files, by the state that they are in; may be repeated."""
+    with ledger.writing() as connection:
+        for state, found in done.items():
+            ids = [number for file in found for number in file.ids]
+            # Two that clean at once: one of them sees what the other has done as gone.
+            # And who reads again may have seen a file in its place just before it was taken.
+            before = ("planned", "gone", "restored") if state == "done" else ("planned",)
+            mine = (cleanings.c.file_id.in_(ids), cleanings.c.state.in_(before))
+            change = {"state": state, "finished_at": ledger.now()}
+            connection.execute(cleanings.update().where(*mine).values(change))
+
+
+def _is_due(fit: Fit) -> ColumnElement[bool]:
+    """Not cleaned yet, or begun only; brought back long ago; or tagged, when it is to be taken away now."""
+    back = and_(cleanings.c.state == "restored", cleanings.c.finished_at < fit.before)
+    due = or_(cleanings.c.file_id.is_(None), cleanings.c.state == "planned", back)
+    tagged = and_(cleanings.c.action == "tag", cleanings.c.state == "done")
+    return due if fit.action == "tag" else or_(due, tagged)
+
+
+def _is_old(before: datetime) -> ColumnElement[bool]:
+    return and_(generations.c.state == "published", generations.c.published_at < before)
+
+
+def _look(connection: Connection, fit: Fit, ids: Sequence[int]) -> tuple[list[CleanFile], Counter[str]]:
+    """Return those of these files that are fit, and how many are not, by reason."""
+    joined = files.outerjoin(cleanings, cleanings.c.file_id == files.c.id)
+    begun = (cleanings.c.state.label("cleaning"), cleanings.c.action, cleanings.c.target)
+    query = select(files, *begun).select_from(joined).where(files.c.id.in_(ids), files.c.state == "done", _is_due(fit))
+    own = connection.execute(query.order_by(files.c.id)).all()
+    same = _same_versions(connection, own)
+    holders = _holders(connection, [row for rows in same.values() for row in rows])
+    settled = _settled(connection, fit, {window for held in holders.values() for window in held})
+    found, left = [], Counter[str]()
+    for row in own:
+        rows = same[row.path_digest, row.version_digest]
+        if any(other.state in _WAITING for other in rows):
+            left["waiting"] += 1
+        elif not all(holders[other.id] <= settled for other in rows if other.state == "done"):
+            left["busy"] += 1
+        else:
+            found.append(_clean_file(row, rows))
+    return found, left
+
+
+def _clean_file(row: Row[Any], rows: Iterable[Row[Any]]) -> CleanFile:
+    others = (other.id for other in rows if other.state == "done" and other.id != row.id)
+    return CleanFile(
+        ids=(row.id, *others),
+        version=FileVersion(path=row.path, size=row.size, mtime_ns=row.mtime_ns, etag=row.etag),
+        window=row.window_id,
+        begun=(row.action, row.target) if row.cleaning == "planned" else None,
+    )
+
+
+def _same_versions(connection: Connection, own: Sequence[Row[Any]]) -> dict[tuple[str, str], list[Row[Any]]]:
+    """Return the rows of all feeds that hold the same versions, by the digests of path and version."""
+    found: dict[tuple[str, str], list[Row[Any]]] = defaultdict(list)
+    query = select(files).where(files.c.path_digest.in_([row.path_digest for row in own]))
+    for row in connection.execute(query):
+        found[row.path_digest, row.version_digest].append(row)
+    return found
+
+
+def _holders(connection: Connection, rows: Sequence[Row[Any]]) -> dict[int, set[str]]:
+    """Return the windows that have read each file, or a part of it."""
+    held = {row.id: {row.window_id} for row in rows}
+    query = select(parts.c.file_id, parts.c.window_id).where(parts.c.file_id.in_(list(held)))
+    for file, window in connection.execute(query):
+        held[file].add(window)
+    return held
+
+
+def _settled(connection: Connection, fit: Fit, ids: set[str]) -> set[str]:
+    """Return those windows that are published long enough, and that nobody reads or is about to read again."""
+    mine = generations.c.window_id == windows.c.id
+    busy = exists().where(mine, generations.c.state.in_(UNFINISHED_STATES))
+    shown = exists().where(mine, _is_old(fit.before))
+    query = select(windows.c.id).where(windows.c.id.in_(ids), windows.c.state == "open", shown, ~busy)
+    return set(connection.scalars(query))
+
+
+def _lock_windows(connection: Connection, ids: Sequence[int]) -> None:
+    """Make whoever starts a generation that reads one of these files wait until this transaction ends."""
+    in_parts = select(parts.c.window_id).where(parts.c.file_id.in_(ids))
+    whole = select(files.c.window_id).where(files.c.id.in_(ids))
+    query = select(windows.c.id).where(or_(windows.c.id.in_(whole), windows.c.id.in_(in_parts)))
+    connection.execute(query.order_by(windows.c.id).with_for_update(key_share=True)).all()

@@ -1,0 +1,140 @@
+"""Requests: commands that go over many windows, and which generation of each was started for them.
+
+A request is known by its action and arguments until it is finished, so that the same command, repeated after a crash
+or a failure, goes on with what it began instead of doing it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, and_, select
+
+from airflow_provider_blockread.blocks.ids import options_digest
+from airflow_provider_blockread.errors import ConflictError
+from airflow_provider_blockread.ledger.dialect import insert_or_ignore
+from airflow_provider_blockread.ledger.model import Generation, Request
+from airflow_provider_blockread.ledger.schema.rows import generation_from
+from airflow_provider_blockread.ledger.schema.tables import generations
+from airflow_provider_blockread.ledger.schema.upkeep_tables import request_generations, requests
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.correcting import begin_corrected, carry_over
+from airflow_provider_blockread.ledger.windows.generations import lock_unfinished, next_generation
+from airflow_provider_blockread.ledger.windows.replacing import NewerPlan, lock_feed_of, take_versions
+
+
+def find_request(ledger: Ledger, action: str, arguments: dict[str, Any]) -> Request | None:
+    """Return the unfinished request of these arguments, None where there is none."""
+    query = select(requests).where(
+        requests.c.digest == _digest(action, arguments),
+        requests.c.finished_at.is_(None),
+    )
+    with ledger.reading() as connection:
+        row = connection.execute(query).one_or_none()
+    return None if row is None else _request_from(row)
+
+
+def open_request(ledger: Ledger, action: str, arguments: dict[str, Any], *, who: str) -> Request:
+    """Return the unfinished request of these arguments, begun now where there is none."""
+    found = find_request(ledger, action, arguments)
+    while found is None:  # somebody else may begin the same one now, or finish it just then
+        row = {"action": action, "arguments": arguments, "digest": _digest(action, arguments), "who": who}
+        with ledger.writing() as connection:
+            connection.execute(insert_or_ignore(connection, requests), row | {"began_at": ledger.now()})
+        found = find_request(ledger, action, arguments)
+    return found
+
+
+def finish_request(ledger: Ledger, request: Request) -> None:
+    """Record that all of it is done, or given up: the same command begins anew. May be repeated."""
+    unfinished = (requests.c.id == request.id, requests.c.finished_at.is_(None))
+    with ledger.writing() as connection:
+        connection.execute(requests.update().where(*unfinished).values(finished_at=ledger.now()))
+
+
+def requested_generations(ledger: Ledger, request: Request) -> dict[str, Generation]:
+    """Return the newest generation that was started for the request, by window."""
+    started = request_generations.c
+    same = and_(generations.c.window_id == started.window_id, generations.c.number == started.generation)
+    query = select(generations).join(request_generations, same).where(started.request_id == request.id)
+    with ledger.reading() as connection:
+        rows = connection.execute(query.order_by(generations.c.number)).all()
+    return {row.window_id: generation_from(row) for row in rows}
+
+
+def start_requested(
+    ledger: Ledger,
+    request: Request,
+    window_id: str,
+    *,
+    again: Collection[int] | None = None,
+    plan: NewerPlan | None = None,
+    unneeded: int = 0,
+) -> Generation:
+    """Return a new pass over a published window, under the options of what is published.
+
+    A window of which nothing is published is read under the options of its newest generation, and by a newer plan.
+
+    Args:
+        ledger: where to.
+        request: that asks for it.
+        window_id: which window.
+        again: the groups to be read; the others are done, with the results of what is published. None for all.
+        plan: where newer versions of files are read; None for the plan of what is published.
+        unneeded: so many of its files were cleaned from the source, and are not read again.
+
+    Raises:
+        CleanedError: when others of its files were cleaned from the source.
+        ConflictError: when the request is finished, or the plan no longer fits; or when the window is not published,
+            and no newer plan is given.
+    """
+    still_open = (requests.c.id == request.id, requests.c.finished_at.is_(None))
+    with ledger.writing() as connection:
+        if connection.scalar(select(requests.c.id).where(*still_open).with_for_update(key_share=True)) is None:
+            msg = f"the {request.action} that {request.who} began was finished by somebody else; repeat the command"
+            raise ConflictError(msg)
+        if plan is not None:
+            lock_feed_of(connection, window_id)
+        lock_unfinished(connection, window_id)
+        started = _start(connection, window_id, again, plan, unneeded=unneeded, now=ledger.now())
+        mine = {"request_id": request.id, "window_id": window_id, "generation": started.number}
+        connection.execute(request_generations.insert().values(mine))
+        return started
+
+
+def _start(
+    connection: Connection,
+    window_id: str,
+    again: Collection[int] | None,
+    plan: NewerPlan | None,
+    *,
+    unneeded: int,
+    now: datetime,
+) -> Generation:
+    of_window = select(generations).where(generations.c.window_id == window_id)
+    shown = connection.execute(of_window.where(generations.c.state == "published")).one_or_none()
+    base = shown or connection.execute(of_window.order_by(generations.c.number.desc()).limit(1)).one_or_none()
+    if base is None or (shown is None and plan is None):
+        msg = f"window {window_id} is no longer published; repeat the command, which says what it is now"
+        raise ConflictError(msg)
+    kept = {name: getattr(base, name) for name in ("options", "clear_number", "run")}
+    row = kept | {"mode": "write", "created_at": now}
+    if shown is None and plan is not None:
+        return begin_corrected(connection, window_id, plan, row=row, again=again)
+    if plan is not None and plan.base != base.number:
+        msg = f"window {window_id}: generation {base.number} was published in between; repeat the command"
+        raise ConflictError(msg)
+    started = next_generation(connection, window_id, row, unneeded=unneeded)
+    if again is not None:
+        carry_over(connection, base, started, again)
+    return started if plan is None else take_versions(connection, started, plan)
+
+
+def _digest(action: str, arguments: dict[str, Any]) -> str:
+    return options_digest({"action": action, "arguments": arguments})
+
+
+def _request_from(row: Row[Any]) -> Request:
+    return Request(id=row.id, action=row.action, arguments=row.arguments, who=row.who, began_at=row.began_at)

@@ -1,0 +1,268 @@
+"""Retention: old windows lose their detail, and of their files only what keeps them from being taken again stays.
+
+A window is fit to be pruned when a generation of it is published, or it was given up, and nothing is being done with
+it. `pruned_at` is set first, in one statement that tells all of that again; from then on no generation starts before
+the plan is restored. Detail goes in batches, the groups last: a window with `pruned_at` and groups is half pruned, and
+the next call goes on with it. What stays for ever is the window, its generations, its exclusions, and the journal of
+what is published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, exists, func, or_, select
+
+from airflow_provider_blockread.blocks import BlockGroup
+from airflow_provider_blockread.ledger.dialect import insert_or_ignore
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
+from airflow_provider_blockread.ledger.model import Window
+from airflow_provider_blockread.ledger.schema.columns import TAKEN_STATES
+from airflow_provider_blockread.ledger.schema.file_tables import stretches, taken_files
+from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, window_from
+from airflow_provider_blockread.ledger.schema.tables import (
+    feeds,
+    file_sums,
+    files,
+    generations,
+    groups,
+    publications,
+    scans,
+    windows,
+)
+from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings, withdrawals
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.generations import insert_groups
+from airflow_provider_blockread.ledger.windows.replacing import lock_feed_of
+
+_FEW_STRETCHES = 1000
+_FILES_A_STRETCH = 4  # a quarter of what a listing makes of them
+_TAKEN_COLUMNS = ("feed_id", "path_digest", "version_digest", "state")
+_HAS_GROUPS = exists().where(groups.c.window_id == windows.c.id)
+_GONE_BACK = exists().where(withdrawals.c.window_id == windows.c.id, withdrawals.c.files == "pending")
+_KEPT = case((_GONE_BACK, 0), else_=windows.c.files).label("kept")
+_HALF_PRUNED = and_(windows.c.pruned_at.is_not(None), _HAS_GROUPS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """Which windows are old: given up before a time, or published before it and not among the newest of their feed."""
+
+    before: datetime
+    keep: int
+    feed: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prunable:
+    """What pruning by a bound would go over."""
+
+    windows: int
+    files: int
+    first: tuple[Window, ...]  # the oldest of them, with no files where these have gone back to the feed
+
+
+def prunable(ledger: Ledger, bound: Bound, *, limit: int) -> Prunable:
+    """Return the windows that are old, or half pruned: how many, and the oldest."""
+    old = _old(bound).add_columns(_KEPT)
+    chosen = old.subquery()
+    with ledger.reading() as connection:
+        count, total = connection.execute(select(func.count(), func.sum(chosen.c.kept)).select_from(chosen)).one()
+        first = old.order_by(windows.c.created_at, windows.c.id).limit(limit)
+        found = tuple(replace(window_from(row), files=row.kept) for row in connection.execute(first))
+    return Prunable(windows=int(count), files=int(total or 0), first=found)
+
+
+def old_windows(ledger: Ledger, bound: Bound, *, after: str, limit: int) -> list[Window]:
+    """Return the windows that are old, or half pruned, in the order of their ids, from after an id on."""
+    query = _old(bound).where(windows.c.id > after).order_by(windows.c.id).limit(limit)
+    with ledger.reading() as connection:
+        return [window_from(row) for row in connection.execute(query)]
+
+
+def settled_windows(ledger: Ledger, feed: str | None, *, after: str, limit: int) -> list[Window]:
+    """Return published windows that nothing is being done with, in the order of their ids, from after an id on."""
+    query = (
+        select(*WINDOW_COLUMNS).join(feeds).where(windows.c.pruned_at.is_(None), _is_settled(), windows.c.id > after)
+    )
+    if feed is not None:
+        query = query.where(feeds.c.name == feed)
+    with ledger.reading() as connection:
+        return [window_from(row) for row in connection.execute(query.order_by(windows.c.id).limit(limit))]
+
+
+def unopened_windows(ledger: Ledger, feed: str | None, *, after: str, limit: int) -> list[Window]:
+    """Return empty windows whose planner died, or gave up, with a manifest; in the order of their ids, from one on."""
+    left = (windows.c.state == "empty", windows.c.manifest_uri != "", windows.c.id > after)
+    query = select(*WINDOW_COLUMNS).join(feeds).where(*left)
+    if feed is not None:
+        query = query.where(feeds.c.name == feed)
+    with ledger.reading() as connection:
+        return [window_from(row) for row in connection.execute(query.order_by(windows.c.id).limit(limit))]
+
+
+@contextmanager
+def clearing_unopened(ledger: Ledger, window: Window) -> Iterator[bool]:
+    """Tell whether the window is still empty; if so nobody plans it in the body, after which nothing is left of it."""
+    left = (windows.c.state == "empty", windows.c.manifest_uri == window.manifest_uri)
+    with ledger.writing() as connection:
+        lock_feed_of(connection, window.id)
+        change = windows.update().where(windows.c.id == window.id, *left).values(manifest_uri="")
+        yield connection.execute(change).rowcount == 1
+
+
+def begin_pruning(ledger: Ledger, window_id: str, bound: Bound) -> bool:
+    """Mark a window as pruned, so that nobody starts a generation of it; tell whether it is ours to prune.
+
+    It is not when something has happened to it since it was chosen.
+    """
+    with ledger.writing() as connection:
+        _lock(connection, window_id)
+        if connection.scalar(select(windows.c.id).where(windows.c.id == window_id, _HALF_PRUNED)) is not None:
+            return True
+        old = (windows.c.id == window_id, windows.c.pruned_at.is_(None), or_(_is_settled(bound), _is_given_up(bound)))
+        return connection.execute(windows.update().where(*old).values(pruned_at=ledger.now())).rowcount == 1
+
+
+def drop_detail(ledger: Ledger, window_id: str, *, keep_cleanings: bool = False) -> int:
+    """Drop the sums and journals of a window that is being pruned, and return how many files became identities.
+
+    What was cleaned of its files is forgotten too, unless the window may be read again. Somebody who restores the plan
+    meanwhile ends it: what is left stays.
+    """
+    shown = select(generations.c.number).where(generations.c.window_id == window_id, generations.c.state == "published")
+    of_sums = file_sums.c.window_id == window_id
+    while _drop_some(ledger, window_id, file_sums.c.file_id, of_sums):
+        pass
+    unseen = and_(publications.c.window_id == window_id, publications.c.generation.not_in(shown))
+    while _drop_some(ledger, window_id, publications.c.seq, unseen):
+        pass
+    moved = 0
+    while batch := _move_files(ledger, window_id, keep_cleanings=keep_cleanings):
+        moved += batch
+    return moved
+
+
+def is_pruned(ledger: Ledger, window_id: str) -> bool:
+    """Tell whether the window's detail is gone, or going."""
+    with ledger.reading() as connection:
+        return connection.scalar(select(windows.c.pruned_at).where(windows.c.id == window_id)) is not None
+
+
+def finish_pruning(ledger: Ledger, window_id: str) -> None:
+    """Drop the groups: nothing of the window's detail is left. May be repeated."""
+    with ledger.writing() as connection:
+        if _is_being_pruned(connection, window_id):
+            connection.execute(groups.delete().where(groups.c.window_id == window_id))
+
+
+def restore_plan(ledger: Ledger, window_id: str, planned: Iterable[BlockGroup]) -> None:
+    """Give a pruned window its groups back, as its manifest tells them, so that a generation may start."""
+    with ledger.writing() as connection:
+        _lock(connection, window_id)
+        if not _is_being_pruned(connection, window_id):
+            return
+        # Whose plan it is: that of what is published, which the next generation goes on from.
+        shown = (generations.c.window_id == window_id, generations.c.state == "published")
+        number = int(connection.execute(select(generations.c.number).where(*shown)).scalar_one())
+        connection.execute(groups.delete().where(groups.c.window_id == window_id, groups.c.generation == number))
+        insert_groups(connection, window_id, planned, 0, number)
+        connection.execute(windows.update().where(windows.c.id == window_id).values(pruned_at=None))
+
+
+def drop_scans(ledger: Ledger, bound: Bound) -> int:
+    """Drop old scans that no file was first seen by, and return how many; the newest of a feed stay."""
+    of_feed = select(feeds.c.id) if bound.feed is None else select(feeds.c.id).where(feeds.c.name == bound.feed)
+    newest = select(func.max(scans.c.id)).group_by(scans.c.feed_id)
+    old = select(scans.c.id).where(scans.c.started_at < bound.before, scans.c.feed_id.in_(of_feed))
+    with ledger.reading() as connection:
+        used = set(connection.scalars(select(files.c.first_scan).distinct()))
+        ids = [number for number in connection.scalars(old.where(scans.c.id.not_in(newest))) if number not in used]
+    for batch in batched(ids, BATCH_FILES):
+        with ledger.writing() as connection:
+            connection.execute(scans.delete().where(scans.c.id.in_(batch)))
+    return len(ids)
+
+
+def drop_stretches(ledger: Ledger) -> int:
+    """Forget the stretches of feeds that have far more than their files make, and return how many.
+
+    Listings leave them behind where files come and go; the next one learns those anew that it shows.
+    """
+    dropped = 0
+    with ledger.reading() as connection:
+        held = select(stretches.c.feed_id, func.count()).group_by(stretches.c.feed_id)
+        counts = [(feed_id, count) for feed_id, count in connection.execute(held) if count > _FEW_STRETCHES]
+    for feed_id, count in counts:
+        with ledger.reading() as connection:
+            known = [select(func.count()).where(table.c.feed_id == feed_id) for table in (files, taken_files)]
+            expected = sum(int(connection.execute(query).scalar_one()) for query in known) // _FILES_A_STRETCH
+        if count > expected:
+            with ledger.writing() as connection:
+                dropped += connection.execute(stretches.delete().where(stretches.c.feed_id == feed_id)).rowcount
+    return dropped
+
+
+def _old(bound: Bound) -> Select[Any]:
+    """Return the windows that `begin_pruning` would take."""
+    place = func.row_number().over(partition_by=windows.c.feed_id, order_by=windows.c.sequence.desc())
+    shown = exists().where(generations.c.window_id == windows.c.id, generations.c.state == "published")
+    ranked = select(windows.c.id, place.label("place")).where(shown).subquery()
+    query = select(*WINDOW_COLUMNS).join(feeds).outerjoin(ranked, ranked.c.id == windows.c.id)
+    fit = or_(and_(ranked.c.place > bound.keep, _is_settled(bound)), _is_given_up(bound))
+    query = query.where(or_(and_(fit, windows.c.pruned_at.is_(None)), _HALF_PRUNED))
+    return query if bound.feed is None else query.where(feeds.c.name == bound.feed)
+
+
+def _is_settled(bound: Bound | None = None) -> ColumnElement[bool]:
+    """Published, and nobody is about to change that; a verification that failed is over."""
+    mine = generations.c.window_id == windows.c.id
+    shown = exists().where(mine, generations.c.state == "published")
+    if bound is not None:
+        shown = shown.where(generations.c.published_at < bound.before)
+    failed = and_(generations.c.state == "failed", generations.c.mode == "write")
+    busy = exists().where(mine, or_(generations.c.state.in_(("reading", "proven", "publishing")), failed))
+    return and_(windows.c.state == "open", shown, ~busy)
+
+
+def _is_given_up(bound: Bound) -> ColumnElement[bool]:
+    over = exists().where(withdrawals.c.window_id == windows.c.id, withdrawals.c.finished_at < bound.before)
+    return and_(windows.c.state == "abandoned", over)
+
+
+def _lock(connection: Connection, window_id: str) -> None:
+    """Make whoever starts a generation or gives the window up wait until this transaction ends."""
+    connection.execute(select(windows.c.id).where(windows.c.id == window_id).with_for_update(key_share=True))
+
+
+def _is_being_pruned(connection: Connection, window_id: str) -> bool:
+    query = select(windows.c.pruned_at).where(windows.c.id == window_id).with_for_update(key_share=True)
+    return connection.scalar(query) is not None
+
+
+def _drop_some(ledger: Ledger, window_id: str, key: Any, which: ColumnElement[bool]) -> int:  # noqa: ANN401 - a column
+    with ledger.writing() as connection:
+        if not _is_being_pruned(connection, window_id):
+            return 0
+        batch = list(connection.scalars(select(key).where(which).limit(BATCH_FILES)))
+        return connection.execute(key.table.delete().where(which, key.in_(batch))).rowcount
+
+
+def _move_files(ledger: Ledger, window_id: str, *, keep_cleanings: bool) -> int:
+    """Turn some of the window's files into identities, and return how many."""
+    taken = (files.c.window_id == window_id, files.c.state.in_(TAKEN_STATES))
+    with ledger.writing() as connection:
+        lock_feed_of(connection, window_id)  # a listing sees a file here or there
+        if not _is_being_pruned(connection, window_id):
+            return 0
+        batch = list(connection.scalars(select(files.c.id).where(*taken).limit(BATCH_FILES).with_for_update()))
+        copy = select(*(files.c[name] for name in _TAKEN_COLUMNS)).where(files.c.id.in_(batch))
+        connection.execute(insert_or_ignore(connection, taken_files).from_select(_TAKEN_COLUMNS, copy))
+        connection.execute(files.delete().where(files.c.id.in_(batch)))
+        if not keep_cleanings:
+            connection.execute(cleanings.delete().where(cleanings.c.file_id.in_(batch)))
+        return len(batch)

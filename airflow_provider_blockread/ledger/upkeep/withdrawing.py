@@ -1,0 +1,297 @@
+"""Withdrawals: a window is given up for good, and its files go back to the feed or stay excluded.
+
+One transaction makes the window `abandoned` and all its generations superseded, which fences whoever reads, proves or
+publishes it, and writes down what is to become of the files. The caller takes the output away, and only then do files
+move, in batches. `finished_at` comes last: whatever dies in between, a repetition goes on from there.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
+
+from airflow_provider_blockread.errors import ConflictError, OptionsError, OwnedError, PrunedError, StateError
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, lock_feed
+from airflow_provider_blockread.ledger.files.cleaned import refuse_cleaned
+from airflow_provider_blockread.ledger.model import Withdrawal
+from airflow_provider_blockread.ledger.owners import is_live
+from airflow_provider_blockread.ledger.schema.columns import WITHDRAWN_FILES
+from airflow_provider_blockread.ledger.schema.file_tables import parts
+from airflow_provider_blockread.ledger.schema.tables import exclusions, files, generations, scans, windows
+from airflow_provider_blockread.ledger.schema.upkeep_tables import withdrawals
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.generations import UNFINISHED, forget_exclusions
+from airflow_provider_blockread.ledger.windows.parts import end_files, give_back, refuse_followed
+from airflow_provider_blockread.ledger.windows.progress import STALE_S, age
+from airflow_provider_blockread.ledger.windows.replacing import give_back_versions
+
+#: States of a generation of which readers see something.
+SHOWN = ("published", "publishing")
+_UNREAD = {"records": None, "bad_records": None}
+_HELD = ("planned", "done")  # states of a file that a window holds
+
+
+def find_withdrawal(ledger: Ledger, window_id: str) -> Withdrawal | None:
+    """Return the window's withdrawal, begun or finished; None where there is none."""
+    with ledger.reading() as connection:
+        return _found(connection, window_id)
+
+
+def check_abandoning(ledger: Ledger, window_id: str) -> None:
+    """Make sure that `begin_abandoning` may be called now.
+
+    Raises:
+        StateError: when the window is not open, or readers see something of it.
+    """
+    with ledger.reading() as connection:
+        _lock_window(connection, window_id)
+        _refuse_shown(connection, window_id)
+        refuse_followed(connection, window_id, to="pending")
+
+
+def check_undoing(ledger: Ledger, window_id: str, *, files: str | None = None) -> Withdrawal | None:
+    """Make sure that `begin_undoing` may be called now, but for cleaned files; return what it would go on with.
+
+    Raises:
+        StateError: when nothing of the window is published, or its files have gone back and are to be excluded.
+        OwnedError: when a live owner is publishing it.
+        PrunedError: when its files are to go back, but were pruned.
+    """
+    with ledger.reading() as connection:
+        _lock_window(connection, window_id)
+        held = _found(connection, window_id)
+        if held is None:
+            _refuse_unseen_or_live(connection, window_id, ledger.now(), STALE_S)
+            _refuse_fate(connection, window_id, files or "excluded")
+        else:
+            _is_changed(connection, held, files)
+    return held
+
+
+def begin_abandoning(ledger: Ledger, window_id: str, *, who: str) -> Withdrawal:
+    """Give up a window of which nothing is published, so that its files can go back to `pending`; may be repeated.
+
+    Raises:
+        StateError: when it is not open, or readers see something of it.
+    """
+    with ledger.writing() as connection:
+        _lock_window(connection, window_id)
+        held = _found(connection, window_id)
+        if held is not None:
+            return held
+        _refuse_shown(connection, window_id)
+        refuse_followed(connection, window_id, to="pending")
+        return _begin(ledger, connection, window_id, Withdrawal(window=window_id, files="pending", who=who))
+
+
+def begin_undoing(
+    ledger: Ledger, window_id: str, *, files: str | None, who: str, stale_after_s: float = STALE_S
+) -> Withdrawal:
+    """Give up a published or half published window, so that its output can be taken away; may be repeated.
+
+    Args:
+        ledger: where to.
+        window_id: which window.
+        files: what they become: `pending`, to be read by a later window, or `excluded`, which is the default of a
+            first call. A repetition may still ask for `pending` where they were excluded.
+        who: a user or task.
+        stale_after_s: an owner of the publication without a heartbeat for so long is taken for dead.
+
+    Raises:
+        StateError: when nothing of it is published, or its files have gone back already and are to be excluded.
+        OwnedError: when a live owner is publishing it.
+        PrunedError: when its files are to go back, but were pruned.
+        CleanedError: when they are to go back, but were cleaned from the source.
+        OptionsError: when `files` is another word.
+    """
+    if files not in {None, *WITHDRAWN_FILES}:
+        msg = f"window {window_id}: files must be {' or '.join(WITHDRAWN_FILES)}, not {files!r}"
+        raise OptionsError(msg)
+    with ledger.writing() as connection:
+        _lock_window(connection, window_id)
+        held = _found(connection, window_id)
+        if held is not None:
+            return _changed(connection, held, files)
+        _refuse_unseen_or_live(connection, window_id, ledger.now(), stale_after_s)
+        _refuse_fate(connection, window_id, files or "excluded")
+        if files == "pending":
+            refuse_cleaned(connection, window_id)
+        asked = Withdrawal(window=window_id, files=files or "excluded", who=who)
+        return _begin(ledger, connection, window_id, asked)
+
+
+def release_files(ledger: Ledger, withdrawal: Withdrawal) -> int:
+    """Move the window's files to where its withdrawal sends them and return how many moved; may be repeated.
+
+    Files that were excluded by hand, or found missing or changed, stay as they are.
+
+    Raises:
+        ConflictError: when the window was not withdrawn like this.
+    """
+    window, moved, last = withdrawal.window, _release_parts(ledger, withdrawal), 0
+    by_hand = select(exclusions.c.file_id).where(exclusions.c.window_id == window)
+    states = (*_HELD, "excluded") if withdrawal.files == "pending" else _HELD
+    mine = (files.c.window_id == window, files.c.state.in_(states), files.c.id.not_in(by_hand))
+    while True:
+        # By id, so that all pages together pass over the table once.
+        page = select(files.c.id).where(*mine, files.c.id > last).order_by(files.c.id).limit(BATCH_FILES)
+        with ledger.reading() as connection:
+            batch = list(connection.scalars(page))
+        if not batch:
+            return moved
+        last = batch[-1]
+        with ledger.writing() as connection:
+            change = _lock_release(connection, withdrawal)
+            update = files.update().where(files.c.id.in_(batch), *mine).values(change)
+            moved += connection.execute(update).rowcount
+
+
+def _release_parts(ledger: Ledger, withdrawal: Withdrawal) -> int:
+    """Give the window's parts back, or end their files with them; return how many files are not the window's own."""
+    with ledger.writing() as connection:
+        _lock_release(connection, withdrawal)
+        if withdrawal.files == "pending":
+            return give_back(connection, withdrawal.window)
+        return end_files(connection, withdrawal.window, state=withdrawal.files)
+
+
+def finish_withdrawal(ledger: Ledger, withdrawal: Withdrawal) -> None:
+    """Record that nothing of the window is left in the output, and that its files have moved; may be repeated."""
+    with ledger.writing() as connection:
+        unfinished = (*_same(withdrawal), withdrawals.c.finished_at.is_(None))
+        connection.execute(withdrawals.update().where(*unfinished).values(finished_at=ledger.now()))
+
+
+def _found(connection: Connection, window_id: str) -> Withdrawal | None:
+    row = connection.execute(select(withdrawals).where(withdrawals.c.window_id == window_id)).one_or_none()
+    if row is None:
+        return None
+    return Withdrawal(window=window_id, files=row.files, who=row.who, finished_at=row.finished_at)
+
+
+def _lock_window(connection: Connection, window_id: str) -> None:
+    """Keep generations from being started until this transaction ends, and refuse a window that cannot be given up."""
+    query = select(windows.c.state).where(windows.c.id == window_id).with_for_update(key_share=True)
+    state = connection.scalar(query)
+    if state not in {"open", "abandoned"}:
+        found = state or "unknown to this ledger"
+        msg = f"window {window_id} is {found} and holds no plan to give up; list windows with `blockread windows list`"
+        raise StateError(msg)
+
+
+def _refuse_fate(connection: Connection, window_id: str, files: str) -> None:
+    """Refuse what cannot become of the window's files."""
+    refuse_followed(connection, window_id, to=files)
+    if files == "pending":
+        _refuse_pruned(connection, window_id)
+
+
+def _refuse_pruned(connection: Connection, window_id: str) -> None:
+    window = connection.execute(select(windows.c.pruned_at, windows.c.files).where(windows.c.id == window_id)).one()
+    # One that was read again since has a plan, but its files are identities all the same.
+    if window.pruned_at is None and _known_files(connection, window_id) >= window.files:
+        return
+    when = "before it was read again" if window.pruned_at is None else f"on {window.pruned_at:%Y-%m-%d %H:%M:%SZ}"
+    msg = (
+        f"window {window_id} was pruned {when}: the ledger no longer knows which files were its own, so they cannot go"
+        " back; let them stay excluded, and read them under another feed name"
+    )
+    raise PrunedError(msg)
+
+
+def _known_files(connection: Connection, window_id: str) -> int:
+    """Return how many of the files that a window was planned with are known, or were left out of it."""
+    left_out = select(exclusions.c.file_id).where(exclusions.c.window_id == window_id)
+    in_parts = select(parts.c.file_id).where(parts.c.window_id == window_id)
+    held = or_(files.c.window_id == window_id, files.c.id.in_(in_parts))
+    known = select(func.count()).where(held, files.c.state != "replaced", files.c.id.not_in(left_out))
+    excluded = select(func.count()).select_from(exclusions).where(exclusions.c.window_id == window_id)
+    return sum(int(connection.execute(query).scalar_one()) for query in (known, excluded))
+
+
+def _lock_generations(connection: Connection, window_id: str) -> list[Row[Any]]:
+    # Newest first, as whoever publishes one locks them.
+    query = select(generations).where(generations.c.window_id == window_id).order_by(generations.c.number.desc())
+    return list(connection.execute(query.with_for_update(key_share=True)))
+
+
+def _refuse_shown(connection: Connection, window_id: str) -> None:
+    for row in _lock_generations(connection, window_id):
+        if row.state in SHOWN:
+            what = "published" if row.state == "published" else "half published"
+            msg = f"window {window_id} is {what}; take it away with `blockread windows undo {window_id}`"
+            raise StateError(msg)
+
+
+def _refuse_unseen_or_live(connection: Connection, window_id: str, now: datetime, stale_after_s: float) -> None:
+    rows = _lock_generations(connection, window_id)
+    if not any(row.state in SHOWN for row in rows):
+        msg = f"nothing of window {window_id} is published; use `blockread windows abandon {window_id}`"
+        raise StateError(msg)
+    for row in rows:
+        beat = row.publish_heartbeat_at
+        limit = now - timedelta(seconds=stale_after_s)
+        if row.state in UNFINISHED and row.publish_owner is not None and is_live(row.publish_owner, beat, limit):
+            msg = (
+                f"window {window_id}: {row.publish_owner} is publishing generation {row.number}, last heartbeat"
+                f" {age(beat, now)}; wait for it, or stop it and retry when its heartbeat is stale"
+            )
+            raise OwnedError(msg)
+
+
+def _begin(ledger: Ledger, connection: Connection, window_id: str, asked: Withdrawal) -> Withdrawal:
+    of_window = (windows.c.id == window_id, windows.c.state == "open")
+    if connection.execute(windows.update().where(*of_window).values(state="abandoned")).rowcount != 1:
+        msg = f"window {window_id} was withdrawn without a record; restore the ledger from a backup"
+        raise StateError(msg)
+    give_back_versions(connection, window_id)
+    forget_exclusions(connection, window_id)
+    left = (generations.c.window_id == window_id, generations.c.state.in_((*UNFINISHED, "published")))
+    connection.execute(generations.update().where(*left).values(state="superseded"))
+    row = {"window_id": window_id, "files": asked.files, "who": asked.who, "began_at": ledger.now()}
+    connection.execute(withdrawals.insert().values(row))
+    return asked
+
+
+def _is_changed(connection: Connection, held: Withdrawal, wanted: str | None) -> bool:
+    """Tell whether something else is asked of the files now: excluded ones may still go back, never the other way."""
+    if wanted in {None, held.files}:
+        return False
+    if wanted == "excluded":
+        msg = f"window {held.window}: its files have gone back to pending already; take away the window that reads them"
+        raise StateError(msg)
+    _refuse_fate(connection, held.window, "pending")
+    return True
+
+
+def _changed(connection: Connection, held: Withdrawal, wanted: str | None) -> Withdrawal:
+    """Return the withdrawal with what is asked of its files now."""
+    if not _is_changed(connection, held, wanted):
+        return held
+    refuse_cleaned(connection, held.window)
+    change = {"files": "pending", "finished_at": None}
+    connection.execute(withdrawals.update().where(*_same(held)).values(change))
+    return Withdrawal(window=held.window, files="pending", who=held.who)
+
+
+def _lock_release(connection: Connection, withdrawal: Withdrawal) -> dict[str, object]:
+    """Keep scans and plans of the feed out, and return what a file of the window becomes."""
+    query = select(windows.c.feed_id).join(withdrawals, withdrawals.c.window_id == windows.c.id)
+    mine = query.where(*_same(withdrawal), windows.c.state == "abandoned")
+    # Held until the files have moved: whoever asks for something else of them waits, and then sees where they are.
+    feed_id = connection.scalar(mine.with_for_update(of=withdrawals, key_share=True))
+    if feed_id is None:
+        msg = f"window {withdrawal.window}: its withdrawal was changed by somebody else; repeat the command"
+        raise ConflictError(msg)
+    lock_feed(connection, feed_id)
+    if withdrawal.files == "excluded":
+        return {"state": "excluded", **_UNREAD}
+    # A scan that is under way has perhaps passed the file already, and must not call it missing.
+    newest = connection.scalar(select(func.max(scans.c.id)).where(scans.c.feed_id == feed_id))
+    return {"state": "pending", "window_id": None, **_UNREAD} | ({"last_scan": newest} if newest else {})
+
+
+def _same(withdrawal: Withdrawal) -> tuple[ColumnElement[bool], ...]:
+    return withdrawals.c.window_id == withdrawal.window, withdrawals.c.files == withdrawal.files

@@ -1,0 +1,1 @@
+"""Windows: selected, planned, read by groups, proven, published, and asked for."""

@@ -1,0 +1,196 @@
+"""Exclusions: the only way a plan may shrink, each with file, reason and who."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection, or_, select
+
+from airflow_provider_blockread.blocks.ids import path_digest
+from airflow_provider_blockread.errors import ConflictError, SourceError, StateError, shell_word
+from airflow_provider_blockread.ledger.model import Publication
+from airflow_provider_blockread.ledger.schema import tables
+from airflow_provider_blockread.ledger.schema.file_tables import parts
+from airflow_provider_blockread.ledger.schema.tables import exclusions, feeds, files, generations, windows
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.generations import UNFINISHED, lock_generation
+from airflow_provider_blockread.ledger.windows.groups import left_out_by, reopen_generation
+from airflow_provider_blockread.ledger.windows.parts import leave_part_out
+
+#: Reasons that are file states of their own; any other text makes the file `excluded`.
+_REASON_STATES = ("missing", "changed")
+
+
+def exclude_file(
+    ledger: Ledger, window_id: str, path: str, *, reason: str, who: str, groups: Sequence[int] = ()
+) -> tuple[int, list[int]]:
+    """Leave a file out of an unpublished generation; return its id and the groups that must be read again.
+
+    Where nothing of the window is published, it is left out of the window. Where something is, with the file, only the
+    generation that is to replace it leaves the file out: until that is published, the file is done, and what is
+    published holds its records.
+
+    Groups that are done go back to `pending` with their epoch kept, and a proof of the generation no longer counts.
+    A running group is left alone: its owner was told what to leave out when it claimed it. Excluding a file twice
+    changes nothing more.
+
+    Args:
+        ledger: where to.
+        window_id: which window.
+        path: the file's canonical path.
+        reason: `missing` or `changed` (the file waits to be read by a later window), or any other text (it does not).
+        who: a user or task.
+        groups: numbers of the groups that hold blocks of the file.
+
+    Raises:
+        SourceError: when the window does not hold the file.
+        StateError: when the window is published and not being rebuilt, or is being published, or not open; or when
+            it reads a part of the file, and is published or another window goes on behind it.
+    """
+    state = reason if reason in _REASON_STATES else "excluded"
+    with ledger.writing() as connection:
+        generation, replaces, file_id = _leaving_out(connection, window_id, path)
+        mine = or_(exclusions.c.generation.is_(None), exclusions.c.generation == generation)
+        known = (exclusions.c.window_id == window_id, exclusions.c.file_id == file_id, mine)
+        if connection.scalar(select(exclusions.c.file_id).where(*known)) is not None:
+            return file_id, []
+        row = {"window_id": window_id, "file_id": file_id, "path": path, "reason": reason, "who": who}
+        alone = {"generation": generation if replaces else None, "excluded_at": ledger.now()}
+        connection.execute(exclusions.insert().values(row | alone))
+        if not replaces:
+            held = (files.c.id == file_id, files.c.window_id == window_id, files.c.state.in_(("planned", "done")))
+            connection.execute(files.update().where(*held).values(state=state))
+            leave_part_out(connection, window_id, file_id, state=state)
+        reopen_generation(connection, window_id, generation)
+        return file_id, _reset(connection, window_id, generation, groups)
+
+
+def check_exclusion(ledger: Ledger, window_id: str, path: str) -> tuple[int, bool]:
+    """Return the generation that a file can be left out of now, and whether it replaces a published one.
+
+    Raises:
+        SourceError: as `exclude_file` does.
+        StateError: as that does, but where another window goes on behind.
+    """
+    with ledger.reading() as connection:
+        return _leaving_out(connection, window_id, path)[:2]
+
+
+def excluded_files(ledger: Ledger, window_id: str, generation: int | None = None) -> list[int]:
+    """Return the ids of the files that a generation of a window leaves out, in order; None for every generation."""
+    with ledger.reading() as connection:
+        return list(connection.scalars(left_out_by(window_id, generation)))
+
+
+class Exclusion(NamedTuple):
+    """A file that is left out, and why."""
+
+    path: str
+    reason: str
+    who: str
+
+
+def list_exclusions(ledger: Ledger, window_id: str, generation: int, *, limit: int) -> list[Exclusion]:
+    """Return the first of the files that a generation leaves out, by their paths."""
+    ids = left_out_by(window_id, generation).order_by(None)
+    mine = (exclusions.c.window_id == window_id, exclusions.c.file_id.in_(ids))
+    query = select(exclusions.c.path, exclusions.c.reason, exclusions.c.who).where(*mine).order_by(exclusions.c.path)
+    with ledger.reading() as connection:
+        return [Exclusion(*row) for row in connection.execute(query.limit(limit))]
+
+
+def settle_exclusions(connection: Connection, held: Publication) -> None:
+    """Leave the files out of the window that the generation which is now published left out of itself."""
+    own = (exclusions.c.window_id == held.window, exclusions.c.generation == held.generation)
+    for state in (*_REASON_STATES, None):
+        why = exclusions.c.reason.not_in(_REASON_STATES) if state is None else exclusions.c.reason == state
+        mine = (files.c.id.in_(select(exclusions.c.file_id).where(*own, why)), files.c.window_id == held.window)
+        gone = {"state": state or "excluded", "records": None, "bad_records": None}
+        connection.execute(files.update().where(*mine, files.c.state == "done").values(gone))
+    connection.execute(exclusions.update().where(*own).values(generation=None))
+
+
+def _leaving_out(connection: Connection, window_id: str, path: str) -> tuple[int, bool, int]:
+    generation, replaces = _unpublished(connection, window_id)
+    file_id = _file(connection, window_id, path)
+    if replaces:
+        _refuse_part(connection, window_id, file_id)
+    return generation, replaces, file_id
+
+
+def _unpublished(connection: Connection, window_id: str) -> tuple[int, bool]:
+    """Return the generation that is to be published, and whether it replaces one that is."""
+    query = select(generations.c.number, generations.c.state, generations.c.mode)
+    rows = {row.number: row for row in connection.execute(query.where(generations.c.window_id == window_id))}
+    states = {number: row.state for number, row in rows.items()}
+    if not states:
+        msg = f"window {window_id} is not open, so it holds no files; list windows with `blockread windows list`"
+        raise StateError(msg)
+    number = max(states)
+    given_up = states[number] == "superseded" and "published" in states.values()
+    if rows[number].mode == "verify" or states[number] == "published" or given_up:
+        msg = (
+            f"window {window_id} is published with this file's records; to take them away, move the file out of the"
+            f" source, begin `blockread windows rebuild {window_id}`, which stops there, repeat this command, and then"
+            f" the rebuild; or take the whole window away with `blockread windows undo {window_id}`"
+        )
+        raise StateError(msg)
+    if states[number] == "publishing":
+        msg = f"window {window_id} is half published; let its commit end, then repeat this command"
+        raise ConflictError(msg)
+    if lock_generation(connection, window_id, number).state not in UNFINISHED:
+        look = f"look at it with `blockread windows show {window_id}`"
+        msg = f"window {window_id} generation {number} is {states[number]}; {look}"
+        raise StateError(msg)
+    return int(number), "published" in states.values()
+
+
+def _refuse_part(connection: Connection, window_id: str, file_id: int) -> None:
+    part = (parts.c.window_id == window_id, parts.c.file_id == file_id)
+    if connection.scalar(select(parts.c.file_id).where(*part)) is not None:
+        msg = (
+            f"window {window_id} is published with a part of this file, so the file cannot be left out of its rebuild;"
+            f" take the whole window away with `blockread windows undo {window_id}`"
+        )
+        raise StateError(msg)
+
+
+def _file(connection: Connection, window_id: str, path: str) -> int:
+    mine = (files.c.feed_id == windows.c.feed_id, files.c.path_digest == path_digest(path))
+    in_parts = select(parts.c.file_id).where(parts.c.window_id == window_id)
+    holds = or_(files.c.window_id == windows.c.id, files.c.id.in_(in_parts))
+    query = select(files.c.id, files.c.path).join_from(windows, files, holds)
+    held = (*mine, windows.c.id == window_id, files.c.state != "replaced")
+    found = connection.execute(query.where(*held)).all()
+    if len(found) > 1:
+        msg = (
+            f"window {window_id} is about to read a newer version of {path}; give that up first with"
+            f" `blockread windows abandon {window_id}`"
+        )
+        raise StateError(msg)
+    if not found:
+        excluded = (exclusions.c.window_id == window_id, exclusions.c.path == path)
+        known = connection.scalar(select(exclusions.c.file_id).where(*excluded))
+        if known is None:
+            feed = connection.scalar(select(feeds.c.name).join(windows).where(windows.c.id == window_id))
+            msg = (
+                f"window {window_id} holds no file {path}; see what it holds with"
+                f" `blockread files list {shell_word(str(feed))}`"
+            )
+            raise SourceError(msg, path)
+        return int(known)
+    return int(found[0].id)
+
+
+def _reset(connection: Connection, window_id: str, generation: int, numbers: Sequence[int]) -> list[int]:
+    done = (
+        tables.groups.c.window_id == window_id,
+        tables.groups.c.generation == generation,
+        tables.groups.c.number.in_(numbers),
+        tables.groups.c.state == "done",
+    )
+    reset = list(connection.scalars(select(tables.groups.c.number).where(*done).order_by(tables.groups.c.number)))
+    change = {"state": "pending", "result_uri": None, "result_hash": None, "owner": None, "heartbeat_at": None}
+    connection.execute(tables.groups.update().where(*done).values(change))
+    return reset

@@ -1,0 +1,266 @@
+"""Generations: passes over a window, of which one at a time is shown and one at a time is worked on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from typing import Any
+
+from sqlalchemy import Connection, Row, literal, select
+
+from airflow_provider_blockread.blocks import BlockGroup
+from airflow_provider_blockread.blocks.ids import options_digest
+from airflow_provider_blockread.errors import ConflictError, PrunedError, StateError
+from airflow_provider_blockread.ledger.files.cleaned import refuse_cleaned
+from airflow_provider_blockread.ledger.model import Generation, Group, Window
+from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
+from airflow_provider_blockread.ledger.schema.rows import generation_from, group_from
+from airflow_provider_blockread.ledger.schema.tables import exclusions, generations, groups, windows
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.replacing import give_back_versions
+
+#: States of a generation that a pass can still leave; a window has at most one generation in any of these.
+UNFINISHED = UNFINISHED_STATES
+
+#: States of a generation that is complete.
+FINISHED = ("published", "verified")
+
+#: What a message says of a superseded one.
+OVERTAKEN = "a newer generation has taken its place, or its window was abandoned"
+
+#: What a message says of a window whose plan was pruned.
+PRUNED = (
+    "its plan is gone, so it cannot be read again; what it published stays. Read its files under another feed name"
+    " (--name) and output, or bring its manifest back from a backup; `blockread prune --keep-manifests` keeps them"
+)
+
+_PLANNED_COLUMNS = ("window_id", "number", "files", "blocks", "bytes", "first_path", "last_path")
+
+
+def latest_generation(ledger: Ledger, window_id: str) -> Generation:
+    """Return the window's newest generation; one that was given up beside a published one is passed over.
+
+    Raises:
+        StateError: when the window has none, since it is empty or still being planned.
+    """
+    with ledger.reading() as connection:
+        latest = _latest(connection, window_id)
+        given_up = latest.state == "superseded"
+        return generation_from((_base(connection, window_id) or latest) if given_up else latest)
+
+
+def get_generation(ledger: Ledger, window_id: str, number: int) -> Generation:
+    """Return one generation of a window.
+
+    Raises:
+        StateError: when the window has no such generation.
+    """
+    with ledger.reading() as connection:
+        return generation_from(lock_generation(connection, window_id, number))
+
+
+def list_generations(ledger: Ledger, window_id: str) -> list[Generation]:
+    """Return all generations of a window in order."""
+    query = select(generations).where(generations.c.window_id == window_id).order_by(generations.c.number)
+    with ledger.reading() as connection:
+        return [generation_from(row) for row in connection.execute(query)]
+
+
+def published_generation(ledger: Ledger, window_id: str) -> Generation | None:
+    """Return the generation that readers see; None before the first one is published."""
+    query = select(generations).where(generations.c.window_id == window_id, generations.c.state == "published")
+    with ledger.reading() as connection:
+        row = connection.execute(query).one_or_none()
+    return None if row is None else generation_from(row)
+
+
+def start_generation(
+    ledger: Ledger, window_id: str, *, options: dict[str, Any], mode: str, clear_number: int, run: str | None = None
+) -> Generation:
+    """Return a new pass over the window's blocks, all groups to be read.
+
+    Earlier passes that were not finished are superseded, and their attempts fenced; the published one stays published
+    until this one replaces it.
+
+    Args:
+        ledger: where to.
+        window_id: which window.
+        options: what decides what is read and written, as JSON.
+        mode: `write`, or `verify` (read and prove, write nothing).
+        clear_number: Airflow's, of the run that asked for it.
+        run: that run, where it is one of Airflow's.
+
+    Raises:
+        ConflictError: when one of its generations is being published.
+        StateError: when the window is not open.
+        CleanedError: when files of it were cleaned from the source.
+    """
+    row = {"options": options, "mode": mode, "clear_number": clear_number, "run": run, "created_at": ledger.now()}
+    with ledger.writing() as connection:
+        return next_generation(connection, window_id, row)
+
+
+def replace_lost(
+    ledger: Ledger, lost: Generation, *, options: dict[str, Any], clear_number: int, run: str | None, unneeded: int = 0
+) -> Generation:
+    """Return a new pass in the place of a generation that was being published and can never be.
+
+    The arguments are those of `start_generation` and `next_generation`.
+
+    Raises:
+        ConflictError: when another one of its generations is being published.
+        StateError: when the window is not open.
+        CleanedError: when files of it were cleaned from the source.
+    """
+    row = {"options": options, "mode": "write", "clear_number": clear_number, "run": run, "created_at": ledger.now()}
+    with ledger.writing() as connection:
+        return next_generation(connection, lost.window, row, unneeded=unneeded, lost=lost.number)
+
+
+def next_generation(
+    connection: Connection, window_id: str, row: dict[str, Any], *, unneeded: int = 0, lost: int | None = None
+) -> Generation:
+    """Insert the window's next generation and return it; see `start_generation`.
+
+    It has the plan and the groups of what is published, or of the one before where nothing is. So many of the window's
+    files as are `unneeded` may have been cleaned from the source. A generation that is being published goes forward,
+    unless it is the `lost` one: whoever publishes it may be taking away what was published before.
+
+    Raises:
+        ConflictError: when one of its generations is being published.
+        StateError: when the window is not open.
+        CleanedError: when others of its files were cleaned from the source.
+    """
+    window = lock_unfinished(connection, window_id, lost=lost)
+    if window is not None and window.state == "abandoned":
+        msg = f"window {window_id} is abandoned and starts no generation; its files are those of later windows"
+        raise StateError(msg)
+    if window is not None and window.pruned_at is not None:
+        msg = f"window {window_id} was pruned on {window.pruned_at:%Y-%m-%d %H:%M:%SZ}: {PRUNED}"
+        raise PrunedError(msg)
+    refuse_cleaned(connection, window_id, unneeded=unneeded)
+    latest = _latest(connection, window_id)
+    base = _base(connection, window_id) or latest
+    give_back_versions(connection, window_id)
+    forget_exclusions(connection, window_id)
+    unfinished = (generations.c.window_id == window_id, generations.c.state.in_(UNFINISHED))
+    connection.execute(generations.update().where(*unfinished).values(state="superseded"))
+    plan = {"manifest_uri": base.manifest_uri, "manifest_hash": base.manifest_hash}
+    insert_generation(connection, row | plan | {"window_id": window_id, "number": latest.number + 1})
+    planned = [groups.c[name] for name in _PLANNED_COLUMNS]
+    fresh = [literal(value).label(name) for name, value in _fresh(latest.number + 1, row["clear_number"]).items()]
+    earlier = (groups.c.window_id == window_id, groups.c.generation == base.number)
+    copy = select(*planned, *fresh).where(*earlier)
+    connection.execute(groups.insert().from_select([c.name for c in planned] + [c.name for c in fresh], copy))
+    return generation_from(_latest(connection, window_id))
+
+
+def lock_unfinished(connection: Connection, window_id: str, *, lost: int | None = None) -> Row[Any] | None:
+    """Make whoever starts, reads or publishes generations of the window wait, and return the window's row.
+
+    What is read of the generations before this may be another one's by then.
+
+    Raises:
+        ConflictError: when one of them is being published, but for the `lost` one.
+    """
+    query = select(windows).where(windows.c.id == window_id).with_for_update(key_share=True)
+    window = connection.execute(query).one_or_none()
+    unfinished = (generations.c.window_id == window_id, generations.c.state.in_(UNFINISHED))
+    left = select(generations.c.number, generations.c.state).where(*unfinished)
+    for number, state in connection.execute(left.with_for_update(key_share=True)).all():
+        if state == "publishing" and number != lost:
+            msg = f"window {window_id}: generation {number} is being published; repeat this once it is"
+            raise ConflictError(msg)
+    return window
+
+
+def give_up_generation(ledger: Ledger, window_id: str) -> Generation | None:
+    """Supersede what is to replace the window's published generation and return it; None where there is no such thing.
+
+    Its attempts are fenced, and what is published stays.
+
+    Raises:
+        StateError: when it is half published, and can only go forward.
+    """
+    with ledger.writing() as connection:
+        connection.execute(select(windows.c.id).where(windows.c.id == window_id).with_for_update(key_share=True))
+        newest = _latest(connection, window_id).number
+        begun, shown = lock_generation(connection, window_id, newest), _base(connection, window_id)
+        if shown is None or begun.state not in UNFINISHED:
+            return None
+        if begun.state == "publishing":
+            msg = f"window {window_id}: generation {begun.number} is half published; repeat what began it"
+            raise StateError(msg)
+        give_back_versions(connection, window_id)
+        forget_exclusions(connection, window_id)
+        mine = (generations.c.window_id == window_id, generations.c.number == begun.number)
+        connection.execute(generations.update().where(*mine).values(state="superseded"))
+        return generation_from(begun)
+
+
+def forget_exclusions(connection: Connection, window_id: str) -> None:
+    """Forget what an unfinished generation alone leaves out, in the place of what is published: another begins anew."""
+    own = (exclusions.c.window_id == window_id, exclusions.c.generation.is_not(None))
+    connection.execute(exclusions.delete().where(*own))
+
+
+def list_groups(ledger: Ledger, window_id: str, generation: int) -> list[Group]:
+    """Return the generation's groups in order."""
+    query = select(groups).where(groups.c.window_id == window_id, groups.c.generation == generation)
+    with ledger.reading() as connection:
+        return [group_from(row) for row in connection.execute(query.order_by(groups.c.number))]
+
+
+def insert_generation(connection: Connection, row: dict[str, Any]) -> None:
+    """Insert a generation that is to be read."""
+    digest = options_digest(row["options"])
+    connection.execute(generations.insert().values(row | {"options_digest": digest, "state": "reading"}))
+
+
+def insert_groups(
+    connection: Connection, window_id: str, planned: Iterable[BlockGroup], clear_number: int, generation: int = 1
+) -> None:
+    """Insert the groups of one of the window's generations, all to be read."""
+    rows = [{"window_id": window_id} | asdict(group) | _fresh(generation, clear_number) for group in planned]
+    if rows:
+        connection.execute(groups.insert(), rows)
+
+
+def lock_generation(connection: Connection, window_id: str, number: int) -> Row[Any]:
+    """Return the generation's row, and make others that would change it wait until this transaction ends.
+
+    Raises:
+        StateError: when there is no such generation.
+    """
+    query = select(generations).where(generations.c.window_id == window_id, generations.c.number == number)
+    row = connection.execute(query.with_for_update(key_share=True)).one_or_none()
+    if row is None:
+        msg = f"window {window_id} has no generation {number}; list it with `blockread windows show {window_id}`"
+        raise StateError(msg)
+    return row
+
+
+def as_read_by(window: Window, generation: Generation | None) -> Window:
+    """Return the window with the manifest that a generation of it reads; None for the one of its plan."""
+    if generation is None or generation.manifest_uri is None or generation.manifest_hash is None:
+        return window
+    return replace(window, manifest_uri=generation.manifest_uri, manifest_hash=generation.manifest_hash)
+
+
+def _base(connection: Connection, window_id: str) -> Row[Any] | None:
+    query = select(generations).where(generations.c.window_id == window_id, generations.c.state == "published")
+    return connection.execute(query).one_or_none()
+
+
+def _latest(connection: Connection, window_id: str) -> Row[Any]:
+    query = select(generations).where(generations.c.window_id == window_id).order_by(generations.c.number.desc())
+    row = connection.execute(query.limit(1)).one_or_none()
+    if row is None:
+        state = connection.scalar(select(windows.c.state).where(windows.c.id == window_id)) or "unknown to this ledger"
+        msg = f"window {window_id} is {state}, so it has no generation; plan it first"
+        raise StateError(msg)
+    return row
+
+
+def _fresh(generation: int, clear_number: int) -> dict[str, object]:
+    return {"generation": generation, "state": "pending", "clear_number": clear_number}

@@ -1,0 +1,205 @@
+"""The claim protocol of groups: one owner at a time, told apart from earlier ones by an epoch.
+
+A claim raises the epoch. Whoever holds an older one is refused at its next heartbeat and at completion, so that a
+worker thought dead can do no harm when it wakes up.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, exists, or_, select
+
+from airflow_provider_blockread.errors import CompleteError, ConflictError, FencedError, OwnedError, StateError
+from airflow_provider_blockread.ledger.model import Claim, GroupOutcome, GroupRef
+from airflow_provider_blockread.ledger.owners import is_live
+from airflow_provider_blockread.ledger.schema.tables import exclusions, generations, groups
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.generations import FINISHED, OVERTAKEN, lock_generation
+from airflow_provider_blockread.ledger.windows.progress import age
+
+_MAX_ERROR_CHARS = 10_000
+
+
+def claim_group(ledger: Ledger, ref: GroupRef, *, owner: str, clear_number: int, stale_after_s: float) -> Claim | None:
+    """Return the right to run a group; None when it is done already at this clear number.
+
+    The same owner may always take over from itself, anybody from an owner whose heartbeat is older than
+    `stale_after_s`, or whose process is known to be gone. A higher clear number redoes a done group, unless its
+    generation is being published already.
+
+    Raises:
+        OwnedError: when a live foreign owner holds the group.
+        FencedError: when the same owner runs it with a higher clear number, so that this is a try of before the clear.
+        CompleteError: when the generation is published or verified, and the group is to be read again.
+        StateError: when the generation is superseded, or there is no such group.
+    """
+    now = ledger.now()
+    with ledger.writing() as connection:
+        generation = lock_generation(connection, ref.window, ref.generation)
+        group = _group(connection, ref)
+        if _is_done(ref, group, generation.state, clear_number):
+            return None
+        _refuse_zombie(ref, group, owner, clear_number)
+        _refuse_foreign(ref, group, owner, now - timedelta(seconds=stale_after_s), now)
+        if group.state == "done" or generation.state != "reading":
+            reopen_generation(connection, ref.window, ref.generation)
+        change = {
+            "state": "running",
+            "epoch": group.epoch + 1,
+            "owner": owner,
+            "heartbeat_at": now,
+            "stale_after_s": stale_after_s,
+            "clear_number": clear_number,
+            "started_at": now,
+            "finished_at": None,
+            "error": None,
+            "result_uri": None,
+            "result_hash": None,
+        }
+        held = (*_is(ref), groups.c.epoch == group.epoch, groups.c.state == group.state)
+        if connection.execute(groups.update().where(*held).values(change)).rowcount != 1:
+            raise _overtaken(connection, ref, group.epoch)
+        excluded = tuple(connection.scalars(left_out_by(ref.window, ref.generation)))
+        return Claim(ref=ref, epoch=group.epoch + 1, owner=owner, excluded=excluded)
+
+
+def left_out_by(window_id: str, generation: int | None) -> Select[int]:
+    """Return the query for the ids of the files that a generation leaves out, in order."""
+    holds = or_(exclusions.c.generation.is_(None), exclusions.c.generation == generation)
+    query = select(exclusions.c.file_id).where(exclusions.c.window_id == window_id, holds)
+    return query.order_by(exclusions.c.file_id)
+
+
+def heartbeat(ledger: Ledger, claim: Claim) -> None:
+    """Tell that the owner lives.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over; stop the work then.
+    """
+    _change(ledger, claim, {"heartbeat_at": ledger.now()})
+
+
+def complete_group(ledger: Ledger, claim: Claim, outcome: GroupOutcome) -> None:
+    """Record the result of the attempt; the group is done.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over; the result must not be used then.
+    """
+    change = {
+        "state": "done",
+        "result_uri": outcome.result_uri,
+        "result_hash": outcome.result_hash,
+        "records": outcome.records,
+        "bad_records": outcome.bad_records,
+        "rows": outcome.rows,
+        "read_bytes": outcome.bytes,
+        "finished_at": ledger.now(),
+    }
+    _change(ledger, claim, change)
+
+
+def fail_group(ledger: Ledger, claim: Claim, error: str) -> None:
+    """Record that the attempt failed; the next claim starts over.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+    """
+    _change(ledger, claim, {"state": "failed", "error": error_text(error), "finished_at": ledger.now()})
+
+
+def reopen_generation(connection: Connection, window_id: str, number: int) -> None:
+    """Let an unpublished generation be read on; whoever proves or publishes it is fenced.
+
+    Raises:
+        StateError: when it is being published, or is complete.
+    """
+    open_states = (generations.c.state.in_(("reading", "proven", "failed")),)
+    mine = (generations.c.window_id == window_id, generations.c.number == number)
+    change = {
+        "state": "reading",
+        "error": None,
+        "publish_epoch": generations.c.publish_epoch + 1,
+        "publish_owner": None,
+        "publish_heartbeat_at": None,
+    }
+    if connection.execute(generations.update().where(*mine, *open_states).values(change)).rowcount != 1:
+        msg = f"window {window_id} generation {number} is being published or is complete; clear the run to rebuild it"
+        raise StateError(msg)
+
+
+def error_text(error: str) -> str:
+    """Return the text as it may be stored: PostgreSQL takes no NUL, and nobody reads megabytes."""
+    return error.replace("\x00", "\\x00")[:_MAX_ERROR_CHARS]
+
+
+def _is(ref: GroupRef) -> tuple[ColumnElement[bool], ...]:
+    return (
+        groups.c.window_id == ref.window,
+        groups.c.generation == ref.generation,
+        groups.c.number == ref.group,
+    )
+
+
+def _group(connection: Connection, ref: GroupRef) -> Row[Any]:
+    row = connection.execute(select(groups).where(*_is(ref)).with_for_update()).one_or_none()
+    if row is None:
+        msg = f"there is no {ref}; list the groups with `blockread windows show {ref.window}`"
+        raise StateError(msg)
+    return row
+
+
+def _is_done(ref: GroupRef, group: Row[Any], generation_state: str, clear_number: int) -> bool:
+    if generation_state == "superseded":
+        msg = f"{ref}: {OVERTAKEN}; clear the run from its plan on"
+        raise StateError(msg)
+    # A generation that is being published can only go forward: its groups stay done, whoever was cleared.
+    if group.state == "done" and (clear_number <= group.clear_number or generation_state == "publishing"):
+        return True
+    if generation_state == "publishing":
+        msg = f"{ref}: its generation is being published; let the commit finish, then clear the run to rebuild it"
+        raise ConflictError(msg)
+    if generation_state in FINISHED:
+        msg = f"{ref}: its generation is {generation_state}; clear the run from its plan on to rebuild it"
+        raise CompleteError(msg)
+    return False
+
+
+def _refuse_zombie(ref: GroupRef, group: Row[Any], owner: str, clear_number: int) -> None:
+    # Airflow's tries of one task have one owner; only the clear number tells which of two was meant to stop.
+    if group.state == "running" and group.owner == owner and clear_number < group.clear_number:
+        msg = f"{ref}: cleared since this task began (clear number {group.clear_number}, not {clear_number}); stop"
+        raise FencedError(msg)
+
+
+def _refuse_foreign(ref: GroupRef, group: Row[Any], owner: str, limit: datetime, now: datetime) -> None:
+    if group.state == "running" and group.owner != owner and is_live(group.owner, group.heartbeat_at, limit):
+        msg = (
+            f"{ref}: {group.owner} is running it, last heartbeat {age(group.heartbeat_at, now)}; "
+            "wait for it, or stop it and retry when its heartbeat is stale"
+        )
+        raise OwnedError(msg)
+
+
+def _change(ledger: Ledger, claim: Claim, change: dict[str, object]) -> None:
+    ref = claim.ref
+    read_on = exists().where(
+        generations.c.window_id == ref.window,
+        generations.c.number == ref.generation,
+        generations.c.state == "reading",
+    )
+    held = (*_is(ref), groups.c.epoch == claim.epoch, groups.c.state == "running", read_on)
+    with ledger.writing() as connection:
+        if connection.execute(groups.update().where(*held).values(change)).rowcount != 1:
+            raise _overtaken(connection, ref, claim.epoch)
+
+
+def _overtaken(connection: Connection, ref: GroupRef, epoch: int) -> FencedError:
+    columns = (groups.c.state, groups.c.epoch, groups.c.owner, generations.c.state.label("generation_state"))
+    query = select(*columns).join(generations).where(*_is(ref))
+    row = connection.execute(query).one_or_none()
+    now = (
+        "gone" if row is None else f"{row.state} at epoch {row.epoch} by {row.owner}, generation {row.generation_state}"
+    )
+    return FencedError(f"{ref}: epoch {epoch} no longer holds it ({now}); stop, this attempt's output will not be used")

@@ -1,0 +1,127 @@
+"""The journal of a publication, written before its first step, and the sums of its files.
+
+Every function here checks the publication's epoch in the transaction in which it writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+
+from sqlalchemy import ColumnElement, Connection, select
+
+from airflow_provider_blockread.errors import ConflictError, StateError
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
+from airflow_provider_blockread.ledger.model import JournalEntry, Publication
+from airflow_provider_blockread.ledger.schema.tables import file_sums, publications
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.generations import lock_generation
+from airflow_provider_blockread.ledger.windows.parts import chain_parts
+from airflow_provider_blockread.ledger.windows.publishing import WORKING, hold
+from airflow_provider_blockread.proof.model import FileSums, PartBorders
+
+
+def journal(
+    ledger: Ledger, publication: Publication, entries: Sequence[JournalEntry], *, parts: Iterable[PartBorders] = ()
+) -> None:
+    """Write down every step of publishing before the first is taken; the same steps again change nothing.
+
+    Args:
+        ledger: where to.
+        publication: the right to do so.
+        entries: the steps.
+        parts: where the proof found the ends of the parts of files that the window reads.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+        ConflictError: when the generation is not proven, or holds a journal of other steps; or when a part before one
+            of its own is not published.
+        StateError: when it only verifies.
+        ProofError: when a part does not touch its neighbours.
+    """
+    place = {"window_id": publication.window, "generation": publication.generation}
+    with ledger.writing() as connection:
+        row = lock_generation(connection, publication.window, publication.generation)
+        if row.state == "publishing":
+            hold(connection, publication, ("publishing",), {"publish_heartbeat_at": ledger.now()})
+            written = [
+                replace(entry, state="planned")
+                for entry in _entries(connection, publication.window, publication.generation)
+            ]
+            if written != sorted((replace(entry, state="planned") for entry in entries), key=lambda e: e.seq):
+                msg = f"{publication}: its journal holds other steps; carry on with those of journal_entries"
+                raise ConflictError(msg)
+            return
+        if row.mode != "write":
+            msg = f"{publication}: it only verifies, so it publishes nothing; finish it by finish_verification"
+            raise StateError(msg)
+        hold(connection, publication, ("proven",), {"state": "publishing", "publish_heartbeat_at": ledger.now()})
+        chain_parts(connection, publication, parts)
+        if entries:
+            connection.execute(publications.insert(), [place | asdict(entry) for entry in entries])
+
+
+def journal_entries(ledger: Ledger, window_id: str, generation: int, *, state: str | None = None) -> list[JournalEntry]:
+    """Return the journal's steps in order, all or those in one state (`planned`, `done`)."""
+    with ledger.reading() as connection:
+        return [entry for entry in _entries(connection, window_id, generation) if state in {None, entry.state}]
+
+
+def confirm_entries(ledger: Ledger, publication: Publication, seqs: Sequence[int]) -> None:
+    """Record that these steps are done; they may be confirmed again.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+        ConflictError: when the journal has no such step.
+    """
+    with ledger.writing() as connection:
+        hold(connection, publication, ("publishing",), {"publish_heartbeat_at": ledger.now()})
+        confirmed = 0
+        for batch in batched(sorted(set(seqs)), BATCH_FILES):
+            mine = (*_journal_of(publication.window, publication.generation), publications.c.seq.in_(batch))
+            confirmed += connection.execute(publications.update().where(*mine).values(state="done")).rowcount
+        if confirmed != len(set(seqs)):
+            msg = f"{publication}: {len(set(seqs)) - confirmed} confirmed steps are not in its journal; read it again"
+            raise ConflictError(msg)
+
+
+def record_file_sums(ledger: Ledger, publication: Publication, sums: Iterable[FileSums]) -> None:
+    """Keep what was read from each file; streamed, and the same file may be given again.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+    """
+    place = {"window_id": publication.window, "generation": publication.generation}
+    mine = (file_sums.c.window_id == publication.window, file_sums.c.generation == publication.generation)
+    for batch in batched(sums, BATCH_FILES):
+        rows = [place | _sums(found) for found in batch]
+        with ledger.writing() as connection:
+            hold(connection, publication, WORKING, {"publish_heartbeat_at": ledger.now()})
+            connection.execute(file_sums.delete().where(*mine, file_sums.c.file_id.in_([s.file for s in batch])))
+            connection.execute(file_sums.insert(), rows)
+
+
+def _sums(found: FileSums) -> dict[str, int | None]:
+    ends = (None, None) if found.part is None else (found.part.next_start, found.part.exit_state)
+    counts = {"records": found.records, "bad_records": found.bad_records, "bytes": found.bytes}
+    return {"file_id": found.file} | counts | dict(zip(("next_start", "exit_state"), ends, strict=True))
+
+
+def _journal_of(window_id: str, generation: int) -> tuple[ColumnElement[bool], ...]:
+    return publications.c.window_id == window_id, publications.c.generation == generation
+
+
+def _entries(connection: Connection, window_id: str, generation: int) -> list[JournalEntry]:
+    query = select(publications).where(*_journal_of(window_id, generation)).order_by(publications.c.seq)
+    return [
+        JournalEntry(
+            seq=row.seq,
+            action=row.action,
+            source=row.source,
+            target=row.target,
+            size=row.size,
+            rows=row.rows,
+            state=row.state,
+        )
+        for row in connection.execute(query)
+    ]

@@ -1,0 +1,250 @@
+"""Planning: take pending files, then freeze them into a window.
+
+The key is claimed first, by a window in state `planning` with an owner, a heartbeat and an epoch; files are moved in
+batches, each fenced by that epoch; one short transaction then opens the window with its first generation. Planners of
+one feed come one after the other. One that died is taken over: what it held goes back to `pending`, when its key or
+any other of the feed is planned next.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, Self
+
+from sqlalchemy import Connection, Row, func, select
+
+from airflow_provider_blockread.blocks.ids import window_id
+from airflow_provider_blockread.errors import PlanConflictError, PlannerBusyError
+from airflow_provider_blockread.ledger.dialect import among
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed, lock_feed, open_feed
+from airflow_provider_blockread.ledger.model import NewWindow, Window
+from airflow_provider_blockread.ledger.owners import is_live
+from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, window_from
+from airflow_provider_blockread.ledger.schema.tables import feeds, files, windows
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.generations import insert_generation, insert_groups
+from airflow_provider_blockread.ledger.windows.parts import take_parts
+from airflow_provider_blockread.ledger.windows.progress import STALE_S, age
+
+
+class Planner:
+    """One attempt at planning a key: it owns the window's row, and plans alone in its feed, while the epoch is its own.
+
+    As a context, it gives everything back that it holds unless the window was opened.
+    """
+
+    def __init__(self, ledger: Ledger, feed_id: int, window: str, epoch: int) -> None:
+        """Take what `claim_window` found."""
+        self.ledger, self.feed_id, self.window, self.epoch = ledger, feed_id, window, epoch
+        self.taken = 0  # files
+        self._ended = False
+
+    def __enter__(self) -> Self:
+        """Return the planner."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Hold nothing any more: an interrupted task must not hold files either."""
+        if not self._ended:
+            self.empty()
+
+    def update(self, connection: Connection, values: dict[str, object]) -> None:
+        """Change the window's row, and prove by that that the plan is still ours."""
+        lock_feed(connection, self.feed_id)
+        held = (windows.c.id == self.window, windows.c.state == "planning", windows.c.epoch == self.epoch)
+        if connection.execute(windows.update().where(*held).values(heartbeat_at=self.ledger.now(), **values)).rowcount:
+            return
+        owner = connection.scalar(select(windows.c.owner).where(windows.c.id == self.window))
+        msg = f"window {self.window}: {owner} has taken the plan over; plan again, to go on with its window"
+        raise PlanConflictError(msg)
+
+    def take(self, batch: list[int]) -> None:
+        """Move files from pending to planned, all or none; opening the window makes it last.
+
+        Raises:
+            PlanConflictError: a file is no longer pending, or somebody else has the key.
+        """
+        with self.ledger.writing(lasting=False) as connection:
+            self.update(connection, {})
+            whole = files.c.part_next_offset.is_(None)  # no part of it was taken since it was chosen
+            mine = among(connection, files.c.id, batch)
+            # Not in the words of an index, lest the database looks for the few among all that wait in the feed.
+            waits = (files.c.feed_id + 0 == self.feed_id, files.c.state.concat("") == "pending")
+            free = (mine, *waits, whole)
+            change = files.update().where(*free).values(state="planned", window_id=self.window)
+            lost = len(batch) - connection.execute(change).rowcount
+            if lost:
+                msg = (
+                    f"window {self.window}: {lost} of {len(batch)} files are no longer pending, "
+                    "another planner took them or they were modified; list and plan again"
+                )
+                raise PlanConflictError(msg)
+        self.taken += len(batch)
+
+    def announce(self, manifest_uri: str) -> None:
+        """Tell where the manifest is about to be written: what lies there is cleared away if nothing comes of the plan.
+
+        Raises:
+            PlanConflictError: somebody else has the key.
+        """
+        with self.ledger.writing(lasting=False) as connection:
+            self.update(connection, {"manifest_uri": manifest_uri})
+
+    def release(self) -> None:
+        """Give all files back that the window's row holds."""
+        planned = (files.c.window_id == self.window, files.c.state == "planned")
+        held = select(files.c.id).where(*planned).limit(BATCH_FILES)
+        moved = 1
+        while moved:
+            with self.ledger.writing() as connection:
+                self.update(connection, {})
+                free = files.update().where(files.c.id.in_(held.scalar_subquery()), files.c.state == "planned")
+                moved = connection.execute(free.values(state="pending", window_id=None)).rowcount
+
+    def empty(self) -> None:
+        """Give everything back and leave the key to a later plan."""
+        self._ended = True
+        self.release()
+        with self.ledger.writing() as connection:
+            self.update(connection, {"state": "empty"})
+
+    def open(self, plan: NewWindow) -> None:
+        """Open the window over what was taken, with generation 1 to be read.
+
+        Args:
+            plan: the window; its manifest lists the files that were taken, and the parts, which are taken now.
+
+        Raises:
+            PlanConflictError: somebody else has the key, or parts are no longer free.
+        """
+        with self.ledger.writing() as connection:
+            _open(connection, self, plan)
+        self._ended = True
+
+
+def find_window(ledger: Ledger, feed: str, key: str) -> Window | None:
+    """Return the feed's window of this key, in whatever state."""
+    query = select(*WINDOW_COLUMNS).join(feeds).where(feeds.c.name == feed, windows.c.key == key)
+    with ledger.reading() as connection:
+        row = connection.execute(query).one_or_none()
+    return None if row is None else window_from(row)
+
+
+def claim_window(
+    ledger: Ledger, feed: str, key: str, *, owner: str, interval_ns: tuple[int, int] | None = None
+) -> Planner:
+    """Return who may plan this key.
+
+    Raises:
+        PlannerBusyError: somebody else plans another window of the feed just now.
+        PlanConflictError: the key is planned already, or by somebody else just now.
+    """
+    feed_id, now = open_feed(ledger, feed), ledger.now()
+    mine = (windows.c.feed_id == feed_id, windows.c.key == key)
+    with ledger.writing() as connection:
+        lock_feed(connection, feed_id)
+        held = connection.execute(select(*WINDOW_COLUMNS).join(feeds).where(*mine)).one_or_none()
+        if held is not None:
+            _refuse_held(held, owner, now)
+        _refuse_busy(connection, feed_id, key, now)
+        newest = connection.scalar(select(func.max(windows.c.sequence)).where(windows.c.feed_id == feed_id))
+        start_ns, end_ns = interval_ns or (None, None)
+        claim = {
+            "interval_start_ns": start_ns,
+            "interval_end_ns": end_ns,
+            "sequence": (newest or 0) + 1,
+            "state": "planning",
+            "epoch": 1 if held is None else held.epoch + 1,
+            "owner": owner,
+            "heartbeat_at": now,
+            "created_at": now,
+        }
+        if held is None:
+            plan = Planner(ledger, feed_id, window_id(feed, key), 1)
+            row = {"id": plan.window, "feed_id": feed_id, "key": key}
+            connection.execute(windows.insert().values(claim | row))
+            return plan
+        connection.execute(windows.update().where(*mine, windows.c.epoch == held.epoch).values(claim))
+    plan = Planner(ledger, feed_id, held.id, held.epoch + 1)
+    plan.release()
+    return plan
+
+
+def release_stale_plans(ledger: Ledger, feed: str, *, owner: str = "") -> int:
+    """Give back the files of planners that died, and of this owner's own earlier tries; return how many plans."""
+    limit, released = _stale_before(ledger.now()), 0
+    with ledger.reading() as connection:
+        feed_id = find_feed(connection, feed)
+        query = select(windows).where(windows.c.feed_id == feed_id, windows.c.state == "planning")
+        found = connection.execute(query).all()
+    for row in found:
+        own = row.owner == owner
+        if not own and is_live(row.owner, row.heartbeat_at, limit):
+            continue
+        # Take it over before emptying it, lest its planner wakes up and takes more files meanwhile.
+        held = [windows.c.id == row.id, windows.c.epoch == row.epoch, windows.c.state == "planning"]
+        if not own:
+            held.append(windows.c.heartbeat_at == row.heartbeat_at)
+        change = {"epoch": row.epoch + 1, "heartbeat_at": ledger.now(), "owner": owner or row.owner}
+        with ledger.writing() as connection:
+            taken = connection.execute(windows.update().where(*held).values(change)).rowcount
+        if taken:
+            Planner(ledger, row.feed_id, row.id, row.epoch + 1).empty()
+        released += taken
+    return released
+
+
+def _stale_before(now: datetime) -> datetime:
+    return now - timedelta(seconds=STALE_S)
+
+
+def _refuse_held(held: Row[Any], owner: str, now: datetime) -> None:
+    if held.state == "empty":
+        return
+    place = f"feed {held.feed} window {held.key!r}"
+    if held.state != "planning":
+        since = held.created_at.isoformat()
+        msg = f"{place} is {held.state} since {since}, planned by {held.owner}; plan again, to go on with it"
+        raise PlanConflictError(msg)
+    if held.owner != owner and is_live(held.owner, held.heartbeat_at, _stale_before(now)):
+        beat = age(held.heartbeat_at, now)
+        msg = f"{place}: {held.owner} is planning it, last heartbeat {beat}; wait, then plan again"
+        raise PlanConflictError(msg)
+
+
+def _refuse_busy(connection: Connection, feed_id: int, key: str, now: datetime) -> None:
+    others = (windows.c.feed_id == feed_id, windows.c.state == "planning", windows.c.key != key)
+    for row in connection.execute(select(*WINDOW_COLUMNS).join(feeds).where(*others)):
+        if is_live(row.owner, row.heartbeat_at, _stale_before(now)):
+            msg = f"feed {row.feed}: {row.owner} is planning window {row.key!r}; plan again when it is done"
+            raise PlannerBusyError(msg)
+
+
+def _open(connection: Connection, attempt: Planner, plan: NewWindow) -> None:
+    taken = attempt.taken
+    if taken + len(plan.parts) != plan.files:
+        msg = f"window {plan.id}: the plan counts {plan.files} files but {taken} were given whole; plan again"
+        raise PlanConflictError(msg)
+    attempt.update(
+        connection,
+        {
+            "state": "open",
+            "manifest_uri": plan.manifest_uri,
+            "manifest_hash": plan.manifest_hash,
+            "files": plan.files,
+            "blocks": plan.blocks,
+            "groups": len(plan.groups),
+            "bytes": plan.bytes,
+        },
+    )
+    row = {
+        "window_id": attempt.window,
+        "number": 1,
+        "mode": "write",
+        "clear_number": plan.clear_number,
+        "run": plan.run,
+    }
+    insert_generation(connection, row | {"options": plan.options, "created_at": attempt.ledger.now()})
+    insert_groups(connection, attempt.window, plan.groups, plan.clear_number)
+    # In this transaction, as the next part may be taken once the window is open: none is ever given back alone.
+    take_parts(connection, attempt.window, plan.parts)

@@ -1,0 +1,179 @@
+"""How far windows and groups are: the one place where stored states become the words that people see.
+
+A stored state says what was recorded last. Whether anybody is still at work, only the owner's heartbeat tells: work
+whose owner is known to be gone, or has not been heard of for the stale time, is `stalled`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, and_, case, func, select, tuple_
+
+from airflow_provider_blockread.ledger.model import Generation, Group, Window
+from airflow_provider_blockread.ledger.owners import is_live
+from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
+from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, generation_from, window_from
+from airflow_provider_blockread.ledger.schema.tables import feeds, generations, groups, windows
+from airflow_provider_blockread.ledger.store import Ledger
+
+#: A planner or publisher that was not heard of for so many seconds is taken for dead; of a group its claim says it.
+STALE_S = 120.0
+
+_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
+_BATCH = 500  # windows that one statement asks about
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far something is, in one word, and when whoever works on it was last heard of.
+
+    `planning`, `reading`, `proving`, `publishing`: somebody is at work. `waiting`: nobody is, and nothing went wrong.
+    `stalled`: whoever was at work is gone. `failed`: an attempt ended in an error, and none runs now. Then there are
+    the words for what is over: `done` of a group, `published`, `verified` and `superseded` of a generation, `empty`
+    and `abandoned` of a window.
+    """
+
+    state: str
+    last_sign_at: datetime | None
+    seen_at: datetime  # when it was looked at
+
+    def __str__(self) -> str:
+        """Return the word, with the age of the last sign of life where somebody should be at work."""
+        if self.state != "stalled":
+            return self.state
+        return f"{self.state} (last sign of life {age(self.last_sign_at, self.seen_at)})"
+
+    def to_json(self) -> dict[str, str | None]:
+        """Return the word and the time of the last sign of life, ISO 8601 in UTC."""
+        heard = self.last_sign_at
+        return {"state": self.state, "last_sign_at": None if heard is None else heard.isoformat()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sign:
+    """What counts of a group that runs, or of all others in one state; no owner means that nobody is at work."""
+
+    state: str
+    owner: str | None
+    heartbeat_at: datetime | None
+    finished_at: datetime | None
+    stale_after_s: float = STALE_S
+
+    def is_live(self, now: datetime) -> bool:
+        return self.owner is not None and is_live(
+            self.owner, self.heartbeat_at, now - timedelta(seconds=self.stale_after_s)
+        )
+
+
+def group_progress(group: Group, now: datetime) -> Progress:
+    """Return how far a group is."""
+    sign = _sign(group)
+    words = {"pending": "waiting", "running": "reading" if sign.is_live(now) else "stalled"}
+    heard = group.heartbeat_at if group.state == "running" else _newest(group.heartbeat_at, group.finished_at)
+    return Progress(state=words.get(group.state, group.state), last_sign_at=heard, seen_at=now)
+
+
+def windows_progress(ledger: Ledger, ids: Sequence[str]) -> dict[str, Progress]:
+    """Return how far windows are, by their ids: each is as its newest generation, where it has one."""
+    found, now = {}, ledger.now()
+    with ledger.reading() as connection:
+        for start in range(0, len(ids), _BATCH):
+            batch = ids[start : start + _BATCH]
+            named = select(*WINDOW_COLUMNS).join(feeds).where(windows.c.id.in_(batch))
+            newest = {row.window_id: generation_from(row) for row in connection.execute(newest_generations(batch))}
+            signs = _signs(connection, [of for of in newest.values() if of.state in UNFINISHED_STATES])
+            for window in map(window_from, connection.execute(named)):
+                found[window.id] = _of_window(window, newest.get(window.id), signs[window.id], now)
+    return found
+
+
+def window_progress(ledger: Ledger, window_id: str) -> Progress:
+    """Return how far a window is."""
+    return windows_progress(ledger, [window_id])[window_id]
+
+
+def newest_generations(ids: Sequence[str]) -> Select[Any]:
+    """Return the query for the newest generation of each window."""
+    newest = select(generations.c.window_id, func.max(generations.c.number).label("number"))
+    newest_of = newest.where(generations.c.window_id.in_(ids)).group_by(generations.c.window_id).subquery()
+    same = and_(generations.c.window_id == newest_of.c.window_id, generations.c.number == newest_of.c.number)
+    return select(generations).join(newest_of, same)
+
+
+def age(heartbeat_at: datetime | None, now: datetime) -> str:
+    """Return how old a heartbeat is, for messages: `12 s ago`, `14 min ago`, `never`."""
+    if heartbeat_at is None:
+        return "never"
+    seconds = (now - heartbeat_at).total_seconds()
+    for unit, size, most in (("s", 1.0, 2 * _MINUTE), ("min", _MINUTE, 2 * _HOUR), ("h", _HOUR, 2 * _DAY)):
+        if seconds <= most:
+            return f"{seconds / size:.0f} {unit} ago"
+    return f"{seconds / _DAY:.0f} days ago"
+
+
+def _of_window(window: Window, newest: Generation | None, signs: Sequence[_Sign], now: datetime) -> Progress:
+    if window.state == "open" and newest is not None:
+        return _of_generation(newest, signs, now)
+    planner = _Sign(state="planning", owner=window.owner, heartbeat_at=window.heartbeat_at, finished_at=None)
+    stalled = window.state == "planning" and not planner.is_live(now)
+    return Progress(state="stalled" if stalled else window.state, last_sign_at=window.heartbeat_at, seen_at=now)
+
+
+def _of_generation(newest: Generation, signs: Sequence[_Sign], now: datetime) -> Progress:
+    if newest.publish_owner is not None:
+        heard: datetime | None = newest.publish_heartbeat_at
+    else:
+        running = [sign.heartbeat_at for sign in signs if sign.state == "running"]
+        others = (time for sign in signs for time in (sign.heartbeat_at, sign.finished_at))
+        heard = _newest(*running) or _newest(newest.created_at, newest.proven_at, newest.published_at, *others)
+    return Progress(state=_word(newest, signs, now), last_sign_at=heard, seen_at=now)
+
+
+def _word(newest: Generation, signs: Sequence[_Sign], now: datetime) -> str:
+    if newest.state not in UNFINISHED_STATES:
+        return newest.state
+    if newest.publish_owner is not None:
+        at_work = "publishing" if newest.state in {"proven", "publishing"} and newest.mode == "write" else "proving"
+        publisher = _Sign(
+            state=at_work, owner=newest.publish_owner, heartbeat_at=newest.publish_heartbeat_at, finished_at=None
+        )
+        return at_work if publisher.is_live(now) else "stalled"
+    if newest.error is not None:  # also of one that is half published
+        return "failed"
+    states = {sign.state for sign in signs} if newest.state == "reading" else set()
+    if any(sign.is_live(now) for sign in signs if sign.state == "running"):
+        return "reading"
+    return next((word for state, word in (("failed", "failed"), ("running", "stalled")) if state in states), "waiting")
+
+
+def _signs(connection: Connection, found: Sequence[Generation]) -> dict[str, list[_Sign]]:
+    """Return the signs of life of the groups of generations, one a window: those that run one by one."""
+    signs = defaultdict(list)
+    one = case((groups.c.state == "running", groups.c.number), else_=-1)
+    columns = ("owner", "heartbeat_at", "finished_at", "stale_after_s")
+    newest = [func.max(groups.c[name]).label(name) for name in columns]
+    query = select(groups.c.window_id, groups.c.state, *newest).group_by(groups.c.window_id, groups.c.state, one)
+    mine = tuple_(groups.c.window_id, groups.c.generation).in_([(of.window, of.number) for of in found])
+    for row in connection.execute(query.where(mine)):
+        signs[row.window_id].append(_sign(row))
+    return signs
+
+
+def _sign(row: Row[Any] | Group) -> _Sign:
+    return _Sign(
+        state=row.state,
+        owner=row.owner,
+        heartbeat_at=row.heartbeat_at,
+        finished_at=row.finished_at,
+        stale_after_s=row.stale_after_s,
+    )
+
+
+def _newest(*times: datetime | None) -> datetime | None:
+    known: Iterable[datetime] = (time for time in times if time is not None)
+    return max(known, default=None)

@@ -1,0 +1,273 @@
+"""Proving and publishing a generation: an epoch of its own, a journal written first, every step repeatable.
+
+reading -> proven -> publishing -> published; a `verify` generation goes reading -> proven -> verified. After a crash
+anywhere the next claim says in which state it was left, and the steps from there on may be repeated.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, case, func, select
+
+from airflow_provider_blockread.errors import ConflictError, FencedError, OwnedError, StateError
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
+from airflow_provider_blockread.ledger.model import Publication
+from airflow_provider_blockread.ledger.owners import is_live
+from airflow_provider_blockread.ledger.schema.rows import group_from
+from airflow_provider_blockread.ledger.schema.tables import file_sums, files, generations, groups, publications
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.exclusions import settle_exclusions
+from airflow_provider_blockread.ledger.windows.generations import FINISHED, OVERTAKEN, lock_generation
+from airflow_provider_blockread.ledger.windows.groups import error_text
+from airflow_provider_blockread.ledger.windows.parts import keep_part_sums
+from airflow_provider_blockread.ledger.windows.progress import age, group_progress
+from airflow_provider_blockread.ledger.windows.replacing import settle_versions
+from airflow_provider_blockread.proof.model import Sums
+
+#: States in which a generation is proven or published.
+WORKING = ("reading", "proven", "publishing")
+_NOBODY = {"publish_owner": None, "publish_heartbeat_at": None}
+_SHOWN = 10  # undone groups or entries that a message lists
+
+
+def claim_publication(
+    ledger: Ledger, window_id: str, generation: int, *, owner: str, stale_after_s: float
+) -> Publication:
+    """Return the right to prove and publish a generation; its `state` says where to go on.
+
+    One that is complete already is returned as it is. A failed proof may be tried again.
+
+    Raises:
+        OwnedError: when a live foreign owner is publishing it.
+        StateError: when groups are not done, or a newer generation has taken its place.
+    """
+    now = ledger.now()
+    with ledger.writing() as connection:
+        row = lock_generation(connection, window_id, generation)
+        held = Publication(
+            window=window_id, generation=generation, epoch=row.publish_epoch, owner=owner, state=row.state
+        )
+        if row.state in FINISHED:
+            return held
+        if row.state == "superseded":
+            msg = f"{held}: {OVERTAKEN}; clear the run from its plan on"
+            raise StateError(msg)
+        _refuse_foreign(held, row, now - timedelta(seconds=stale_after_s), now)
+        _refuse_undone(connection, held, now)
+        claim = replace(held, epoch=held.epoch + 1, state="reading" if row.state == "failed" else row.state)
+        change = {
+            "state": claim.state,
+            "error": None,
+            "publish_epoch": claim.epoch,
+            "publish_owner": owner,
+            "publish_heartbeat_at": now,
+        }
+        _update(connection, held, (row.state,), change)
+        return claim
+
+
+def check_publication(ledger: Ledger, publication: Publication) -> None:
+    """Make sure that nobody has taken over, and tell that the owner lives.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over; stop then.
+    """
+    with ledger.writing() as connection:
+        hold(connection, publication, WORKING, {"publish_heartbeat_at": ledger.now()})
+
+
+def let_go(ledger: Ledger, publication: Publication) -> None:
+    """Record that nobody publishes it now, so that the next one need not wait; where it was left does not change.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+    """
+    with ledger.writing() as connection:
+        hold(connection, publication, WORKING, _NOBODY)
+
+
+def mark_failed(ledger: Ledger, publication: Publication, error: str) -> None:
+    """Record why proving or publishing failed.
+
+    A generation whose journal is written stays `publishing`: it can only go forward.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+    """
+    with ledger.writing() as connection:
+        row = lock_generation(connection, publication.window, publication.generation)
+        state = "publishing" if row.state == "publishing" else "failed"
+        change = {"state": state, "error": error_text(error)} | _NOBODY
+        hold(connection, publication, WORKING, change)
+
+
+def mark_proven(ledger: Ledger, publication: Publication, sums: Sums) -> None:
+    """Record the proof's sums; the generation may be published.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+        ConflictError: when it is being published already.
+    """
+    now = ledger.now()
+    change = {"state": "proven", "error": None, "proven_at": now, "publish_heartbeat_at": now} | asdict(sums)
+    with ledger.writing() as connection:
+        hold(connection, publication, ("reading", "proven"), change)
+
+
+def finish_publication(ledger: Ledger, publication: Publication) -> None:
+    """Show this generation instead of the one before; the window's files are done. May be repeated.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+        ConflictError: when steps of the journal are not done, or the generation is not being published.
+    """
+    if _is_finished(ledger, publication, "published"):
+        return
+    check_publication(ledger, publication)
+    _refuse_open_steps(ledger, publication)
+    # Before the switch, and in batches: a window of a million files must not make one long transaction. Publishing can
+    # only go forward from here, so nobody is misled by files that are done a moment early.
+    _settle_files(ledger, publication)
+    now = ledger.now()
+    shown = (generations.c.window_id == publication.window, generations.c.state == "published")
+    with ledger.writing() as connection:
+        lock_generation(connection, publication.window, publication.generation)
+        connection.execute(generations.update().where(*shown).values(state="superseded"))
+        hold(connection, publication, ("publishing",), {"state": "published", "published_at": now})
+        settle_exclusions(connection, publication)
+
+
+def finish_verification(ledger: Ledger, publication: Publication) -> None:
+    """Record that a `verify` generation proved; what is published stays. May be repeated.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+        ConflictError: when the generation is not proven.
+        StateError: when it is to be published instead.
+    """
+    if _is_finished(ledger, publication, "verified"):
+        return
+    with ledger.writing() as connection:
+        row = lock_generation(connection, publication.window, publication.generation)
+        if row.mode != "verify":
+            msg = f"{publication}: it is to be published, not only verified; write its journal"
+            raise StateError(msg)
+    _drop_sums(ledger, publication)
+    with ledger.writing() as connection:
+        hold(connection, publication, ("proven",), {"state": "verified"})
+
+
+def hold(connection: Connection, held: Publication, states: tuple[str, ...], change: Mapping[str, object]) -> None:
+    """Change the generation's row, and prove by that that the publication is still its owner's.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+        ConflictError: when the generation is in none of these states.
+    """
+    if _update(connection, held, states, change):
+        return
+    row = lock_generation(connection, held.window, held.generation)
+    if row.publish_epoch != held.epoch or row.state == "superseded":
+        msg = f"{held}: epoch {held.epoch} no longer publishes it ({row.state}, epoch {row.publish_epoch}); stop"
+        raise FencedError(msg)
+    msg = f"{held} is {row.state}, which must be {' or '.join(states)} here; claim it again and go on from its state"
+    raise ConflictError(msg)
+
+
+def _update(connection: Connection, held: Publication, states: tuple[str, ...], change: Mapping[str, object]) -> bool:
+    mine = (
+        generations.c.window_id == held.window,
+        generations.c.number == held.generation,
+        generations.c.publish_epoch == held.epoch,
+        generations.c.state.in_(states),
+    )
+    return connection.execute(generations.update().where(*mine).values(change)).rowcount == 1
+
+
+def _refuse_foreign(held: Publication, row: Row[Any], limit: datetime, now: datetime) -> None:
+    beat = row.publish_heartbeat_at
+    if row.publish_owner not in {None, held.owner} and is_live(row.publish_owner, beat, limit):
+        msg = (
+            f"{held}: {row.publish_owner} is publishing it, last heartbeat {age(beat, now)}; "
+            "wait for it, or stop it and retry when its heartbeat is stale"
+        )
+        raise OwnedError(msg)
+
+
+def _refuse_undone(connection: Connection, held: Publication, now: datetime) -> None:
+    query = select(groups).where(
+        groups.c.window_id == held.window, groups.c.generation == held.generation, groups.c.state != "done"
+    )
+    found = map(group_from, connection.execute(query.order_by(groups.c.number)))
+    undone = [f"{group.ref.group} ({group_progress(group, now)})" for group in found]
+    if undone:
+        more = f" and {len(undone) - _SHOWN} more" if len(undone) > _SHOWN else ""
+        msg = f"{held}: groups {', '.join(undone[:_SHOWN])}{more} are not done; clear their read tasks, then this one"
+        raise StateError(msg)
+
+
+def _refuse_open_steps(ledger: Ledger, held: Publication) -> None:
+    query = select(func.count()).select_from(publications)
+    query = query.where(
+        publications.c.window_id == held.window,
+        publications.c.generation == held.generation,
+        publications.c.state != "done",
+    )
+    with ledger.reading() as connection:
+        open_steps = connection.scalar(query)
+    if open_steps:
+        msg = f"{held}: {open_steps} steps of its journal are not done; take them, confirm them, then finish"
+        raise ConflictError(msg)
+
+
+def _is_finished(ledger: Ledger, held: Publication, state: str) -> bool:
+    with ledger.reading() as connection:
+        row = lock_generation(connection, held.window, held.generation)
+    return bool(row.state == state and row.publish_epoch == held.epoch)
+
+
+def _settle_files(ledger: Ledger, held: Publication) -> None:
+    """Move what was read from each file into its row, where it takes a tenth of the room, and call it done."""
+    sums = (file_sums.c.window_id == held.window, file_sums.c.generation == held.generation)
+    one = select(file_sums.c.records, file_sums.c.bad_records).where(*sums, file_sums.c.file_id == files.c.id)
+    change = {
+        "state": case((files.c.state == "planned", "done"), else_=files.c.state),
+        "records": one.with_only_columns(file_sums.c.records).scalar_subquery(),
+        "bad_records": func.nullif(one.with_only_columns(file_sums.c.bad_records).scalar_subquery(), 0),
+    }
+    while batch := _some(ledger, select(file_sums.c.file_id).where(*sums)):
+        with ledger.writing() as connection:
+            hold(connection, held, ("publishing",), {"publish_heartbeat_at": ledger.now()})
+            mine = (files.c.id.in_(batch), files.c.window_id == held.window)
+            connection.execute(files.update().where(*mine).values(change))
+            settle_versions(connection, held, batch)
+            keep_part_sums(connection, held, batch)
+            connection.execute(file_sums.delete().where(*sums, file_sums.c.file_id.in_(batch)))
+    planned = files.c.state == "planned"
+    with ledger.reading() as connection:  # what nothing was read from, such as empty files; mostly none
+        unread = select(files.c.id).where(files.c.window_id == held.window, planned)
+        ids = array("q", connection.scalars(unread))
+    for batch in batched(ids, BATCH_FILES):
+        with ledger.writing() as connection:
+            hold(connection, held, ("publishing",), {"publish_heartbeat_at": ledger.now()})
+            connection.execute(files.update().where(files.c.id.in_(batch), planned).values(state="done"))
+            settle_versions(connection, held, batch)
+
+
+def _drop_sums(ledger: Ledger, held: Publication) -> None:
+    """Drop what a verification read from each file: the rows of the files tell what is published."""
+    sums = (file_sums.c.window_id == held.window, file_sums.c.generation == held.generation)
+    while batch := _some(ledger, select(file_sums.c.file_id).where(*sums)):
+        with ledger.writing() as connection:
+            hold(connection, held, ("proven",), {"publish_heartbeat_at": ledger.now()})
+            connection.execute(file_sums.delete().where(*sums, file_sums.c.file_id.in_(batch)))
+
+
+def _some(ledger: Ledger, ids: Select[int]) -> list[int]:
+    with ledger.reading() as connection:
+        return list(connection.scalars(ids.limit(BATCH_FILES)))

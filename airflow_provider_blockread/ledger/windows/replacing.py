@@ -1,0 +1,249 @@
+"""Replacing: a generation reads newer versions of files in the place of those that its window was planned with.
+
+Such a generation has a plan of its own. Beside what is published it holds each newer version as `planned` from its
+beginning, so that no other window takes it; publishing makes it `done` and the older one `replaced`, in one
+transaction. A generation whose place another one takes, or whose window is given up, hands the newer versions back to
+the state in which it found them; one that failed may be tried again and keeps them. Later generations go on from the
+plan of what is published. Where nothing is published, `correcting` says what differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+from sqlalchemy import Connection, Row, and_, case, func, or_, select
+
+from airflow_provider_blockread.blocks import BlockGroup, FileVersion
+from airflow_provider_blockread.blocks.ids import path_digest, version_digest
+from airflow_provider_blockread.errors import ConflictError, StateError, shell_word
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, lock_feed
+from airflow_provider_blockread.ledger.model import Generation, Publication, Window
+from airflow_provider_blockread.ledger.schema.columns import REPLACING_STATES, SHORT, UNFINISHED_STATES
+from airflow_provider_blockread.ledger.schema.file_tables import parts, taken_files
+from airflow_provider_blockread.ledger.schema.tables import files, generations, groups, scans, windows
+from airflow_provider_blockread.ledger.schema.upkeep_tables import replacements
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.parts import giving_up_command
+
+_UNREAD = {"records": None, "bad_records": None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewerPlan:
+    """The plan of a generation that reads newer versions of some files; its manifest is written already."""
+
+    base: int  # the generation from whose plan it was made: the published one, or the newest where none is
+    manifest_uri: str
+    manifest_hash: str
+    groups: Sequence[BlockGroup]
+    files: Mapping[int, int]  # the newer version's id, by that of the older one
+    holders: frozenset[int] | None = None  # groups that hold them; None where all groups must be read for them
+
+
+def check_versions(ledger: Ledger, window: Window, found: Sequence[FileVersion]) -> None:
+    """Make sure that the window may read these newer versions now.
+
+    Raises:
+        StateError: when another window has taken one of them, naming it.
+    """
+    for batch in batched(found, BATCH_FILES // 2):
+        with ledger.reading() as connection:
+            feed_id = connection.scalar(select(windows.c.feed_id).where(windows.c.id == window.id))
+            _known(connection, int(feed_id or 0), window, batch)
+
+
+def record_versions(ledger: Ledger, window: Window, found: Mapping[int, FileVersion]) -> dict[int, int]:
+    """Return the ids of newer versions, by the ids of the files in whose place the window is to read them.
+
+    Those that no listing has recorded yet are recorded now, as `ignored`: a listing decides anew about such a file.
+
+    Raises:
+        StateError: when another window has taken one of them, naming it.
+    """
+    ids: dict[int, int] = {}
+    for batch in batched(found.items(), BATCH_FILES // 2):
+        wanted = dict(batch)
+        with ledger.writing() as connection:
+            feed_id = lock_feed_of(connection, window.id)
+            known = _known(connection, feed_id, window, wanted.values())
+            new = {old: version for old, version in wanted.items() if _key(version) not in known}
+            if new:
+                _insert(connection, feed_id, new)
+                known = _known(connection, feed_id, window, wanted.values())
+        ids |= {old: known[_key(version)] for old, version in wanted.items()}
+    return ids
+
+
+def replaced_by(ledger: Ledger, window_id: str, generation: int) -> dict[int, FileVersion]:
+    """Return the newer versions that a generation reads, by the ids of the files in whose place."""
+    query = select(replacements.c.old_file, files).join_from(replacements, files, files.c.id == replacements.c.new_file)
+    mine = (replacements.c.window_id == window_id, replacements.c.generation == generation)
+    with ledger.reading() as connection:
+        rows = connection.execute(query.where(*mine)).all()
+    return {
+        row.old_file: FileVersion(path=row.path, size=row.size, mtime_ns=row.mtime_ns, etag=row.etag) for row in rows
+    }
+
+
+def lock_feed_of(connection: Connection, window_id: str) -> int:
+    """Make scans and plans of the window's feed wait, and return its id; to be called before the window is locked."""
+    feed_id = int(connection.execute(select(windows.c.feed_id).where(windows.c.id == window_id)).scalar_one())
+    lock_feed(connection, feed_id)
+    return feed_id
+
+
+def take_versions(connection: Connection, started: Generation, plan: NewerPlan) -> Generation:
+    """Make a generation that was started in this transaction read the newer plan, and hold the newer versions.
+
+    Raises:
+        ConflictError: when one of them was taken, or has changed once more, since the plan was made.
+    """
+    of_window = generations.c.window_id == started.window
+    change = {"manifest_uri": plan.manifest_uri, "manifest_hash": plan.manifest_hash}
+    connection.execute(generations.update().where(of_window, generations.c.number == started.number).values(change))
+    for group in plan.groups:
+        mine = (groups.c.window_id == started.window, groups.c.generation == started.number)
+        other = (groups.c.number == group.number, groups.c.bytes != group.bytes)
+        connection.execute(groups.update().where(*mine, *other).values(bytes=group.bytes))
+    for batch in batched(plan.files.items(), BATCH_FILES):
+        _take(connection, started, dict(batch))
+    return replace(started, manifest_uri=plan.manifest_uri, manifest_hash=plan.manifest_hash)
+
+
+def give_back_versions(connection: Connection, window_id: str) -> None:
+    """Let go of the newer versions that the window's unfinished generation holds: another takes its place now.
+
+    Where nothing is published they are the window's own, whatever generation reads them.
+    """
+    if not _is_published(connection, window_id):
+        return
+    unfinished = generations.c.state.in_(UNFINISHED_STATES)
+    same = and_(generations.c.window_id == replacements.c.window_id, generations.c.number == replacements.c.generation)
+    query = select(replacements.c.generation).join(generations, same)
+    number = connection.scalar(query.where(replacements.c.window_id == window_id, unfinished).limit(1))
+    if number is None:
+        return
+    mine = (replacements.c.window_id == window_id, replacements.c.generation == number)
+    was = select(replacements.c.was).where(*mine, replacements.c.new_file == files.c.id).scalar_subquery()
+    # A scan that is under way has perhaps passed the file already, and must not call it missing.
+    newest = select(func.max(scans.c.id)).where(scans.c.feed_id == files.c.feed_id).scalar_subquery()
+    change = {
+        "state": was,
+        "window_id": case((was == "replaced", files.c.window_id)),
+        "last_scan": func.coalesce(newest, files.c.last_scan),
+    }
+    held = (files.c.id.in_(select(replacements.c.new_file).where(*mine)), files.c.window_id == window_id)
+    connection.execute(files.update().where(*held, files.c.state == "planned").values(change))
+
+
+def settle_versions(connection: Connection, held: Publication, batch: Sequence[int]) -> None:
+    """Call the older versions `replaced` of those newer ones of a batch that are published with this generation."""
+    mine = (replacements.c.window_id == held.window, replacements.c.generation == held.generation)
+    older = select(replacements.c.old_file).where(*mine, replacements.c.new_file.in_(batch))
+    change = {"state": "replaced"} | _UNREAD
+    connection.execute(files.update().where(files.c.id.in_(older), files.c.window_id == held.window).values(change))
+
+
+def _key(version: FileVersion) -> tuple[str, str]:
+    return path_digest(version.path), version_digest(version)[:SHORT]
+
+
+def _known(
+    connection: Connection, feed_id: int, window: Window, wanted: Iterable[FileVersion]
+) -> dict[tuple[str, str], int]:
+    """Return the ids of those versions that are recorded, by their digests; each of them the window may take."""
+    paths = {_key(version): version.path for version in wanted}
+    known: dict[tuple[str, str], int] = {}
+    for table in (taken_files, files):
+        of_paths = table.c.path_digest.in_([path for path, _ in paths])
+        rows = connection.execute(select(table).where(table.c.feed_id == feed_id, of_paths)).all()
+        for row in (row for row in rows if (row.path_digest, row.version_digest) in paths):
+            key = (row.path_digest, row.version_digest)
+            if table is taken_files:
+                _refuse(connection, window, paths[key], f"is {row.state} in a window that was pruned")
+            _refuse_taken(connection, window, row)
+            known[key] = row.id
+    return known
+
+
+def _refuse_taken(connection: Connection, window: Window, row: Row[Any]) -> None:
+    # `planned` by this window itself: by a generation that was not published, whose place another one takes.
+    own = row.window_id == window.id and row.state in {"planned", "replaced"}
+    free = row.window_id is None and row.part_next_offset is None and row.state in REPLACING_STATES
+    if own or free:
+        return
+    of_file = select(parts.c.window_id).where(parts.c.file_id == row.id).order_by(parts.c.part_start)
+    holder = connection.scalar(of_file.limit(1)) or row.window_id
+    key = connection.scalar(select(windows.c.key).where(windows.c.id == holder))
+    _refuse(
+        connection,
+        window,
+        row.path,
+        f"is {row.state} in window {holder} {key!r}, which has taken it",
+        f", or take that window away first ({giving_up_command(connection, holder)})",
+    )
+
+
+def _is_published(connection: Connection, window_id: str) -> bool:
+    shown = (generations.c.window_id == window_id, generations.c.state.in_(("published", "publishing")))
+    return connection.scalar(select(generations.c.number).where(*shown)) is not None
+
+
+def _refuse(connection: Connection, window: Window, path: str, why: str, otherwise: str = "") -> NoReturn:
+    leave_out = (
+        "leave the file out"
+        if _is_published(connection, window.id)
+        else f"leave it out (`blockread windows exclude {window.id} {shell_word(path)} --reason changed`)"
+    )
+    msg = (
+        f"window {window.id} {window.key!r}: the newer version of {path} {why}, and a version is read once;"
+        f" {leave_out}{otherwise}"
+    )
+    raise StateError(msg)
+
+
+def _insert(connection: Connection, feed_id: int, new: Mapping[int, FileVersion]) -> None:
+    newest = connection.scalar(select(func.max(scans.c.id)).where(scans.c.feed_id == feed_id)) or 0
+    query = select(files.c.id, files.c.mtime_ns, files.c.time_ns).where(files.c.id.in_(list(new)))
+    named = {row.id: row.time_ns for row in connection.execute(query).all() if row.time_ns != row.mtime_ns}
+    rows = [
+        {
+            "feed_id": feed_id,
+            "first_scan": newest,
+            "last_scan": newest,
+            "path": version.path,
+            "path_digest": path_digest(version.path),
+            "version_digest": version_digest(version),
+            "size": version.size,
+            "mtime_ns": version.mtime_ns,
+            "etag": version.etag,
+            "time_ns": named.get(old, version.mtime_ns),  # a time that the path names stays the same
+            "state": "ignored",
+        }
+        for old, version in new.items()
+    ]
+    connection.execute(files.insert(), rows)
+
+
+def _take(connection: Connection, started: Generation, pairs: Mapping[int, int]) -> None:
+    query = select(files.c.id, files.c.state).where(
+        files.c.id.in_(list(pairs.values())),
+        files.c.state.in_(REPLACING_STATES),
+        files.c.part_next_offset.is_(None),
+        or_(files.c.window_id.is_(None), files.c.window_id == started.window),
+    )
+    was = {row.id: row.state for row in connection.execute(query.with_for_update()).all()}
+    lost = [new for new in pairs.values() if new not in was]
+    if lost:
+        msg = (
+            f"window {started.window}: {len(lost)} of {len(pairs)} newer versions were taken by another window, or have"
+            " changed once more, since they were looked at; repeat the command"
+        )
+        raise ConflictError(msg)
+    alike = {"window_id": started.window, "generation": started.number}
+    rows = [alike | {"old_file": old, "new_file": new, "was": was[new]} for old, new in pairs.items()]
+    connection.execute(replacements.insert(), rows)
+    change = {"state": "planned", "window_id": started.window}
+    connection.execute(files.update().where(files.c.id.in_(list(was))).values(change))

@@ -1,0 +1,208 @@
+"""Selection: which pending files the next window takes, in a stable order and within limits.
+
+A file is *late* when its time lies in the interval of a window that was planned without it: it came after, or the
+limits of that window left it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    distinct,
+    exists,
+    func,
+    literal_column,
+    select,
+    tuple_,
+)
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed
+from airflow_provider_blockread.ledger.files.admission import bounds_ns
+from airflow_provider_blockread.ledger.model import FilePart, LateFiles, PendingFile
+from airflow_provider_blockread.ledger.noop import forgets
+from airflow_provider_blockread.ledger.schema.file_tables import parts
+from airflow_provider_blockread.ledger.schema.tables import files, windows
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.limits import Cuts, within
+from airflow_provider_blockread.options import Selection
+
+Interval = tuple[int, int]
+
+_ORDER = (files.c.time_ns, files.c.path, files.c.id)
+_COLUMNS = select(files.c.id, files.c.path, files.c.size, files.c.mtime_ns, files.c.etag, files.c.time_ns)
+_TIME = 5  # the column of the time; behind it are those of a part
+#: Windows in these states take no more files of their interval.
+_PLANNED = ("open", "empty", "abandoned")
+_WAITS: ColumnElement[bool] = literal_column("files.state = 'pending'")  # as `IS_PENDING`, beside another `state`
+_HOLDS = and_(windows.c.interval_start_ns <= files.c.time_ns, files.c.time_ns < windows.c.interval_end_ns)
+_SHOWN = 3  # intervals that a message names
+
+
+def pending_files(
+    ledger: Ledger,
+    feed: str,
+    selection: Selection,
+    *,
+    interval_ns: Interval | None = None,
+    block_size: int | Callable[[FileVersion], int],
+    whole: Callable[[str], bool] = lambda _: False,
+) -> Iterator[PendingFile]:
+    """Yield the pending files that a window may take, oldest or newest first by (time, path).
+
+    Files of which windows have taken parts come before all others, and `start_from` and `max_age` leave none of them
+    out. Nothing is held or locked: a file may be gone to another window by the time it is frozen.
+
+    Args:
+        ledger: where from.
+        feed: the feed's name; an unknown one has no files.
+        selection: what to take, in which order, how much; `late="next"` takes late files of other intervals too.
+        interval_ns: half-open, in nanoseconds since the epoch; what `select="interval"` selects by.
+        block_size: bytes, or what tells them of each file; what `max_blocks` counts in.
+        whole: tells of a path whether its file is one block, however large it is.
+
+    Raises:
+        OptionsError: when `select="interval"` comes without an interval; raised at the call.
+    """
+    if not callable(block_size) and block_size < 1:
+        msg = f"feed {feed}: block_size must be at least 1 byte, not {block_size}"
+        raise OptionsError(msg)
+    ranges: list[Interval | None] = [None]
+    own: Interval | None = None
+    with ledger.reading() as connection:
+        feed_id = find_feed(connection, feed)
+        if selection.select == "interval":
+            if interval_ns is None:
+                msg = f"feed {feed}: select='interval' needs a run with a data interval; use select='arrival' here"
+                raise OptionsError(msg)
+            own = interval_ns
+            planned = _planned_intervals(connection, feed_id) if selection.late == "next" else []
+            ranges = [*_merged([interval_ns, *planned])]
+    # A listing sees to both bounds; but paths from upstream are no listing of what waits already.
+    query = _COLUMNS.where(files.c.feed_id == feed_id, _WAITS, files.c.part_next_offset.is_(None))
+    for bound in bounds_ns(selection, ledger.now()):
+        if bound is not None:
+            query = query.where(files.c.time_ns >= bound)
+    in_order = ranges if selection.order == "oldest" else ranges[::-1]
+    begun = _of_ranges(ledger, _rests(feed_id), in_order, selection.order)
+    found = chain(begun, _of_ranges(ledger, query, in_order, selection.order))
+    # A ledger that forgets would begin the same file in every run.
+    size_of = block_size if callable(block_size) else lambda _: block_size
+    cuts = Cuts(size_of=size_of, whole=whole, splits=not forgets(ledger))
+    return within(selection.limits, cuts, _with_lateness(found, own))
+
+
+def late_files(ledger: Ledger, feed: str, interval_ns: Interval) -> LateFiles:
+    """Return what waits in intervals that are planned already, but for this one."""
+    with ledger.reading() as connection:
+        feed_id = find_feed(connection, feed)
+        late = (
+            windows.c.feed_id == feed_id,
+            windows.c.state.in_(_PLANNED),
+            files.c.feed_id == feed_id,
+            _WAITS,
+            ~_lies_in(interval_ns),
+        )
+        count = connection.scalar(
+            select(func.count(distinct(files.c.id))).join_from(windows, files, _HOLDS).where(*late)
+        )
+        if not count:
+            return LateFiles()
+        interval = (windows.c.interval_start_ns, windows.c.interval_end_ns)
+        # The window of an interval sorts before those that were reopened beside it.
+        keys = select(func.min(windows.c.key)).join_from(windows, files, _HOLDS).where(*late).group_by(*interval)
+        return LateFiles(files=count, windows=tuple(connection.scalars(keys.order_by(*interval).limit(_SHOWN))))
+
+
+def window_files(ledger: Ledger, window_id: str, *, order: str) -> Iterator[PendingFile]:
+    """Yield the files that a window holds, in the order in which `pending_files` yielded them."""
+    in_parts = select(parts.c.file_id).where(parts.c.window_id == window_id)
+    of_parts = _COLUMNS.add_columns(parts.c.part_start, parts.c.part_end, literal_column("0"))
+    held = of_parts.join(parts, parts.c.file_id == files.c.id).where(parts.c.window_id == window_id)
+    whole = _COLUMNS.where(files.c.window_id == window_id, files.c.id.not_in(in_parts))
+    return _with_lateness(chain(_ordered(ledger, held, order), _ordered(ledger, whole, order)), None)
+
+
+def _rests(feed_id: int | None) -> Select[Any]:
+    """Return the waiting files of which open windows hold parts, with the rest of each and its number."""
+    other = parts.alias("other")
+    number = select(func.count() + 1).where(other.c.file_id == files.c.id).scalar_subquery()
+    newest = and_(files.c.id == parts.c.file_id, files.c.part_next_offset == parts.c.part_end)
+    query = _COLUMNS.add_columns(parts.c.part_end, files.c.size.label("part_size"), number)
+    # By the feed's windows: of files it may have a million.
+    query = query.select_from(windows).join(parts, parts.c.window_id == windows.c.id).join(files, newest)
+    return query.where(windows.c.feed_id == feed_id, windows.c.state == "open", files.c.state == "pending")
+
+
+def _planned_intervals(connection: Connection, feed_id: int | None) -> list[Interval]:
+    """Return the intervals of the feed's windows that are planned and in which files wait all the same."""
+    waiting = exists().where(files.c.feed_id == feed_id, _WAITS, _HOLDS)
+    query = select(windows.c.interval_start_ns, windows.c.interval_end_ns).where(
+        windows.c.feed_id == feed_id, windows.c.state.in_(_PLANNED), waiting
+    )
+    return [(start, end) for start, end in connection.execute(query)]
+
+
+def _merged(intervals: list[Interval]) -> list[Interval]:
+    """Return the same times as few intervals, apart from each other and in order."""
+    merged: list[Interval] = []
+    for start, end in sorted(intervals):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _lies_in(interval: Interval) -> ColumnElement[bool]:
+    return and_(files.c.time_ns >= interval[0], files.c.time_ns < interval[1])
+
+
+def _with_lateness(found: Iterable[tuple[PendingFile, int]], own: Interval | None) -> Iterator[PendingFile]:
+    for item, time_ns in found:
+        late = own is not None and not own[0] <= time_ns < own[1]
+        yield item._replace(late=True) if late else item
+
+
+def _of_ranges(
+    ledger: Ledger, wanted: Select[Any], ranges: Iterable[Interval | None], order: str
+) -> Iterator[tuple[PendingFile, int]]:
+    """Yield the wanted files and their times, range after range."""
+    for interval in ranges:
+        yield from _ordered(ledger, wanted if interval is None else wanted.where(_lies_in(interval)), order)
+
+
+def _ordered(ledger: Ledger, wanted: Select[Any], order: str) -> Iterator[tuple[PendingFile, int]]:
+    query = wanted.limit(BATCH_FILES)
+    query = query.order_by(*(column if order == "oldest" else column.desc() for column in _ORDER))
+    page: Select[Any] = query
+    while True:
+        # Page by page from the index, not through an open cursor: the caller writes a manifest in between.
+        with ledger.reading() as connection:
+            rows = connection.execute(page).all()
+        for row in rows:
+            version = FileVersion(*row[1:_TIME])
+            part = None if len(row) == _TIME + 1 else _part(row[0], version.size, *row[_TIME + 1 :])
+            yield PendingFile(row[0], version, part), row[_TIME]
+        if len(rows) < BATCH_FILES:
+            return
+        page = _after(query, order, rows[-1])
+
+
+def _after(query: Select[Any], order: str, row: Row[Any]) -> Select[Any]:
+    place = tuple_(*_ORDER)
+    last = (row.time_ns, row.path, row.id)
+    return query.where(place > last if order == "oldest" else place < last)
+
+
+def _part(file: int, size: int, start: int, end: int, number: int) -> FilePart:
+    return FilePart(file=file, start=start, end=end, number=number, is_last=end == size)

@@ -1,0 +1,34 @@
+"""The proof: a generation's receipts cover every file without gap or overlap, and its output is what was read.
+
+Receipts come in block order, group after group, as the manifest lists the blocks, so one pass over both is enough and
+nothing is held but the file at hand. `next_start` comes from walking past a block's end and `first_start` of the next
+block from the raw offset: where the two agree, no record was lost or read twice at the border. Of a compressed file
+the first block reads all, in decoded bytes, and takes every compressed byte; others of an older plan read nothing.
+"""
+
+from __future__ import annotations
+
+from airflow_provider_blockread.errors import ProofError
+from airflow_provider_blockread.proof.model import Evidence, FileSums, PartBorders, Sums
+from airflow_provider_blockread.proof.outputs import check_outputs
+from airflow_provider_blockread.proof.receipts import Chain
+
+__all__ = ["Evidence", "FileSums", "PartBorders", "ProofError", "Sums", "prove"]
+
+
+def prove(evidence: Evidence) -> Sums:
+    """Return what was read, in sums, or refuse.
+
+    Raises:
+        ProofError: naming the feed's window, the file, the block and the byte offset where the evidence fails.
+    """
+    chain = Chain(evidence)
+    receipts = (receipt for result in evidence.results for receipt in evidence.receipts(result))
+    for block in evidence.blocks:
+        chain.add(block, next(receipts, None))
+    if (extra := next(receipts, None)) is not None:
+        chain.refuse(f"a receipt of block {extra.block} is left over: it was read twice or never planned")
+    chain.finish()
+    chain.hand_over()
+    check_outputs(evidence, chain)
+    return chain.sums()

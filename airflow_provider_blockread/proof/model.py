@@ -1,0 +1,68 @@
+"""What a proof takes and gives: the evidence of a generation, and the sums of what was read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from airflow_provider_blockread.blocks import Block, FileVersion
+from airflow_provider_blockread.exchange.model import GroupResult, OutputFile, Receipt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sums:
+    """What a proof found in a generation."""
+
+    records: int
+    bad_records: int
+    skipped_records: int
+    rows: int
+    bytes: int
+    digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartBorders:
+    """Where a proven generation's reading of a part began and ended, and in which states of the format."""
+
+    file: int
+    path: str
+    start: int
+    end: int
+    first_start: int
+    entry_state: int
+    next_start: int
+    exit_state: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSums:
+    """What a proven generation read from one file."""
+
+    file: int
+    records: int
+    bad_records: int
+    bytes: int
+    part: PartBorders | None = None  # where the window does not read all of the file
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What a proof looks at."""
+
+    name: str  # of the generation, for messages
+    window: str
+    blocks: Iterable[Block]  # the manifest's, without those of excluded files
+    results: tuple[GroupResult, ...]  # one a group, by number
+    receipts: Callable[[GroupResult], Iterator[Receipt]]  # of a group, in block order
+    stat: Callable[[FileVersion], FileVersion]  # observes a file now
+    footer: Callable[[OutputFile], tuple[int, int]]  # size and rows of an output file, from the file itself
+    initial_state: int
+    compressed: Callable[[str], bool]  # tells by its path whether a file was decoded
+    writes: bool  # False for a verification, which leaves no output
+    on_bad_record: str  # fail | quarantine | drop
+    keep: Callable[[Sequence[FileSums]], None] = lambda _: None  # takes the sums of files, as they are proven
+    transforms: bool  # a function of the user's may return other rows than it was given
+    before: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # by file: next start, state of a part before
+    renew: str = ""  # what reads a changed file as it is now, for messages
+    carried: Collection[int] = ()  # groups read by an earlier generation, whose files may be gone or changed since

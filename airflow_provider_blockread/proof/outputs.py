@@ -1,0 +1,50 @@
+"""Outputs against the receipts: the rows that the written files themselves count are the rows that were handed over."""
+
+from __future__ import annotations
+
+from airflow_provider_blockread.errors import FileMissingError, ProofError, SourceError
+from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.proof.model import Evidence
+from airflow_provider_blockread.proof.receipts import Chain
+
+
+def check_outputs(evidence: Evidence, chain: Chain) -> None:
+    """Refuse a generation whose files, by their own count, hold other rows than its tasks reported.
+
+    Raises:
+        ProofError: naming the file.
+    """
+    if not evidence.writes:
+        return
+    outputs = [output for result in evidence.results for output in result.outputs]
+    if len({output.uri for output in outputs}) != len(outputs):
+        chain.refuse("an output file is named twice")
+    schemas = sorted({result.schema for result in evidence.results if result.schema})
+    if len(schemas) > 1:
+        chain.refuse(
+            f"groups wrote different schemas, {schemas[0]!r} and {schemas[1]!r}; let the function return the same"
+            " columns and types always"
+        )
+    held = sum(_check_file(evidence, chain, output) for output in outputs)
+    if not held == sum(output.rows for output in outputs) == chain.rows_out:
+        chain.refuse(f"{chain.rows_out} rows were handed to the writers, but the output files hold {held}")
+    quarantined = [output for result in evidence.results for output in result.quarantined]
+    kept = sum(_check_file(evidence, chain, output) for output in quarantined)
+    bad = chain.sums().bad_records
+    if evidence.on_bad_record == "quarantine" and kept != bad:
+        chain.refuse(f"{bad} records are bad, but the quarantine holds {kept}")
+
+
+def _check_file(evidence: Evidence, chain: Chain, output: OutputFile) -> int:
+    """Return the rows in the file's own footer."""
+    try:
+        size, rows = evidence.footer(output)
+    except FileMissingError:
+        chain.refuse(f"output file {output.uri} cannot be counted: it is missing")
+    except (SourceError, ProofError) as error:
+        chain.refuse(f"output file {output.uri} cannot be counted: {error}")
+    if size != output.size or rows != output.rows:
+        chain.refuse(
+            f"output file {output.uri} holds {rows} rows in {size} bytes, {output.rows} in {output.size} were written"
+        )
+    return rows

@@ -1,0 +1,1 @@
+"""Columns of a schema from text: types by name, times, and values judged one by one."""

@@ -1,0 +1,224 @@
+"""Columns of text to columns of a type: each value is judged by Arrow, alone, however many are bad beside it."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airflow_provider_blockread.records.columns.times import quick_times, times
+from airflow_provider_blockread.records.model import Offsets
+
+_NONE = np.empty(0, np.int64)
+_BLANKS = " \t"
+_LONG_MONTH = "(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])"
+_SHORT_MONTH = "(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
+_DAY = f"[0-9]{{4}}-(?:{_LONG_MONTH}|{_SHORT_MONTH}|02-(?:0[1-9]|1[0-9]|2[0-8]))"
+_CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?"
+_ZONE = "(?:Z|[+-](?:0[0-9]|1[0-4]):?[0-5][0-9])"
+_DECIMAL_DIGITS = 38  # that Arrow computes with
+_NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+
+
+def typed(values: pa.BinaryArray, kind: pa.DataType, *, valid: bool) -> tuple[pa.Array, Offsets]:
+    """Return bytes as values of `kind`, and the indices of those that are none; those are null among the values.
+
+    Text must be UTF-8; `valid` says that this is known of all values. Bytes stay as they are in a binary column.
+
+    Raises:
+        ArrowNotImplementedError: when text cannot be of such a type at all.
+    """
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return values.cast(kind), _NONE
+    texts, broken = (values.view(pa.string()), _NONE) if valid else _texts(values)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return texts.cast(kind), broken
+    if pa.types.is_nested(kind) or pa.types.is_null(kind):
+        msg = f"no text becomes {kind}"
+        raise pa.ArrowNotImplementedError(msg)
+    array, misfits = convert(texts, kind)
+    return array, np.union1d(broken, misfits) if len(broken) else misfits
+
+
+def _texts(values: pa.BinaryArray) -> tuple[pa.StringArray, Offsets]:
+    try:
+        return values.cast(pa.string()), _NONE
+    except pa.ArrowInvalid:
+        broken = not_utf8(values)
+        return without(values, broken).cast(pa.string()), broken
+
+
+def convert(texts: pa.StringArray, kind: pa.DataType) -> tuple[pa.Array, Offsets]:
+    """Return the values as `kind`, and the indices of those that are none; those are null among the values.
+
+    Blanks around a value do not matter, and nothing but blanks is null. Times are ISO 8601 as `times` reads them,
+    truth is `true` or `false` in any case, `1` or `0`, and a number is what Arrow takes for one.
+    """
+    try:
+        return _quick(texts, kind), _NONE
+    except pa.ArrowInvalid:
+        doubtful = _unlike(texts, plain(kind))
+    texts = _replaced(texts, doubtful, _tidy(texts.take(pa.array(doubtful)), kind))
+    bad = _misfits(texts, kind, doubtful)
+    texts = without(texts, bad)
+    try:
+        return _cast(texts, kind), bad
+    except pa.ArrowInvalid:
+        bad = np.union1d(bad, _misfits(texts, kind, np.arange(len(texts))))
+        return _cast(without(texts, bad), kind), bad
+
+
+def without(values: pa.Array, places: Offsets) -> pa.Array:
+    """Return the values with those at `places` made null."""
+    return _replaced(values, places, pa.nulls(len(places), values.type)) if len(places) else values
+
+
+def plain(kind: pa.DataType) -> str:
+    """Return a pattern of texts that nearly always are of the type."""
+    if pa.types.is_integer(kind):
+        digits = len(str(2 ** (kind.bit_width - 1))) - 1
+        return f"{'-?' if pa.types.is_signed_integer(kind) else ''}[0-9]{{1,{digits}}}"
+    if pa.types.is_boolean(kind):
+        return "true|false|1|0"
+    if pa.types.is_date(kind):
+        return _DAY
+    if pa.types.is_timestamp(kind):
+        return f"{_DAY}(?:[ T]{_CLOCK}{'' if kind.tz is None else f'{_ZONE}?'})?"
+    return _NUMBER
+
+
+def _possible(kind: pa.DataType) -> str:
+    """Return a pattern that takes every text which Arrow may take for one of the type."""
+    if pa.types.is_integer(kind):
+        return "-?[0-9]+|-?0[xX][0-9a-fA-F]+"
+    if pa.types.is_boolean(kind):
+        return "true|false|1|0"
+    if pa.types.is_temporal(kind):
+        return "[-+0-9 TZ:.]+"
+    return "[-+0-9.eE]+|[-+]?(?i:nan|inf).*"
+
+
+def is_utf8(text: bytes) -> bool:
+    """Tell whether bytes are UTF-8."""
+    if text.isascii():
+        return True
+    try:
+        require_utf8(pa.py_buffer(text))
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def require_utf8(text: pa.Buffer) -> None:
+    """Check that bytes are UTF-8.
+
+    Raises:
+        ArrowInvalid: when they are not.
+    """
+    borders = pa.py_buffer(np.array([0, text.size], np.int64))
+    pa.Array.from_buffers(pa.large_string(), 1, [None, borders, text]).validate(full=True)
+
+
+def not_utf8(values: pa.BinaryArray) -> Offsets:
+    """Return the indices of the values that are not UTF-8, at the cost of about one look at their bytes."""
+    values = pc.fill_null(values, b"")
+    whole = pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
+    text = memoryview(pc.binary_join(whole, b"\n")[0].as_buffer())
+    ends = np.cumsum(_numbers(pc.binary_length(values)) + 1)
+    bad: list[int] = []
+    position = 0
+    while position < len(text):
+        try:
+            codecs.utf_8_decode(text[position:], "strict", True)  # noqa: FBT003 - it has no keywords
+        except UnicodeDecodeError as error:
+            bad.append(int(np.searchsorted(ends, position + error.start, "right")))
+            position = int(ends[bad[-1]])
+        else:
+            break
+    return np.array(bad, np.int64)
+
+
+def _quick(texts: pa.StringArray, kind: pa.DataType) -> pa.Array:
+    """Return all texts as `kind`; times must look alike, so a single one always gets its due."""
+    return quick_times(texts, kind) if pa.types.is_timestamp(kind) else _cast(texts, kind)
+
+
+def _cast(texts: pa.StringArray, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_timestamp(kind):
+        return times(texts, kind)
+    if pa.types.is_decimal(kind):
+        _require_room(texts, kind)
+    return pc.cast(texts, kind)
+
+
+def _require_room(texts: pa.StringArray, kind: pa.DataType) -> None:
+    """Refuse what is no decimal of a type where Arrow may not see it: it loses digits beyond its own unseen."""
+    long = pc.greater(pc.binary_length(texts), _DECIMAL_DIGITS - kind.scale)
+    exponents = pc.match_substring(texts, "e", ignore_case=True)
+    for text in texts.filter(pc.or_(long, exponents)).unique().to_pylist():
+        if not _is_decimal(text, kind):
+            msg = f"{text!r} is no {kind}"
+            raise pa.ArrowInvalid(msg)
+
+
+def _is_decimal(text: str, kind: pa.DataType) -> bool:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return False
+    _, digits, exponent = number.as_tuple()
+    if not number or not isinstance(exponent, int):  # zero, or NaN and infinities, which Arrow refuses
+        return not number
+    last = max(place for place, digit in enumerate(digits) if digit)
+    lowest = exponent + len(digits) - 1 - last
+    return bool(number.adjusted() < kind.precision - kind.scale and lowest >= -kind.scale)
+
+
+def _replaced(values: pa.Array, places: Offsets, by: pa.Array) -> pa.Array:
+    mask = np.zeros(len(values), np.bool_)
+    mask[places] = True
+    return pc.replace_with_mask(values, pa.array(mask), by)
+
+
+def _tidy(texts: pa.StringArray, kind: pa.DataType) -> pa.StringArray:
+    texts = pc.utf8_trim(texts, _BLANKS)
+    texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
+    return pc.utf8_lower(texts) if pa.types.is_boolean(kind) else texts
+
+
+def _unlike(texts: pa.StringArray, pattern: str) -> Offsets:
+    """Return the indices of texts that a pattern does not take as a whole; null is like anything."""
+    like = pc.fill_null(pc.match_substring_regex(texts, f"^(?:{pattern})$"), fill_value=True)
+    return _numbers(pc.indices_nonzero(pc.invert(like)))
+
+
+def _misfits(texts: pa.StringArray, kind: pa.DataType, places: Offsets) -> Offsets:
+    """Return those of `places` whose text is not of the type; a text that stands there often is judged once."""
+    encoded = texts.take(pa.array(places)).dictionary_encode()
+    judged = np.zeros(len(encoded.dictionary) + 1, np.bool_)  # the last one stands for null
+    impossible = _unlike(encoded.dictionary, _possible(kind))
+    judged[impossible] = True
+    asked = np.delete(np.arange(len(encoded.dictionary)), impossible)
+    judged[asked[list(_bad(encoded.dictionary.take(pa.array(asked)), kind))]] = True
+    return places[judged[_numbers(pc.fill_null(encoded.indices, len(judged) - 1))]]
+
+
+def _bad(texts: pa.StringArray, kind: pa.DataType, start: int = 0) -> Iterator[int]:
+    """Yield the indices, counted from `start`, of texts that are not of the type: what fails is halved."""
+    try:
+        _quick(texts, kind)
+    except pa.ArrowInvalid:
+        if len(texts) == 1:
+            yield start
+            return
+        middle = len(texts) // 2
+        yield from _bad(texts[:middle], kind, start)
+        yield from _bad(texts[middle:], kind, start + middle)
+
+
+def _numbers(values: pa.Array) -> Offsets:
+    return np.asarray(values).astype(np.int64)

@@ -1,0 +1,182 @@
+"""Csv records to the columns of a schema.
+
+Arrow's parser splits a whole chunk into fields as bytes; each column then becomes one of its type at once. A record
+with another number of fields leaves the table, a value that does not fit spoils its record alone. What a record is does
+not depend on its neighbours: fields are those of Python's `csv`, and each value is judged by itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+
+import numpy as np
+import pyarrow as pa
+
+from airflow_provider_blockread.errors import OptionsError, RecordError
+from airflow_provider_blockread.options import Csv
+from airflow_provider_blockread.records.columns.schema import parse_schema
+from airflow_provider_blockread.records.columns.values import typed
+from airflow_provider_blockread.records.csv.fields import dialect_of
+from airflow_provider_blockread.records.csv.split import RowSplitter, SplitRows
+from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoded
+
+_SHOWN = 40  # characters of a value in a message
+_SHOWN_NAMES = 200  # characters of a list of names
+
+
+def csv_decoder(option: Csv, header: tuple[str, ...] | None, file: str = "") -> CsvDecoder:
+    """Return the decoder of files with this header (None: without one); `file` is named in errors.
+
+    Raises:
+        OptionsError: when the option has no schema, or one that is malformed or cannot be read from csv.
+        RecordError: when the header does not go with the schema.
+    """
+    try:
+        return _decoder(option, header)
+    except RecordError as error:
+        msg = f"{file}: {error}" if file else str(error)
+        raise RecordError(msg) from error
+
+
+@lru_cache(maxsize=64)
+def _decoder(option: Csv, header: tuple[str, ...] | None) -> CsvDecoder:
+    if option.schema is None:
+        msg = (
+            'csv: columns are not known yet; set schema="id long, msg string", or let a window infer one from its files'
+        )
+        raise OptionsError(msg)
+    schema = parse_schema(option.schema)
+    _check_types(schema)
+    if header is None:
+        return CsvDecoder(option, schema, Places(width=len(schema), columns=tuple(range(len(schema)))))
+    names = column_names(header)
+    if option.columns == "equal":
+        if names != tuple(schema.names):
+            raise _unlike(names, schema, option.columns)
+        return CsvDecoder(option, schema, Places(width=len(names), columns=tuple(range(len(names)))))
+    places = {name: place for place, name in enumerate(names)}
+    if not places.keys() & set(schema.names):
+        raise _unlike(names, schema, option.columns)
+    return CsvDecoder(option, schema, Places(width=len(names), columns=tuple(places.get(n) for n in schema.names)))
+
+
+def column_names(header: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of a header's columns: blank ones are `_c0`, `_c1`.. by their place.
+
+    Raises:
+        RecordError: when a name stands twice.
+    """
+    names = tuple(name if name.strip() else f"_c{place}" for place, name in enumerate(header))
+    if len(set(names)) < len(names):
+        twice, _ = Counter(names).most_common(1)[0]
+        msg = (
+            f"the header has column {twice!r} twice; rename one of them in the file, or exclude the file with"
+            " `blockread windows exclude`"
+        )
+        raise RecordError(msg)
+    return names
+
+
+def shown_names(names: Iterable[str]) -> str:
+    """Return the first of the names of columns, as messages show them."""
+    return ", ".join(map(repr, islice(names, _SHOWN_NAMES)))[:_SHOWN_NAMES]
+
+
+def _unlike(names: tuple[str, ...], schema: pa.Schema, columns: str) -> RecordError:
+    by_name = ", set columns='by_name'" if columns == "equal" and set(names) & set(schema.names) else ""
+    return RecordError(
+        f"the header has columns {shown_names(names)} where the schema has {shown_names(schema.names)}; correct the"
+        f" schema{by_name}, or exclude the file with `blockread windows exclude`"
+    )
+
+
+def _check_types(schema: pa.Schema) -> None:
+    for kind, name in dict(zip(reversed(schema.types), reversed(schema.names), strict=True)).items():
+        try:
+            typed(pa.array([b"x"]), kind, valid=True)
+        except pa.ArrowNotImplementedError as error:
+            msg = f"csv: column {name!r} cannot be of type {kind}; choose another type, such as string"
+            raise OptionsError(msg) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """How many fields a record has, and which of them goes to each column; None: no field, all null."""
+
+    width: int
+    columns: tuple[int | None, ...]
+
+
+class CsvDecoder:
+    """One csv record a row, to the columns of a schema.
+
+    An unquoted field that is empty, or equals the option's `null`, is null; a quoted empty one is an empty string in a
+    column of text, and null in any other. Blanks around a value that is no text do not matter.
+    """
+
+    def __init__(self, option: Csv, schema: pa.Schema, places: Places) -> None:
+        """Take the schema, and where its columns are in a record."""
+        self.schema = schema
+        self._places = places
+        self._splitter = RowSplitter(dialect_of(option), places.width, option.null)
+        self._quick = {
+            place: field.type if _is_direct(field.type) else pa.binary()
+            for field, place in zip(schema, places.columns, strict=True)
+            if place is not None
+        }
+
+    def decode(self, chunk: Chunk) -> Decoded:
+        """Return the records as rows; one of another width, or with a value that does not fit, is bad."""
+        if not len(chunk.ends):
+            return Decoded(batch=pa.RecordBatch.from_pylist([], schema=self.schema))
+        if quick := self._decode_quickly(chunk):
+            return quick
+        rows = self._splitter.split(chunk, list(self._quick))
+        reasons = dict(rows.bad)
+        columns = [self._column(rows, number, reasons) for number in range(len(self.schema))]
+        batch = pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        if reasons:
+            batch = batch.filter(pa.array(~np.isin(rows.indices, list(reasons))))
+        bad = tuple(BadRecord(index=index, reason=reasons[index]) for index in sorted(reasons))
+        return Decoded(batch=batch, bad=bad)
+
+    def _decode_quickly(self, chunk: Chunk) -> Decoded | None:
+        """Return the rows of a chunk in which nothing is unusual: Arrow's parser makes their numbers and strings."""
+        fields = self._splitter.split_typed(chunk, self._quick)
+        if fields is None:
+            return None
+        columns = []
+        for field, place in zip(self.schema, self._places.columns, strict=True):
+            array = fields[place] if place is not None else pa.nulls(len(chunk.ends), field.type)
+            if array.type != field.type:
+                array, misfits = typed(array, field.type, valid=True)
+                if len(misfits):
+                    return None
+            if array.null_count and not field.nullable:
+                return None
+            columns.append(array)
+        return Decoded(batch=pa.RecordBatch.from_arrays(columns, schema=self.schema))
+
+    def _column(self, rows: SplitRows, number: int, reasons: dict[int, str]) -> pa.Array:
+        """Return a column's values, null where one does not fit; `reasons` learns why."""
+        field, place = self.schema.field(number), self._places.columns[number]
+        if place is None:
+            return pa.nulls(len(rows.indices), field.type)
+        values = rows.columns[place]
+        array, misfits = typed(values, field.type, valid=rows.valid)
+        for row in misfits.tolist():
+            shown = values[row].as_py()[:_SHOWN].decode("utf-8", "backslashreplace")
+            reasons.setdefault(int(rows.indices[row]), f"column {field.name!r} is not of type {field.type}: {shown!r}")
+        if not field.nullable and array.null_count:
+            for index in rows.indices[np.asarray(array.is_null())].tolist():
+                reasons.setdefault(index, f"column {field.name!r} is null, and must not be")
+        return array
+
+
+def _is_direct(kind: pa.DataType) -> bool:
+    """Tell whether Arrow's csv parser makes the same of a field's text as a cast does; it knows no half floats."""
+    return bool(pa.types.is_integer(kind) or kind in {pa.float32(), pa.float64(), pa.string()})

@@ -1,0 +1,155 @@
+"""The columns of csv files without a schema: names from their headers, types from a sample of their records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airflow_provider_blockread.errors import RecordError
+from airflow_provider_blockread.options import Csv
+from airflow_provider_blockread.records.columns.schema import parse_schema, schema_text
+from airflow_provider_blockread.records.columns.values import convert, plain, typed
+from airflow_provider_blockread.records.csv.decode import column_names, shown_names
+from airflow_provider_blockread.records.csv.fields import Dialect, dialect_of
+from airflow_provider_blockread.records.csv.split import RowSplitter
+from airflow_provider_blockread.records.format import RecordFormat
+from airflow_provider_blockread.records.io.source import ByteSource, too_wide
+from airflow_provider_blockread.records.model import Chunk, Mask, Offsets
+from airflow_provider_blockread.records.text.encodings import EncodedFormat
+from airflow_provider_blockread.records.walking import WalkLimits, walk_block
+
+#: Types in the order in which they are tried, and what texts of each look like.
+_KINDS = tuple(parse_schema("a long, b double, c boolean, d date, e timestamp_ntz, f timestamp").types)
+#: What texts of each must look like, on top of being such values.
+_LOOKS = dict.fromkeys(_KINDS, r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[ T].*)?$") | {
+    pa.int64(): "^-?[0-9]+$",
+    pa.float64(): rf"^(?:{plain(pa.float64())}|NaN|nan|[-+]?(?:inf|Infinity))$",
+    pa.bool_(): "^(?i:true|false)$",
+}
+#: Codes and keys that a number would not give back: leading zeros, more digits than a double holds.
+_NO_NUMBERS = {pa.int64(): "^-?0[0-9]", pa.float64(): "^[-+]?(?:0[0-9]|[0-9]{16,}$)"}
+_WIDTH_ROWS = 100  # that tell how many columns a file without a header has
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """The first records of a file, in UTF-8, and its header."""
+
+    header: tuple[str, ...] | None
+    chunks: tuple[Chunk, ...]
+    source: ByteSource  # for messages and limits; closed
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is neither a header nor a row that is not blank, so that nothing is said of columns."""
+        return self.header is None and all((chunk.begins == chunk.ends).all() for chunk in self.chunks)
+
+
+def sample_file(source: ByteSource, fmt: RecordFormat, size: int) -> Sample:
+    """Return the records that start in the first `size` bytes of a file's data; `fmt` is bound to the file.
+
+    Raises:
+        RecordError: when a record is longer than `max_record_bytes`.
+    """
+    limits = WalkLimits(max_record_bytes=source.max_record_bytes)
+    chunks = walk_block(source, fmt, source.data_offset, source.data_offset + size, limits)
+    if isinstance(fmt, EncodedFormat):
+        chunks, fmt = map(fmt.in_utf8, chunks), fmt.inner
+    found = tuple(chunk for chunk in chunks if len(chunk.ends))
+    return Sample(header=getattr(fmt, "header", None), chunks=found, source=source)
+
+
+def infer_schema(option: Csv, samples: Iterable[Sample]) -> str:
+    """Return the schema of the sampled files as text.
+
+    Names come from the headers, or are `_c0`, `_c1`... A column is long, double, boolean, date, timestamp_ntz or
+    timestamp, the first of these that all its values in the sample are, else string. Numbers that would lose something
+    (`007`, 16 digits and more beside fractions) stay strings, and so does a column without any value.
+
+    Raises:
+        RecordError: when the headers of the files do not agree.
+    """
+    columns: dict[str, Mask | None] = {}  # which kinds are still possible; None: no value was seen yet
+    first: tuple[str, ...] = ()
+    for sample in samples:
+        if sample.is_blank:
+            continue
+        names = first if first and sample.header is None else _names(option, sample)
+        first = first or names
+        if option.columns == "equal" and names != first:
+            msg = (
+                f"the headers of the files differ: {shown_names(first)} and {shown_names(names)}; set"
+                " columns='by_name', or exclude one of the files with `blockread windows exclude`"
+            )
+            raise RecordError(msg)
+        for name in names:
+            columns.setdefault(name, None)
+        for chunk in sample.chunks:
+            for name, found in zip(names, _possible(*_values(option, chunk, len(names)), len(names)), strict=True):
+                before = columns[name]
+                columns[name] = found if before is None else before if found is None else before & found
+    columns = columns or {"_c0": None}  # files without any row have the columns of one
+    return schema_text(pa.schema([(name, _first_kind(possible)) for name, possible in columns.items()]))
+
+
+def _first_kind(possible: Mask | None) -> pa.DataType:
+    return pa.string() if possible is None or not possible.any() else _KINDS[int(possible.argmax())]
+
+
+def _names(option: Csv, sample: Sample) -> tuple[str, ...]:
+    if sample.header is not None:
+        return column_names(sample.header)
+    return tuple(f"_c{place}" for place in range(_width(sample, dialect_of(option))))
+
+
+def _width(sample: Sample, dialect: Dialect) -> int:
+    """Return how many fields most of the first rows have; of two numbers that are as frequent, the earlier one."""
+    places = ((chunk, int(index)) for chunk in sample.chunks for index in np.flatnonzero(chunk.ends > chunk.begins))
+    widths: Counter[int] = Counter()
+    for chunk, index in islice(places, _WIDTH_ROWS):
+        width = sum(1 for _ in dialect.fields(dialect.decode(chunk.record(index))))
+        if width > sample.source.max_columns:
+            at = chunk.place(int(chunk.begins[index])) * sample.source.unit_bytes
+            raise too_wide(sample.source.name, "row", at, width, sample.source.max_columns)
+        widths[width] += 1
+    return widths.most_common(1)[0][0]
+
+
+def _values(option: Csv, chunk: Chunk, width: int) -> tuple[pa.StringArray, Offsets]:
+    """Return the values of all columns in the good records, blanks around them cut off, and the column of each.
+
+    Nulls and blanks are left out. The columns are one array, so that what each look costs is paid once.
+    """
+    rows = RowSplitter(dialect_of(option), width, option.null).split(chunk, list(range(width)))
+    good = np.tile(~np.isin(rows.indices, list(rows.bad)), width)
+    columns = np.repeat(np.arange(width), len(rows.indices))[good]
+    fields = pa.concat_arrays([rows.columns[place] for place in range(width)]).filter(pa.array(good))
+    texts = pc.utf8_trim(typed(fields, pa.string(), valid=rows.valid)[0], " \t")
+    there = np.asarray(pc.fill_null(pc.not_equal(texts, ""), fill_value=False))
+    return texts.filter(pa.array(there)), columns[there]
+
+
+def _possible(values: pa.StringArray, columns: Offsets, width: int) -> Iterator[Mask | None]:
+    """Yield for each column which of the kinds all its values are; None where it has none."""
+    kinds = np.ones((width, len(_KINDS)), np.bool_)
+    for number, kind in enumerate(_KINDS):
+        kinds[columns[_unlike(values, kind)], number] = False
+        left = kinds[columns, number]
+        kinds[columns[left][convert(values.filter(pa.array(left)), kind)[1]], number] = False
+    seen = np.bincount(columns, minlength=width) > 0
+    for column in range(width):
+        yield kinds[column] if seen[column] else None
+
+
+def _unlike(values: pa.StringArray, kind: pa.DataType) -> Mask:
+    """Tell which values do not look like ones of a kind, or lose something as such."""
+    unlike = ~np.asarray(pc.match_substring_regex(values, _LOOKS[kind]))
+    if kind in _NO_NUMBERS:
+        unlike |= np.asarray(pc.match_substring_regex(values, _NO_NUMBERS[kind]))
+    return unlike

@@ -1,0 +1,202 @@
+"""Csv as an automaton over bytes, run over whole arrays: the transition table below is all that it knows.
+
+What a byte does to the modes is a function, and functions compose. Those that any text can amount to are few (17 for
+quotes alone, 267 with escapes), so they are numbered and their products kept in a table. A buffer's bytes then are an
+array of numbers, which products of neighbours halve until one is left: the function of the buffer. Going back down the
+same tree gives the mode in front of every byte.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from airflow_provider_blockread.records.model import Offsets
+from airflow_provider_blockread.records.statemap import StateMap
+
+#: At a row's start, at a field's start, in a field, in quotes, behind a quote in quotes, behind an escape (in quotes).
+START, FIELD, TEXT, QUOTED, QUOTE, ESCAPED, ESCAPED_QUOTED, COMMENT = range(8)
+#: Classes of bytes.
+_OTHER, _NEWLINE, _DELIMITER, _QUOTE, _ESCAPE, _COMMENT = _CLASSES = range(6)
+_WIDTH = len(_CLASSES)
+_PIECE_BYTES = 64 * 2**10  # what is looked at in one go: its arrays stay in the processor's cache
+
+# From each mode, where a byte of each class leads: what Python's `csv` does. An escape right behind a closing quote is
+# text; so is the newline behind an escape, and the field that it stands in goes on.
+_TABLE = {
+    START: (TEXT, START, FIELD, QUOTED, ESCAPED, COMMENT),
+    FIELD: (TEXT, START, FIELD, QUOTED, ESCAPED, TEXT),
+    TEXT: (TEXT, START, FIELD, TEXT, ESCAPED, TEXT),
+    QUOTED: (QUOTED, QUOTED, QUOTED, QUOTE, ESCAPED_QUOTED, QUOTED),
+    QUOTE: (TEXT, START, FIELD, QUOTED, TEXT, TEXT),
+    ESCAPED: (TEXT,) * 6,
+    ESCAPED_QUOTED: (QUOTED,) * 6,
+    COMMENT: (COMMENT, START, COMMENT, COMMENT, COMMENT, COMMENT),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marks:
+    """The bytes that csv gives a meaning, one each."""
+
+    delimiter: bytes
+    quote: bytes | None
+    escape: bytes | None
+    comment: bytes | None
+
+
+class Automaton:
+    """The modes that a dialect of csv can be in, numbered from 0 = at a row's start, and what bytes do to them."""
+
+    def __init__(self, marks: Marks) -> None:
+        """Take the dialect."""
+        used = [_OTHER, _NEWLINE, _DELIMITER]
+        classes = bytearray(256)
+        classes[ord("\n")] = classes[ord("\r")] = _NEWLINE
+        classes[ord(marks.delimiter)] = _DELIMITER
+        for kind, mark in ((_QUOTE, marks.quote), (_ESCAPE, marks.escape), (_COMMENT, marks.comment)):
+            if mark is not None:
+                classes[ord(mark)] = kind
+                used.append(kind)
+        self._classes = bytes(classes)
+        self._algebra = _algebra(tuple(used))
+
+    @property
+    def modes(self) -> int:
+        """How many modes there are."""
+        return len(self._algebra.modes)
+
+    def number(self, mode: int) -> int:
+        """Return the number of one of the modes named in this module; -1 where the dialect never is in it."""
+        return self._algebra.numbers.get(mode, -1)
+
+    def newlines(self, buffer: bytes, mode: int) -> tuple[Offsets, int]:
+        """Return the bytes LF and CR of `buffer` that end rows, and the mode behind the buffer."""
+        found = []
+        for low in range(0, len(buffer), _PIECE_BYTES):
+            places, codes, levels = self._run(buffer[low : low + _PIECE_BYTES])
+            newlines = np.flatnonzero(codes % _WIDTH == _NEWLINE)
+            before = self._algebra.modes_before(levels, mode)[newlines]
+            found.append(places[newlines[self._algebra.apply(levels[0][newlines], before) == 0]] + low)
+            mode = self._algebra.map_of(levels)(mode)
+        return np.concatenate(found or [np.empty(0, np.int64)]), mode
+
+    def effect(self, buffer: bytes) -> StateMap:
+        """Return what `buffer` does to each mode."""
+        effect = StateMap.identity(self.modes)
+        for low in range(0, len(buffer), _PIECE_BYTES):
+            levels = self._run(buffer[low : low + _PIECE_BYTES])[2]
+            effect = effect.then(self._algebra.map_of(levels))
+        return effect
+
+    def _run(self, piece: bytes) -> tuple[Offsets, npt.NDArray[np.uint8], list[Offsets]]:
+        """Return the places and codes of bytes with a meaning, and the products of what these and all others do.
+
+        A code is the byte's class, plus `_WIDTH` behind a byte without a meaning. The last function is of no byte with
+        a meaning, but of those without that end the piece.
+        """
+        classes = np.frombuffer(piece.translate(self._classes), np.uint8)
+        codes = classes.copy()
+        codes[1:] += (classes[:-1] == _OTHER) * np.uint8(_WIDTH)
+        places = np.flatnonzero(classes)
+        codes = codes[places]
+        tail = self._algebra.steps[_WIDTH if classes[-1] == _OTHER else _OTHER]
+        return places, codes, self._algebra.products(np.append(self._algebra.steps.take(codes), tail))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Algebra:
+    """The functions that texts amount to, numbered from 0 = the identity."""
+
+    modes: tuple[int, ...]
+    numbers: dict[int, int]
+    effects: Offsets  # function, mode -> mode
+    table: Offsets  # function, function -> the one after the other
+    steps: Offsets  # code of a byte -> function
+
+    def apply(self, functions: Offsets, modes: Offsets) -> Offsets:
+        """Return where each function leads from the mode at its place."""
+        return self.effects.take(functions * len(self.modes) + modes)  # three times as fast as two subscripts
+
+    def map_of(self, levels: list[Offsets]) -> StateMap:
+        """Return what the product of all functions does."""
+        return StateMap(tuple(self.effects[levels[-1][0]].tolist()))
+
+    def products(self, functions: Offsets) -> list[Offsets]:
+        """Return the functions, those of their pairs, of pairs of pairs, up to the single one of them all."""
+        levels = [functions]
+        while len(functions) > 1:
+            if len(functions) % 2:
+                levels[-1] = functions = np.append(functions, 0)
+            functions = self.table.take(functions[::2] * len(self.table) + functions[1::2])
+            levels.append(functions)
+        return levels
+
+    def modes_before(self, levels: list[Offsets], mode: int) -> Offsets:
+        """Return the mode in front of each function of the lowest level, for the `mode` in front of the first."""
+        modes = np.array([mode])
+        for functions in reversed(levels[:-1]):
+            both = np.empty(len(functions), np.intp)
+            both[::2] = modes[: len(both) // 2]  # without the one that made them an even number
+            both[1::2] = self.apply(functions[::2], both[::2])
+            modes = both
+        return modes
+
+
+@cache
+def _algebra(classes: tuple[int, ...]) -> _Algebra:
+    """Return the functions of all texts over some classes of bytes."""
+    same = {mode: mode for mode in _TABLE}
+    if _ESCAPE not in classes:
+        same[QUOTE] = FIELD
+    if _COMMENT not in classes:
+        same[FIELD] = START
+        same[QUOTE] = same[same[QUOTE]]
+    modes = [START]
+    for mode in modes:  # grows while it is gone through
+        modes += dict.fromkeys(n for c in classes if (n := same[_TABLE[mode][c]]) not in modes)
+    numbers = {mode: number for number, mode in enumerate(modes)}
+    numbers |= {mode: numbers[other] for mode, other in same.items() if other in numbers}
+    generators = [tuple(numbers[_TABLE[mode][c]] for mode in modes) for c in classes]
+    functions = [tuple(range(len(modes)))]
+    known = {functions[0]: 0}
+    onward: list[list[int]] = []  # function, generator -> function
+    origin = [(0, 0)]  # each function as an earlier one and a generator
+    for number, function in enumerate(functions):  # grows while it is gone through
+        onward.append([])
+        for index, generator in enumerate(generators):
+            product = tuple(generator[mode] for mode in function)
+            if product not in known:
+                known[product] = len(functions)
+                functions.append(product)
+                origin.append((number, index))
+            onward[number].append(known[product])
+    return _Algebra(
+        modes=tuple(modes),
+        numbers=numbers,
+        effects=np.array(functions, np.intp),
+        table=_products(np.array(onward, np.intp), origin),
+        steps=_step_numbers(classes, onward),
+    )
+
+
+def _products(onward: Offsets, origin: list[tuple[int, int]]) -> Offsets:
+    """Return the table of products: that with a later function follows from that with the one it came from."""
+    columns = np.empty((len(origin), len(origin)), np.intp)
+    columns[0] = np.arange(len(origin))
+    for number, (earlier, generator) in enumerate(origin[1:], 1):
+        columns[number] = onward[:, generator].take(columns[earlier])
+    return np.ascontiguousarray(columns.T)
+
+
+def _step_numbers(classes: tuple[int, ...], onward: list[list[int]]) -> Offsets:
+    """Return the function of each code: of a byte, alone and behind others; that of no byte is the identity."""
+    steps = np.zeros(2 * _WIDTH, np.intp)
+    other = onward[0][classes.index(_OTHER)]
+    for index, kind in enumerate(classes):
+        steps[kind], steps[kind + _WIDTH] = onward[0][index], onward[other][index]
+    steps[_OTHER] = 0
+    return steps

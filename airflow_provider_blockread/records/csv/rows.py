@@ -1,0 +1,145 @@
+"""Which newlines end a csv row: by the automaton, and at the price of a few passes where it is not asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from airflow_provider_blockread.records.csv.modes import (
+    COMMENT,
+    ESCAPED,
+    ESCAPED_QUOTED,
+    FIELD,
+    QUOTE,
+    QUOTED,
+    START,
+    TEXT,
+    Automaton,
+    Marks,
+)
+from airflow_provider_blockread.records.csv.runs import QuoteRuns
+from airflow_provider_blockread.records.io.source import ByteSource
+from airflow_provider_blockread.records.model import Offsets
+from airflow_provider_blockread.records.statemap import StateMap
+
+_LF, _CR = b"\n\r"
+_WINDOW_BYTES = 2**20
+
+
+class MarkedRows:
+    """Rows with escapes or comments in them; the states are the automaton's modes, 0 at a row's start."""
+
+    def __init__(self, marks: Marks) -> None:
+        """Take the marks."""
+        self._marks = marks
+        self._automaton = Automaton(marks)
+        self._pairs = QuotePairs(marks, self._automaton)
+        self._no_pairs = {self._automaton.number(mode) for mode in (ESCAPED, ESCAPED_QUOTED, COMMENT)}
+        self.modes = self._automaton.modes
+
+    def enter(self, source: ByteSource, offset: int, state: int) -> tuple[int, int]:
+        """Return the offset and the state: they say all."""
+        del source
+        return offset, state
+
+    def newlines(self, buffer: bytes, mode: int) -> tuple[Offsets, int]:
+        """Return the bytes LF and CR of `buffer` that end rows, and the mode behind the buffer."""
+        found = None if self._is_marked(buffer, mode) else self._pairs.newlines(buffer, mode)
+        return found or self._automaton.newlines(buffer, mode)
+
+    def _is_marked(self, buffer: bytes, mode: int) -> bool:
+        """Tell whether an escape or a line of comment may bear on `buffer`."""
+        escape, comment = self._marks.escape, self._marks.comment
+        if mode in self._no_pairs or (escape is not None and escape in buffer):
+            return True
+        if comment is None or comment not in buffer:
+            return False
+        return (mode == 0 and buffer.startswith(comment)) or b"\n" + comment in buffer or b"\r" + comment in buffer
+
+    def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
+        """Return the state map of `[start, end)`."""
+        effect = StateMap.identity(self.modes)
+        for low in range(start, end, _WINDOW_BYTES):
+            effect = effect.then(self._automaton.effect(source.read(low, min(low + _WINDOW_BYTES, end))))
+        return effect
+
+
+class QuotedRows:
+    """Rows where quotes alone decide, or where `quote` is None and every newline ends one.
+
+    States: 0 outside and 1 inside quotes, at an offset in a run of quotes those behind the run. Modes are finer.
+    """
+
+    modes = 2
+
+    def __init__(self, marks: Marks) -> None:
+        """Take the marks; what opens a comment means nothing to newlines here."""
+        marks = Marks(delimiter=marks.delimiter, quote=marks.quote, escape=None, comment=None)
+        self._quote = marks.quote
+        self._automaton = Automaton(marks)
+        self._pairs = QuotePairs(marks, self._automaton)
+        self._runs = QuoteRuns(marks)
+
+    def enter(self, source: ByteSource, offset: int, state: int) -> tuple[int, int]:
+        """Return where a search for rows begins, for the state at a raw offset, and the mode there.
+
+        `offset` lies behind the data offset. Where it splits a run of quotes, the search begins behind the run.
+        """
+        inside, text = self._automaton.number(QUOTED), self._automaton.number(TEXT)
+        before = source.read(offset - 1, offset + 1)[:1]
+        if before != self._quote:
+            return offset, inside if state else 0 if self._runs.opens(before[0]) else text
+        for position, window in source.windows(offset):
+            rest = window.lstrip(self._quote)
+            if rest:
+                return position + len(window) - len(rest), inside if state else text
+        return source.size, text
+
+    def newlines(self, buffer: bytes, mode: int) -> tuple[Offsets, int]:
+        """Return the bytes LF and CR of `buffer` that end rows, and the mode behind the buffer."""
+        return self._pairs.newlines(buffer, mode) or self._automaton.newlines(buffer, mode)
+
+    def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
+        """Return the state map of `[start, end)`."""
+        return StateMap.identity(self.modes) if self._quote is None else self._runs.scan(source, start, end)
+
+
+class QuotePairs:
+    """Row ends by counting quotes, where each one that opens starts a field; neither escapes nor comments."""
+
+    def __init__(self, marks: Marks, automaton: Automaton) -> None:
+        """Take the marks, and the automaton whose modes are meant."""
+        self._quote = marks.quote
+        self._mark = -1 if marks.quote is None else ord(marks.quote)
+        self._inside = automaton.number(QUOTED)
+        self._fresh = {automaton.number(mode) for mode in (START, FIELD, QUOTE)}
+        self._modes = np.full(256, automaton.number(TEXT))  # outside quotes, behind each byte
+        self._modes[ord(marks.delimiter)] = automaton.number(FIELD)
+        self._modes[[_LF, _CR]] = automaton.number(START)
+        self._openers = np.zeros(256, np.bool_)  # bytes that an opening quote, or one of a pair of them, may follow
+        self._openers[[ord(marks.delimiter), _LF, _CR]] = True
+        if marks.quote is not None:
+            self._modes[self._mark] = automaton.number(QUOTE)
+            self._openers[self._mark] = True
+
+    def newlines(self, buffer: bytes, mode: int) -> tuple[Offsets, int] | None:
+        """Return the bytes LF and CR of `buffer` that end rows, and the mode behind; None where quotes are text too."""
+        data = np.frombuffer(buffer, np.uint8)
+        ends = data == _LF
+        if b"\r" in buffer:
+            ends |= data == _CR
+        marks = np.flatnonzero(ends)
+        behind = int(self._modes[data[-1]]) if len(data) else mode
+        inside = int(mode == self._inside)
+        if self._quote is None or self._quote not in buffer:
+            return (marks[:0], mode) if inside else (marks, behind)
+        quotes = np.flatnonzero(data == self._mark)
+        if not self._all_open_fields(data, quotes[inside::2], fresh=mode in self._fresh):
+            return None
+        outside = (np.searchsorted(quotes, marks) + inside) & 1 == 0
+        return marks[outside], self._inside if (len(quotes) + inside) & 1 else behind
+
+    def _all_open_fields(self, data: npt.NDArray[np.uint8], openers: Offsets, *, fresh: bool) -> bool:
+        if len(openers) and openers[0] == 0:
+            return fresh and bool(self._openers.take(data.take(openers[1:] - 1)).all())
+        return bool(self._openers.take(data.take(openers - 1)).all())

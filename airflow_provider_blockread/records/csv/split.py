@@ -1,0 +1,166 @@
+"""A chunk of csv records to fields, all columns as bytes; records that have no such fields apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from airflow_provider_blockread.errors import RecordError
+from airflow_provider_blockread.records.columns.values import is_utf8
+from airflow_provider_blockread.records.csv.fields import Dialect
+from airflow_provider_blockread.records.csv.text import CsvText, csv_text, rewritten
+from airflow_provider_blockread.records.model import Chunk, Offsets
+
+AsText = Callable[[Chunk, Dialect], CsvText]
+
+_NUL = "\0"
+_ASCII = bytes(range(128)) + b"x" * 128  # other bytes are part of a field's text, whatever they are
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitRows:
+    """Fields as bytes, by their place in a row. Row `i` is the chunk's record `indices[i]`.
+
+    `bad` says of records why they are none; some of them have rows all the same. `valid` says that all fields are
+    known to be UTF-8.
+    """
+
+    columns: Mapping[int, pa.BinaryArray]
+    indices: Offsets
+    bad: Mapping[int, str]
+    valid: bool
+
+
+class RowSplitter:
+    """Splits records of `width` fields; unquoted ones that are empty or equal `null` become null."""
+
+    def __init__(self, dialect: Dialect, width: int, null: str) -> None:
+        """Take the dialect, the number of fields, and the text of a null."""
+        self._dialect = dialect
+        self._width = width
+        self._nulls = ["", null] if null else [""]
+
+    def split(self, chunk: Chunk, places: list[int]) -> SplitRows:
+        """Return the fields at `places` of all records of a chunk that holds some."""
+        count, bad = len(chunk.ends), dict(self._broken(chunk))
+        for as_text in (csv_text, rewritten):  # the latter is slow, and free of what parsers could disagree about
+            text, table, lost = self._read_all(chunk, as_text, places)
+            if table.num_rows + len(lost) == count:
+                break
+        else:
+            msg = (
+                f"csv: {count} records from byte {chunk.offset} on were read as {table.num_rows + len(lost)} rows;"
+                " please report this, and exclude the file with `blockread windows exclude`"
+            )
+            raise RecordError(msg)
+        for index, fields in lost.items():
+            bad.setdefault(index, f"{fields} field{'' if fields == 1 else 's'} where {self._width} should be")
+        return SplitRows(
+            columns={place: text.restore(_joined(table.column(str(place)))) for place in places},
+            indices=np.delete(np.arange(count), list(lost)),
+            bad=bad,
+            valid=not text.replaced and is_utf8(text.text),
+        )
+
+    def split_typed(self, chunk: Chunk, types: Mapping[int, pa.DataType]) -> dict[int, pa.Array] | None:
+        """Return the fields by their place as these types; None where `split` must look for what is unusual.
+
+        Types are what Arrow's parser converts text to as a cast does: numbers, strings and binary.
+        """
+        text = csv_text(chunk, self._dialect)
+        if text.replaced or not is_utf8(text.text) or any(True for _ in self._broken(chunk)):
+            return None
+        try:
+            table, lost = self._read(text, types)
+        except pa.ArrowInvalid:
+            return None
+        if lost or table.num_rows != len(chunk.ends):
+            return None
+        return {place: _joined(table.column(str(place))) for place in types}
+
+    def _read_all(self, chunk: Chunk, as_text: AsText, places: list[int]) -> tuple[CsvText, pa.Table, dict[int, int]]:
+        """Return the records as text, their fields, and the records of another width: how many fields each has."""
+        text, binary = as_text(chunk, self._dialect), dict.fromkeys(places, pa.binary())
+        if is_utf8(text.text):
+            return text, *self._read(text, binary)
+        # The parser fails to hand over a row of another width that is not UTF-8: such rows are found beforehand.
+        _, lost = self._read(replace(text, text=text.text.translate(_ASCII)), binary)
+        if lost:
+            text = as_text(_without(chunk, list(lost)), self._dialect)
+        return text, self._read(text, binary)[0], lost
+
+    def _read(self, text: CsvText, types: Mapping[int, pa.DataType]) -> tuple[pa.Table, dict[int, int]]:
+        """Return the fields by their place, and the rows of another width: how many fields each has."""
+        if not text.text:
+            return pa.table({str(place): pa.array([], kind) for place, kind in types.items()}), {}
+        lost: dict[int, int] = {}
+
+        def skip(row: pyarrow.csv.InvalidRow) -> str:
+            lost[row.number - 1] = row.actual_columns
+            return "skip"
+
+        names, dialect = [str(place) for place in range(self._width)], text.dialect
+        table = pyarrow.csv.read_csv(
+            pa.BufferReader(text.text),
+            read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=len(text.text) + 1, column_names=names),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=dialect.delimiter,
+                quote_char=dialect.quote or False,
+                escape_char=dialect.escape or False,
+                newlines_in_values=True,
+                ignore_empty_lines=False,
+                invalid_row_handler=skip,
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(
+                check_utf8=False,  # of all text, this is known
+                column_types={str(place): kind for place, kind in types.items()},
+                include_columns=[str(place) for place in types],
+                null_values=self._nulls,
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+        return table, lost
+
+    def _broken(self, chunk: Chunk) -> Iterator[tuple[int, str]]:
+        """Yield the records that are bad whatever their fields are, and why."""
+        yield from self._unclosed(chunk)
+        if _NUL not in self._dialect.marks.values() and b"\0" in chunk.buffer:
+            yield from _with_nul(chunk)
+        if self._width > 1:
+            for index in np.flatnonzero(chunk.ends == chunk.begins).tolist():
+                yield index, "a blank line"
+
+    def _unclosed(self, chunk: Chunk) -> Iterator[tuple[int, str]]:
+        last = len(chunk.ends) - 1
+        if self._dialect.quote is None or chunk.ends[last] != chunk.nexts[last]:
+            return  # only the end of the file leaves a quote open
+        text = self._dialect.decode(chunk.record(last))
+        opened = self._dialect.open_quote(text)
+        if opened is not None:
+            place = chunk.place(int(chunk.begins[last]) + len(self._dialect.encode(text[:opened])))
+            yield last, f"the quote that opened at byte {place} of the file is not closed"
+
+
+def _without(chunk: Chunk, records: list[int]) -> Chunk:
+    starts, begins, ends, nexts = (
+        np.delete(places, records) for places in (chunk.starts, chunk.begins, chunk.ends, chunk.nexts)
+    )
+    return replace(chunk, starts=starts, begins=begins, ends=ends, nexts=nexts)
+
+
+def _with_nul(chunk: Chunk) -> Iterator[tuple[int, str]]:
+    places = np.flatnonzero(np.frombuffer(chunk.buffer, np.uint8) == 0)
+    records = np.searchsorted(chunk.starts, places, "right") - 1
+    inside = (records >= 0) & (places < chunk.ends[records])
+    found, firsts = np.unique(records[inside], return_index=True)
+    for index, place in zip(found.tolist(), (places[inside][firsts] - chunk.begins[found]).tolist(), strict=True):
+        yield index, f"holds a NUL byte at byte {place} of the record; if the file is UTF-16, set encoding='utf-16'"
+
+
+def _joined(column: pa.ChunkedArray) -> pa.BinaryArray:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -1,0 +1,1 @@
+"""Bytes of a file: exact reads, and compressed files as streams of decoded bytes."""

@@ -1,0 +1,199 @@
+"""Which objects surely do not fit a schema, told one by one: what is looked at when Arrow's parser refused a chunk.
+
+An object that passes may still be refused, by the parser itself; one that does not pass is always refused by it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airflow_provider_blockread.records.model import Mask, Offsets
+
+Fits = Callable[[object], bool]
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_NO_NUMBER = r"[:,\[\s](?:-?Inf|-NaN)[,\]}\s]"  # what Arrow's parser takes for a number though nobody writes it so
+_NAME_OF_NONE = re.compile(rb"-?Inf(?!inity)|-NaN")
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_FEW = 100  # fields whose names are looked for: one of more than that suspects any field
+_TOO_LARGE = {16: 65520, 32: 2**128 - 2**103, 64: 2**1024 - 2**970}  # rounded to a float of so many bits: infinite
+
+
+class _Named(float):
+    """`NaN`, `Infinity` or `-Infinity`, as it was written: no number that was too large."""
+
+
+def object_check(schema: pa.Schema) -> Callable[[bytes], str | None]:
+    """Return a function that says why a record is no object of the schema, or None where it may be one.
+
+    The function raises ValueError or RecursionError for a record that it cannot read.
+    """
+    fields = [(field.name, str(field.type), _fits(field.type)) for field in schema]
+
+    def check(record: bytes) -> str | None:
+        value = json.loads(record.decode(), parse_constant=_Named)
+        for name, kind, fits in fields:
+            if not fits(value.get(name)):
+                return f"field {name!r} is not of type {kind}"
+        return None
+
+    return check
+
+
+def _fits(kind: pa.DataType) -> Fits:
+    if pa.types.is_list(kind):
+        inner = _fits(kind.value_type)
+        return lambda value: value is None or (isinstance(value, list) and all(map(inner, value)))
+    if pa.types.is_struct(kind):
+        members = [(kind.field(i).name, _fits(kind.field(i).type)) for i in range(kind.num_fields)]
+        return lambda value: (
+            value is None or (isinstance(value, dict) and all(fits(value.get(name)) for name, fits in members))
+        )
+    if pa.types.is_integer(kind):
+        bound = 2 ** (kind.bit_width - 1)
+        return lambda value: value is None or (type(value) is int and -bound <= value < bound)
+    if pa.types.is_temporal(kind):
+        return lambda value: value is None or (isinstance(value, str) and _DATE.match(value) is not None)
+    if pa.types.is_floating(kind):
+        return partial(_is_float, _TOO_LARGE[kind.bit_width])
+    types = _accepted(kind)
+    return lambda value: value is None or type(value) in types
+
+
+def _is_float(too_large: int, value: object) -> bool:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return -too_large < value < too_large or isinstance(value, _Named)
+    return value is None
+
+
+def _accepted(kind: pa.DataType) -> tuple[type, ...]:
+    if pa.types.is_boolean(kind):
+        return (bool,)
+    return (int, float, str) if pa.types.is_decimal(kind) else (str,)
+
+
+def false_numbers(text: bytes, values: Callable[[], pa.BinaryArray]) -> list[int]:
+    """Return the records with `Inf`, `-Inf` or `-NaN` outside of strings, at any depth; nearly all texts have none.
+
+    Arrow's parser takes them for numbers; `NaN`, `Infinity` and `-Infinity` alone are meant.
+    """
+    if b"Inf" not in text and b"-NaN" not in text:
+        return []
+    records = values()
+    suspects = np.flatnonzero(np.asarray(pc.match_substring_regex(records, _NO_NUMBER))).tolist()
+    return [index for index in suspects if _NAME_OF_NONE.search(_STRING.sub(b"", records[index].as_py()))]
+
+
+def columns_of_floats(schema: pa.Schema) -> list[int]:
+    """Return the places of the columns in which there are floats, at any depth."""
+    return [place for place, kind in enumerate(schema.types) if _has_floats(kind)]
+
+
+def _has_floats(kind: pa.DataType) -> bool:
+    inner = (kind.field(number).type for number in range(kind.num_fields))
+    return bool(pa.types.is_floating(kind)) or any(map(_has_floats, inner))
+
+
+def infinite_rows(batch: pa.RecordBatch, places: list[int]) -> Offsets:
+    """Return the rows with an infinite number in some columns: those whose text may be a number that is too large."""
+    found = np.zeros(batch.num_rows, np.bool_)
+    for place in places:
+        found |= _holds_infinity(batch.column(place))
+    return np.flatnonzero(found)
+
+
+def _holds_infinity(values: pa.Array) -> Mask:
+    found = np.zeros(len(values), np.bool_)
+    if pa.types.is_floating(values.type):
+        found |= np.isinf(values.to_numpy(zero_copy_only=False))
+    if pa.types.is_list(values.type):
+        found[np.asarray(pc.list_parent_indices(values))[_holds_infinity(values.flatten())]] = True
+    elif pa.types.is_struct(values.type):
+        for number in range(values.type.num_fields):
+            found |= _holds_infinity(values.field(number))
+    return found
+
+
+def columns_without_nulls(schema: pa.Schema) -> list[int]:
+    """Return the places of the columns that say of values, at any depth, that they must not be null."""
+    return [place for place, field in enumerate(schema) if not field.nullable or _demands_values(field.type)]
+
+
+def null_rows(batch: pa.RecordBatch, places: list[int]) -> dict[int, str]:
+    """Return the rows with a null in one of `columns_without_nulls`, and why each is bad."""
+    rows: dict[int, str] = {}
+    for place in reversed(places):  # of several columns, the first one is named
+        field, column = batch.schema.field(place), batch.column(place)
+        rows |= dict.fromkeys(_with_null(column, field).tolist(), f"field {field.name!r} is null, and must not be")
+        if _demands_values(field.type):
+            why = f"field {field.name!r} holds a null where none must be"
+            rows |= dict.fromkeys(np.flatnonzero(_holds_null(column, field.type)).tolist(), why)
+    return rows
+
+
+def _demands_values(kind: pa.DataType) -> bool:
+    """Tell whether a type says, at any depth, that something in its values must not be null."""
+    inner = [kind.field(number) for number in range(kind.num_fields)]
+    return any(not field.nullable or _demands_values(field.type) for field in inner)
+
+
+def _with_null(values: pa.Array, field: pa.Field) -> Offsets:
+    if field.nullable or not values.null_count:
+        return np.empty(0, np.int64)
+    return np.flatnonzero(np.asarray(values.is_null()))
+
+
+def _holds_null(values: pa.Array, kind: pa.DataType) -> Mask:
+    """Tell which of the values have a null inside, at any depth, where the type says that there must be none."""
+    found = np.zeros(len(values), np.bool_)
+    if pa.types.is_list(kind):
+        inner, owners = values.flatten(), np.asarray(pc.list_parent_indices(values))
+        found[owners[_is_or_holds_null(inner, kind.value_field)]] = True
+    elif pa.types.is_struct(kind):
+        for number in range(kind.num_fields):
+            found |= _is_or_holds_null(values.field(number), kind.field(number))
+        found &= np.asarray(values.is_valid())
+    return found
+
+
+def _is_or_holds_null(values: pa.Array, field: pa.Field) -> Mask:
+    found = _holds_null(values, field.type)
+    found[_with_null(values, field)] = True
+    return found
+
+
+def unlikely_objects(schema: pa.Schema) -> Callable[[pa.BinaryArray], Offsets]:
+    """Return a function that finds records whose numbers may not fit the schema, where the parser did not say which.
+
+    It looks for fields by their names alone, so it may miss some and suspect good ones.
+    """
+    names: dict[str, list[str]] = {}
+    for field in schema:
+        if pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
+            names.setdefault(_unfit(field.type), []).append(re.escape(field.name))
+    patterns = [
+        ('"(?:' + "|".join(some) + ")" if len(some) < _FEW else "") + rf'"\s*:\s*{unfit}'
+        for unfit, some in names.items()
+    ]
+
+    def unlikely(records: pa.BinaryArray) -> Offsets:
+        if not patterns:
+            return np.empty(0, np.int64)
+        return np.flatnonzero(np.asarray(pc.match_substring_regex(records, "|".join(patterns))))
+
+    return unlikely
+
+
+def _unfit(kind: pa.DataType) -> str:
+    """Return a pattern of numbers that may not be of the type: fractions and exponents, and those of many digits."""
+    if pa.types.is_floating(kind):
+        return r"-?[0-9.]+[eE]\+?[0-9]{2}"
+    most = str(2 ** (kind.bit_width - 1) - 1)
+    return rf"-?(?:[0-9]+[.eE]|[{most[0]}-9][0-9]{{{len(most) - 1}}}|[0-9]{{{len(most) + 1}}})"

@@ -1,0 +1,166 @@
+"""Flat JSON objects of the same layout to columns, each column at once: twice as fast as a parser.
+
+What is taken are objects that the parser takes, with the same values; all others are left to the parser, good or bad.
+Layouts are learned from a few records of each chunk: they decide which records are taken, not what a record becomes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airflow_provider_blockread.records.columns.values import convert, not_utf8, require_utf8, without
+from airflow_provider_blockread.records.decode import raw_between, raw_values
+from airflow_provider_blockread.records.json.layout import Layout, MarkedRecords, Spans, layout_of
+from airflow_provider_blockread.records.model import Chunk, Mask, Offsets
+
+_SAMPLE = 8  # records of a chunk that are looked at; half of them must have a layout that another one has, too
+_FEWEST = 16  # records for each value of a layout: calls cost as much as that many values
+_ENOUGH = 8  # layouts are kept where fewer than one record among so many has none of them
+_LARGEST = 2**30  # bytes of a chunk, whose places must go into 32 bits
+_LONGEST = 32  # bytes of a number that is surely none too long for the parser
+_ZERO, _NINE = ord("0"), 9
+_MINUS, _DOT = (ord(mark) - _ZERO + 256 for mark in "-.")  # below zero, so that bytes wrap around
+_WHOLE = "-?(?:0|[1-9][0-9]{0,30})"
+_NUMBER = rf"{_WHOLE}(?:\.[0-9]{{1,31}})?(?:[eE]-[0-9]{{1,2}})?"
+
+
+Part = tuple[Offsets, pa.Table]  # the indices of records in their chunk, and their rows
+
+
+class ColumnReader:
+    """Reads flat objects into a table of numbers, truth and text."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        """Take the columns of the table; fields of an object that are not among them are left out."""
+        self._schema = schema
+        self._kinds: dict[str, pa.DataType] = dict(zip(schema.names, schema.types, strict=True))
+        self._layouts: tuple[Layout, ...] = ()  # those of the chunk before, where nearly all of its records had one
+
+    def read(self, chunk: Chunk) -> list[Part]:
+        """Return the records that are taken, each in one of the parts.
+
+        A record is taken where it has a layout that many others have, and its values are usual ones of their columns.
+        """
+        if len(chunk.ends) < _FEWEST or len(chunk.buffer) > _LARGEST:
+            return []
+        layouts, parts = self._layouts or self._usual_layouts(chunk), []
+        self._layouts = ()
+        if not layouts:
+            return []
+        records, left = MarkedRecords(chunk), _utf8_records(chunk)
+        for layout in layouts:
+            found, spans = records.laid_out(layout, left)
+            if not len(found):
+                continue
+            table, fits = self._table(chunk, layout, spans)
+            if not fits.all():
+                found, table = found[fits], table.filter(pa.array(fits))
+            parts.append((found, table))
+            left = np.setdiff1d(left, found, assume_unique=True) if len(found) < len(left) else found[:0]
+        if len(left) * _ENOUGH < len(chunk.ends):
+            self._layouts = layouts
+        return parts
+
+    def _usual_layouts(self, chunk: Chunk) -> tuple[Layout, ...]:
+        """Return the layouts that many records of a chunk have; none where most records have others."""
+        count = len(chunk.ends)
+        sample = np.linspace(0, count - 1, _SAMPLE).astype(np.int64).tolist()
+        seen = Counter(layout_of(chunk.record(index)) for index in sample)
+        usual = {
+            layout: times
+            for layout, times in seen.items()
+            if layout and times > 1 and len(layout.names) * _FEWEST <= count and self._is_readable(layout)
+        }
+        return tuple(usual) if sum(usual.values()) * 2 >= _SAMPLE else ()
+
+    def _is_readable(self, layout: Layout) -> bool:
+        for number, name in enumerate(layout.names):
+            kind = self._kinds.get(name)
+            takes = kind is None or _is_text(kind)
+            if not takes and (layout.is_quoted(number) or not (_is_number(kind) or pa.types.is_boolean(kind))):
+                return False
+        return True
+
+    def _table(self, chunk: Chunk, layout: Layout, spans: list[Spans]) -> tuple[pa.Table, Mask]:
+        """Return the values at `spans` as rows, and tell which of the rows are as the parser would read them."""
+        fits = np.ones(len(spans[0][0]), np.bool_)
+        columns = {name: pa.nulls(len(fits), kind) for name, kind in self._kinds.items() if name not in layout.names}
+        for number, name in enumerate(layout.names):
+            kind = self._kinds.get(name)
+            if not layout.is_quoted(number):
+                texts = raw_between(chunk.buffer, *spans[number]).view(pa.string())
+                columns[name], misfits = _bare(texts, kind)
+                fits[misfits] = False
+            elif kind is not None:
+                columns[name] = raw_between(chunk.buffer, *spans[number]).view(kind)
+        return pa.Table.from_arrays([columns[name] for name in self._kinds], schema=self._schema), fits
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return kind in {pa.string(), pa.binary()}
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or kind in {pa.float32(), pa.float64()}
+
+
+def _utf8_records(chunk: Chunk) -> Offsets:
+    every, begin, end = np.arange(len(chunk.ends)), int(chunk.begins[0]), int(chunk.ends[-1])
+    if not chunk.buffer.isascii():
+        try:
+            require_utf8(pa.py_buffer(chunk.buffer).slice(begin, end - begin))
+        except pa.ArrowInvalid:
+            return np.delete(every, not_utf8(raw_values(chunk)))
+    return every
+
+
+def _bare(texts: pa.StringArray, kind: pa.DataType | None) -> tuple[pa.Array, Offsets]:
+    """Return values that stood in no quotes as `kind`, and the places of those that the parser may not take for it.
+
+    Without a kind the values do not matter, but they must be some.
+    """
+    doubtful = np.arange(len(texts))
+    if kind is None or _is_number(kind):
+        doubtful = np.flatnonzero(~_plain_numbers(texts))
+    bad = doubtful[:0]
+    if len(doubtful):
+        asked = texts.take(pa.array(doubtful))
+        good = np.asarray(pc.match_substring_regex(asked, f"^(?:{_literals(kind)})$"))
+        kept = good & (kind is not None) & np.asarray(pc.not_equal(asked, "null"))
+        texts, bad = without(texts, doubtful[~kept]), doubtful[~good]
+    array, misfits = convert(texts, pa.float64() if kind is None else kind)
+    return array, np.concatenate([bad, misfits])
+
+
+def _literals(kind: pa.DataType | None) -> str:
+    """Return a pattern of what may stand for a value of the type without quotes."""
+    if kind is None:
+        return f"null|true|false|{_NUMBER}"
+    if _is_number(kind):
+        return f"null|{_WHOLE if pa.types.is_integer(kind) else _NUMBER}"
+    return "null|true|false" if pa.types.is_boolean(kind) else "null"
+
+
+def _plain_numbers(texts: pa.StringArray) -> Mask:
+    """Tell which texts, none of them empty, hold but digits and dots that stand right, and a sign before them."""
+    _, offsets, buffer = texts.buffers()
+    borders = np.frombuffer(offsets, np.int32, len(texts) + 1).astype(np.int64)
+    begins, ends = borders[:-1], borders[1:]
+    data = np.frombuffer(buffer, np.uint8, borders[-1]) - _ZERO  # digits are 0 to 9 so, and all else is above them
+    strange = (data > _NINE) & (data != _DOT)
+    signed = data[begins] == _MINUS
+    if signed.any():
+        strange[begins[signed]] = False
+        begins = begins + signed
+    lengths = ends - begins
+    first = data[np.minimum(begins, len(data) - 1)]
+    plain = (first <= _NINE) & (data[ends - 1] <= _NINE) & (lengths > 0) & (lengths < _LONGEST)
+    zeros = np.flatnonzero((first == 0) & (lengths > 1))
+    plain[zeros] &= data[np.minimum(begins[zeros] + 1, len(data) - 1)] == _DOT
+    if strange.any():
+        plain[np.searchsorted(ends, np.flatnonzero(strange), side="right")] = False
+    return plain

@@ -1,0 +1,72 @@
+"""JSON lines: one value a line, ended by LF; lines of white space alone are skipped."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from airflow_provider_blockread.options import JsonLines, Lines
+from airflow_provider_blockread.records.decode import RawDecoder
+from airflow_provider_blockread.records.io.source import ByteSource
+from airflow_provider_blockread.records.json.decode import JsonDecoder
+from airflow_provider_blockread.records.json.text import WHITE, next_visible
+from airflow_provider_blockread.records.model import Decoder, Mask, Offsets, Walk
+from airflow_provider_blockread.records.text.format import TextFormat
+from airflow_provider_blockread.records.text.lines import LineFormat
+from airflow_provider_blockread.records.text.pieces import Look
+
+_TAB, _LF, _CR, _SPACE = b"\t\n\r "
+
+
+class JsonLinesFormat(TextFormat):
+    """One JSON value a line, ended by LF; a line of white space alone is skipped."""
+
+    name = "json_lines"
+
+    def __init__(self, option: JsonLines) -> None:
+        """Take the option as the DAG author wrote it."""
+        self._schema = option.schema
+        self._lines = LineFormat(Lines(newline="lf"))
+
+    def cut(self, source: ByteSource, offset: int, state: int) -> int:
+        """Return the first line start at or after `offset`."""
+        return self._lines.cut(source, offset, state)
+
+    def look(self) -> Look:
+        """Return what finds lines, blank ones marked as skipped."""
+        return _MarkBlank(self._lines.look())
+
+    def decoder(self) -> Decoder:
+        """Return a decoder to the schema's columns, or to text where there is no schema."""
+        return RawDecoder(self.encoding) if self._schema is None else JsonDecoder(self._schema)
+
+
+class _MarkBlank:
+    """Finds lines as another look does, and marks those of white space alone."""
+
+    def __init__(self, look: Look) -> None:
+        self._look = look
+        self._blank = True  # what the first line holds before the piece
+
+    def __call__(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
+        walk, seen = self._look(piece, final=final)
+        if len(walk.ends):
+            return Walk(walk.ends, walk.nexts, skipped=self._skipped(piece, walk)), seen
+        self._blank = self._blank and not piece.strip(WHITE)
+        return walk, seen
+
+    def _skipped(self, piece: bytes, walk: Walk) -> Mask | None:
+        blank = _blank(piece, walk.ends, walk.nexts)
+        blank[0] &= self._blank
+        return blank if blank.any() else None
+
+
+def _blank(buffer: bytes, ends: Offsets, nexts: Offsets) -> Mask:
+    """Return which lines hold nothing but JSON's white space; a look at first bytes rules most lines out."""
+    starts = np.empty_like(nexts)
+    starts[0], starts[1:] = 0, nexts[:-1]
+    data = np.frombuffer(buffer, np.uint8)
+    first = data[np.minimum(starts, len(data) - 1)]
+    blank: Mask = starts == ends
+    suspects = np.flatnonzero(~blank & ((first == _SPACE) | (first == _TAB) | (first == _CR)))
+    blank[suspects] = next_visible(data, starts[suspects]) >= ends[suspects]
+    return blank

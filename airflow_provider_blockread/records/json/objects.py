@@ -1,0 +1,86 @@
+"""The records of a chunk that may be JSON objects, as text for a parser."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from airflow_provider_blockread.records.decode import raw_between
+from airflow_provider_blockread.records.json.text import next_visible
+from airflow_provider_blockread.records.model import Chunk, Offsets
+
+_OPEN, _CLOSE, _CR = b"{}\r"
+_LF = ord("\n")
+_WHITE = b" \t\r"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objects:
+    """The records of a chunk that may be objects; what lies between two of them is white space."""
+
+    buffer: pa.Buffer
+    indices: Offsets  # among the chunk's records
+    begins: Offsets
+    ends: Offsets
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, places: slice) -> Objects:
+        return Objects(
+            buffer=self.buffer, indices=self.indices[places], begins=self.begins[places], ends=self.ends[places]
+        )
+
+    def text(self) -> pa.Buffer:
+        """Return the text of the objects, of which there is at least one."""
+        begin = int(self.begins[0])
+        return self.buffer.slice(begin, int(self.ends[-1]) - begin)
+
+    def values(self) -> pa.BinaryArray:
+        """Return each object's text."""
+        return raw_between(self.buffer, self.begins, self.ends)
+
+    def pieces(self, size: int) -> Iterator[Objects]:
+        """Yield the objects in parts of about `size` bytes."""
+        places = np.searchsorted(self.begins, np.arange(size, self.buffer.size, size))
+        for low, high in pairwise(np.unique([0, *places.tolist(), len(self)]).tolist()):
+            yield self[low:high]
+
+
+def no_objects(chunk: Chunk) -> list[int]:
+    """Return the records that do not begin with `{` and end with `}`; bytes tell in nearly all cases."""
+    if not len(chunk.ends):
+        return []
+    data = np.frombuffer(chunk.buffer, np.uint8)
+    last = np.maximum(chunk.ends - 1, 0)
+    last -= (data[last] == _CR) & (last > chunk.begins)
+    first = np.minimum(chunk.begins, last)
+    suspects = np.flatnonzero((data[first] != _OPEN) | (data[last] != _CLOSE))
+    odd = []
+    for index in suspects.tolist():
+        record = chunk.record(index).strip(_WHITE)
+        if not (record.startswith(b"{") and record.endswith(b"}")):
+            odd.append(index)
+    return odd
+
+
+def find_objects(chunk: Chunk, left_out: Collection[int], *, commas: bool) -> Objects:
+    """Return the records that are not left out; `commas` says that a comma may stand behind each."""
+    buffer: bytes | bytearray = chunk.buffer
+    indices = np.arange(len(chunk.ends), dtype=np.int64)
+    if commas and len(indices) > 1:
+        buffer = bytearray(buffer)
+        data = np.frombuffer(buffer, np.uint8)
+        places = next_visible(data, chunk.ends[:-1])
+        data[places[places < chunk.nexts[:-1]]] = _LF
+    if left_out:
+        buffer = bytearray(buffer) if isinstance(buffer, bytes) else buffer
+        for index in left_out:
+            begin, end = int(chunk.begins[index]), int(chunk.ends[index])
+            buffer[begin:end] = b" " * (end - begin)
+        indices = np.delete(indices, list(left_out))
+    return Objects(buffer=pa.py_buffer(buffer), indices=indices, begins=chunk.begins[indices], ends=chunk.ends[indices])

@@ -1,0 +1,189 @@
+"""Arrow's JSON parser for the types of a schema: text to a table, and its times from text to what the schema says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.records.columns.schema import parse_schema
+from airflow_provider_blockread.records.columns.times import quick_times, times
+from airflow_provider_blockread.records.columns.values import plain, require_utf8
+from airflow_provider_blockread.records.model import Offsets
+
+ReadTimes = Callable[[pa.StringArray, pa.DataType], pa.Array]
+
+_MOST_DIGITS = 76  # of a 256-bit decimal
+_ROW = re.compile(r" in row (\d+)$")
+
+
+class JsonParser:
+    """Reads text that holds nothing but JSON objects and white space into the columns of a schema.
+
+    Arrow reads times as text first; `read` and `typed` are the two steps, `parse` is both.
+    """
+
+    def __init__(self, schema: str) -> None:
+        """Take a schema as text.
+
+        Raises:
+            OptionsError: when the schema is malformed, or has a type that JSON cannot be read as.
+        """
+        self.schema = parse_schema(schema)
+        try:
+            self.read_as = pa.schema([pa.field(f.name, _read_as(f.type)) for f in self.schema])  # times as text
+            self._options = pyarrow.json.ParseOptions(
+                explicit_schema=self.read_as,
+                newlines_in_values=False,
+                unexpected_field_behavior="ignore",
+            )
+            self.parse(pa.py_buffer(b"{}"), 1)
+        except pa.ArrowException as error:
+            msg = f"schema {schema!r} cannot be read from JSON ({error}); choose other types, such as string"
+            raise OptionsError(msg) from error
+
+    def parse(self, text: pa.Buffer, count: int) -> pa.RecordBatch:
+        """Return the `count` rows of `text`.
+
+        Raises:
+            ArrowInvalid: when it is not UTF-8, holds another number of values, or one that does not fit.
+        """
+        return self.typed(self.read(text, count))
+
+    def read(self, text: pa.Buffer, count: int) -> pa.Table:
+        """Return the `count` rows of `text`, times as text.
+
+        Raises:
+            ArrowInvalid: when it is not UTF-8, holds another number of values, or one that does not fit.
+        """
+        # The parser takes any bytes for a string, so the text is checked as one string beforehand.
+        require_utf8(text)
+        table = pyarrow.json.read_json(
+            pa.BufferReader(text),
+            read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=text.size + 1),
+            parse_options=self._options,
+        )
+        if table.num_rows != count:
+            msg = f"{table.num_rows} JSON values where {count} should be"
+            raise pa.ArrowInvalid(msg)
+        return table
+
+    def typed(self, table: pa.Table, read_times: ReadTimes = times) -> pa.RecordBatch:
+        """Return the rows with their times as the schema says.
+
+        Raises:
+            ArrowInvalid: when a text is no such time.
+        """
+        arrays = [
+            _convert(column.combine_chunks(), kind, read_times)
+            for column, kind in zip(table.columns, self.schema.types, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def timed(self, table: pa.Table) -> tuple[pa.RecordBatch, dict[int, str]]:
+        """Return the rows whose texts are times as the schema says, and why other rows are not there."""
+        try:
+            return self.typed(table, quick_times), {}
+        except pa.ArrowInvalid:
+            doubtful = self._doubtful(table)
+        bad = {int(doubtful[place]): why for place, why in self._halved(table.take(_indices(doubtful)))}
+        try:
+            return self.typed(_without(table, bad)), bad
+        except pa.ArrowInvalid:
+            bad = dict(self._halved(table))
+            return self.typed(_without(table, bad)), bad
+
+    def _doubtful(self, table: pa.Table) -> Offsets:
+        """Return the rows with a text, outside arrays and structs, that does not look like a time."""
+        doubtful = np.zeros(table.num_rows, np.bool_)
+        for column, kind in zip(table.columns, self.schema.types, strict=True):
+            if pa.types.is_temporal(kind):
+                usual = pc.match_substring_regex(column, f"^(?:{plain(kind)})$")
+                doubtful |= ~np.asarray(pc.fill_null(usual, True))  # noqa: FBT003 - null is a time too
+        return np.flatnonzero(doubtful)
+
+    def _halved(self, table: pa.Table, start: int = 0) -> Iterator[tuple[int, str]]:
+        """Yield (row, reason), counted from `start`, of rows that fail: what fails is halved."""
+        try:
+            self.typed(table)
+        except pa.ArrowInvalid as error:
+            if table.num_rows == 1:
+                yield start, str(error)
+                return
+            middle = table.num_rows // 2
+            yield from self._halved(table[:middle], start)
+            yield from self._halved(table[middle:], start + middle)
+
+
+def named_row(error: pa.ArrowInvalid) -> int | None:
+    """Return the row that the parser stopped at, where it says so."""
+    match = _ROW.search(str(error))
+    return None if match is None else int(match[1])
+
+
+def _without(table: pa.Table, rows: Collection[int]) -> pa.Table:
+    if not rows:
+        return table
+    kept = np.ones(table.num_rows, np.bool_)
+    kept[list(rows)] = False
+    return table.take(_indices(np.flatnonzero(kept)))
+
+
+def _indices(places: Offsets) -> pa.Array:
+    return pa.Array.from_buffers(pa.int64(), len(places), [None, pa.py_buffer(places)])
+
+
+def _read_as(kind: pa.DataType) -> pa.DataType:
+    """Return the type to parse as: the parser wants numbers for dates, and drops the zone of a local time.
+
+    Raises:
+        ArrowNotImplementedError: for a time of day, at any depth: no text becomes one.
+    """
+    if pa.types.is_time(kind):
+        msg = f"no text becomes {kind}"
+        raise pa.ArrowNotImplementedError(msg)
+    if pa.types.is_temporal(kind):
+        return pa.string()
+    if pa.types.is_decimal(kind):  # read as one with room: where the digits run over, the parser does not see it
+        return pa.decimal256(_MOST_DIGITS - kind.scale, kind.scale)
+    if pa.types.is_list(kind):
+        return pa.list_(_read_as(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(kind.field(i).name, _read_as(kind.field(i).type)) for i in range(kind.num_fields)])
+    return kind
+
+
+def _convert(values: pa.Array, kind: pa.DataType, read_times: ReadTimes) -> pa.Array:
+    """Return parsed values as `kind`, at any depth."""
+    if values.type == kind:
+        return values
+    if pa.types.is_list(kind):
+        first, last = values.offsets[0].as_py(), values.offsets[-1].as_py()
+        inner = _convert(values.values[first:last], kind.value_type, read_times)
+        return pa.ListArray.from_arrays(pc.subtract(values.offsets, first), inner, type=kind, mask=values.is_null())
+    if pa.types.is_struct(kind):
+        absent, fields = values.is_null(), list(kind)
+        inner = [_convert(values.field(i), field.type, read_times) for i, field in enumerate(fields)]
+        if values.null_count:  # writers want a value where none must be null, even inside of a null
+            inner = [
+                array if field.nullable else pc.if_else(absent, pa.scalar(_anything(field.type), field.type), array)
+                for field, array in zip(fields, inner, strict=True)
+            ]
+        return pa.StructArray.from_arrays(inner, fields=fields, mask=absent)
+    return read_times(values, kind) if pa.types.is_timestamp(kind) else pc.cast(values, kind)
+
+
+def _anything(kind: pa.DataType) -> object:
+    """Return a value of a type that JSON can be read as."""
+    if pa.types.is_struct(kind):
+        return {kind.field(i).name: _anything(kind.field(i).type) for i in range(kind.num_fields)}
+    if pa.types.is_list(kind):
+        return []
+    if pa.types.is_boolean(kind):
+        return False
+    return 0 if pa.types.is_primitive(kind) or pa.types.is_decimal(kind) else b""

@@ -1,0 +1,99 @@
+"""What formats, walks and decoders pass to each other: record boundaries, chunks of records, and batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Offsets = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The complete records of a buffer that begins at a record start; offsets count from the buffer's start.
+
+    Record `i` starts at `nexts[i - 1]` (0 for the first), its content is `[begins[i], ends[i])`, and the next record
+    starts at `nexts[i]`. Without `begins` a record's content begins where it starts. Records in `skipped`, blank
+    lines say, are no records: their bytes are only accounted for.
+    """
+
+    ends: Offsets
+    nexts: Offsets
+    begins: Offsets | None = None
+    skipped: Mask | None = None
+
+    def __getitem__(self, places: slice) -> Walk:
+        begins = None if self.begins is None else self.begins[places]
+        skipped = None if self.skipped is None else self.skipped[places]
+        return Walk(self.ends[places], self.nexts[places], begins, skipped)
+
+    def moved(self, by: int) -> Walk:
+        """Return the same records, counted from `by` bytes earlier."""
+        if by == 0:
+            return self
+        begins = None if self.begins is None else self.begins + by
+        return Walk(self.ends + by, self.nexts + by, begins, self.skipped)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Consecutive records of one block. Arrays count from `buffer`'s start, which is byte `offset` of the file."""
+
+    buffer: bytes
+    offset: int
+    starts: Offsets  # where each record starts, framing included
+    begins: Offsets  # its content is [begins, ends)
+    ends: Offsets
+    nexts: Offsets  # where what follows it starts
+    next_offset: int  # absolute: the record start behind this chunk
+    skipped_records: int
+    skipped_bytes: int
+    moved_from: Callable[[int], int] | None = None  # from places in a transcoded buffer to bytes of the file
+
+    def place(self, at: int) -> int:
+        """Return the byte of the file that a character at byte `at` of the buffer begins with."""
+        return self.offset + at if self.moved_from is None else self.moved_from(at)
+
+    def record(self, index: int) -> bytes:
+        """Return the content of one record."""
+        return self.buffer[self.begins[index] : self.ends[index]]
+
+    def only(self, indices: Offsets) -> Chunk:
+        """Return some of the records, lines of a buffer of their own: their places in the file are not known there."""
+        begins, ends = self.begins[indices], self.ends[indices]
+        nexts = np.cumsum(ends - begins + 1)
+        buffer = b"\n".join([self.record(index) for index in indices.tolist()]) + b"\n"
+        starts = nexts - (ends - begins) - 1
+        return replace(self, buffer=buffer, starts=starts, begins=starts, ends=nexts - 1, nexts=nexts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BadRecord:
+    """A record that is not one of its format: its place among the chunk's records, and why."""
+
+    index: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoded:
+    """A chunk as columns: one row for each record that is not in `bad`, in order."""
+
+    batch: pa.RecordBatch
+    bad: tuple[BadRecord, ...] = ()
+
+
+class Decoder(Protocol):
+    """Turns chunks of records into batches of one schema."""
+
+    schema: pa.Schema
+
+    def decode(self, chunk: Chunk) -> Decoded:
+        """Return the chunk's records as a batch, those that cannot be decoded apart."""
+        ...

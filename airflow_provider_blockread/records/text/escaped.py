@@ -1,0 +1,140 @@
+r"""Records ended by newlines or any delimiter, unless an escape takes the meaning from it.
+
+Escapes pair up: behind an even run of them a delimiter ends a record, behind an odd one it is content. Which
+delimiters there are is decided by the format without escapes: a CRLF behind an escape is one escaped newline.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from airflow_provider_blockread.errors import LookBackError
+from airflow_provider_blockread.options import Delimited, Escaped, Lines
+from airflow_provider_blockread.options.encodings import encode_text
+from airflow_provider_blockread.records.decode import RawDecoder
+from airflow_provider_blockread.records.format import MAX_LOOK_BACK, ONE_BLOCK
+from airflow_provider_blockread.records.io.source import ByteSource
+from airflow_provider_blockread.records.model import Decoder, Mask, Offsets, Walk
+from airflow_provider_blockread.records.text.delimited import DelimitedFormat
+from airflow_provider_blockread.records.text.format import TextFormat
+from airflow_provider_blockread.records.text.lines import LineFormat, with_last
+from airflow_provider_blockread.records.text.pieces import Look, first_end
+from airflow_provider_blockread.records.text.unescape import UnescapingDecoder, unescape
+
+_FIRST_LOOK = 2**10  # escape runs are short
+_MOST_BYTES = 2**20
+
+
+class EscapedFormat(TextFormat):
+    """Records ended by a newline (LF, CR, CRLF) or by `delimiter`, where it is not escaped."""
+
+    name = "escaped"
+
+    def __init__(self, option: Escaped) -> None:
+        """Take the option as the DAG author wrote it."""
+        self.option = option
+        self.encoding = option.encoding
+        self._unescape = option.unescape
+        self._escape = encode_text(option.kind, option.escape, option.encoding)
+        self._lines = LineFormat(Lines(encoding="binary"))
+        self._delimited: DelimitedFormat | None = None
+        if option.delimiter is not None:
+            delimiter = encode_text(option.kind, option.delimiter, option.encoding)
+            self._delimited = DelimitedFormat(Delimited(delimiter=delimiter, encoding="binary"))
+
+    def cut(self, source: ByteSource, offset: int, state: int) -> int:
+        """Return the end of the first delimiter that ends at or after `offset` and is not escaped.
+
+        Raises:
+            LookBackError: when the run of escapes before a delimiter is longer than `MAX_LOOK_BACK`.
+        """
+        found = (self._delimited or self._lines).cut(source, offset, state)
+        if found < source.size and self._escapes_before(source, self._begin(source, found)) % 2:
+            return first_end(source, found, self.look())
+        return found
+
+    def look(self) -> Look:
+        """Return what finds records by their unescaped delimiter, and at the file's end the last one without any."""
+        return _Unescaped(self._delimited or self._lines, self._escape)
+
+    def content(self, record: bytes) -> bytes:
+        """Return the record, without its escapes where the option says so."""
+        return unescape(record, self._mark()) if self._unescape else record
+
+    def decoder(self) -> Decoder:
+        """Return the decoder of raw records, or one that takes the escapes out before."""
+        raw = RawDecoder(self.encoding)
+        return UnescapingDecoder(raw, self._mark()) if self._unescape else raw
+
+    def _mark(self) -> bytes:
+        """Return the escape as it stands in records that are UTF-8 already."""
+        return encode_text(self.option.kind, self.option.escape, "utf-8")
+
+    def _begin(self, source: ByteSource, end: int) -> int:
+        """Return where the delimiter that ends at `end` begins."""
+        if self._delimited is not None:
+            return end - len(self._delimited.delimiter)
+        return end - (2 if source.read(max(end - 2, source.data_offset), end) == b"\r\n" else 1)
+
+    def _escapes_before(self, source: ByteSource, place: int) -> int:
+        """Return how many escapes stand directly before `place`."""
+        low, want = place, 1
+        while low > source.data_offset:
+            bottom = max(low - want, source.data_offset)
+            window = source.read(bottom, low)
+            others = len(window.rstrip(self._escape))
+            if others:
+                return place - bottom - others
+            low, want = bottom, min(max(want * 2, _FIRST_LOOK), _MOST_BYTES)
+            if place - low > MAX_LOOK_BACK:
+                msg = (
+                    f"{source.name}: more than {MAX_LOOK_BACK} escapes in a row stand before byte"
+                    f" {place * source.unit_bytes}, too many to tell whether a record ends there;"
+                    f" {ONE_BLOCK}"
+                )
+                raise LookBackError(msg)
+        return place - low
+
+
+class _Unescaped:
+    """Finds the delimiters that are not escaped, in a text that begins behind a delimiter."""
+
+    def __init__(self, delimiters: LineFormat | DelimitedFormat, escape: bytes) -> None:
+        self._delimiters, self._escape = delimiters, escape
+        self._odd = False  # the number of escapes that stand directly before the piece
+
+    def __call__(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
+        found, behind = self._delimiters.ends(piece, final=final)
+        seen = max(self._delimiters.searched(piece), int(behind[-1]) if len(behind) else 0)
+        ends, nexts = with_last(*self._unescaped(piece, found, behind), len(piece), final=final)
+        if not len(nexts):
+            run = seen - len(piece[:seen].rstrip(self._escape))
+            self._odd = (run + (self._odd if run == seen else 0)) % 2 == 1
+        return Walk(ends, nexts), seen
+
+    def _unescaped(self, piece: bytes, ends: Offsets, nexts: Offsets) -> tuple[Offsets, Offsets]:
+        data, escape = np.frombuffer(piece, np.uint8), self._escape[0]
+        behind = np.flatnonzero(data[ends - 1] == escape) if len(ends) else ends
+        if len(behind) and ends[behind[0]] == 0:
+            behind = behind[1:]  # it looked at the last byte of the piece
+        if not len(behind) and not self._odd:
+            return ends, nexts
+        kept: Mask = np.ones(len(ends), np.bool_)
+        kept[behind[_odd_runs(data, ends[behind] - 1, escape)]] = False
+        if self._odd:
+            kept ^= ends == len(piece) - len(piece.lstrip(self._escape))
+        return ends[kept], nexts[kept]
+
+
+def _odd_runs(data: npt.NDArray[np.uint8], lasts: Offsets, escape: int) -> Mask:
+    """Tell which of the runs of escapes that end at `lasts` have an odd length."""
+    alone: Mask = (lasts == 0) | (data[lasts - 1] != escape)
+    longer = np.flatnonzero(~alone)
+    if len(longer):
+        spots = np.flatnonzero(data == escape)
+        begins = np.append(True, np.diff(spots) != 1)
+        first = np.maximum.accumulate(np.where(begins, np.arange(len(spots)), 0))
+        places = np.searchsorted(spots, lasts[longer])
+        alone[longer] = (places - first[places]) % 2 == 0
+    return alone

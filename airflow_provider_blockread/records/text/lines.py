@@ -1,0 +1,102 @@
+"""Lines and JSON lines: records ended by LF, or by LF, CR or CRLF. A cut looks one byte back."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from airflow_provider_blockread.options import Lines
+from airflow_provider_blockread.records.io.source import ByteSource
+from airflow_provider_blockread.records.model import Offsets, Walk
+from airflow_provider_blockread.records.text.format import TextFormat
+from airflow_provider_blockread.records.text.pieces import Look
+
+_TAB, _LF, _CR, _SPACE = b"\t\n\r "
+
+
+class LineFormat(TextFormat):
+    """Records ended by LF, CR or CRLF (`newline="universal"`), or by LF alone (`"lf"`)."""
+
+    name = "lines"
+
+    def __init__(self, option: Lines) -> None:
+        """Take the option as the DAG author wrote it."""
+        self.encoding = option.encoding
+        self.universal = option.newline == "universal"
+
+    def cut(self, source: ByteSource, offset: int, state: int) -> int:
+        """Return the first line start at or after `offset`: there, if a line ends just before it."""
+        del state
+        before = source.read(offset - 1, offset + 1)
+        if before.startswith(b"\n"):
+            return offset
+        if self.universal and before.startswith(b"\r"):
+            return offset + (before == b"\r\n")
+        for position, window in source.windows(offset, overlap=1):
+            found = self._first_end(window)
+            # A CR as the last byte seen may be half of a CRLF; the next window begins with it.
+            if found >= 0 and (found + 1 < len(window) or position + len(window) == source.size):
+                return position + found + (2 if window[found : found + 2] == b"\r\n" else 1)
+        return source.size
+
+    def _first_end(self, data: bytes) -> int:
+        newline = data.find(b"\n")
+        if not self.universal:
+            return newline
+        carriage = data.find(b"\r", 0, newline if newline >= 0 else len(data))
+        return carriage if carriage >= 0 else newline
+
+    def look(self) -> Look:
+        """Return what finds lines, and at the file's end the last one without a terminator."""
+        return self._look_at
+
+    def _look_at(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
+        ends, nexts = with_last(*self.ends(piece, final=final), len(piece), final=final)
+        return Walk(ends, nexts), self.searched(piece)
+
+    def searched(self, piece: bytes) -> int:
+        """Return how many bytes need no second look where more follow: a CR at the end may be half of a CRLF."""
+        return len(piece) - (self.universal and piece.endswith(b"\r"))
+
+    def ends(self, buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
+        """Return where newlines begin and end in `buffer`."""
+        return _universal_ends(buffer, final=final) if self.universal and b"\r" in buffer else _lf_ends(buffer)
+
+
+def with_last(ends: Offsets, nexts: Offsets, size: int, *, final: bool) -> tuple[Offsets, Offsets]:
+    """Return `ends` and `nexts` with the record that the file's end ends, if there is one."""
+    done = int(nexts[-1]) if len(nexts) else 0
+    if not final or done >= size:
+        return ends, nexts
+    return np.append(ends, size), np.append(nexts, size)
+
+
+def _lf_ends(buffer: bytes) -> tuple[Offsets, Offsets]:
+    ends = np.flatnonzero(np.frombuffer(buffer, np.uint8) == _LF)
+    return ends, ends + 1
+
+
+def _universal_ends(buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
+    data = np.frombuffer(buffer, np.uint8)
+    newlines = np.flatnonzero(data == _LF)
+    paired = data[newlines - 1] == _CR
+    if len(newlines) and newlines[0] == 0:
+        paired[0] = False  # the byte before it is the buffer's last one here
+    awaited = not final and data[-1] == _CR  # its LF may be the next byte of the file
+    if np.count_nonzero(paired) == np.count_nonzero(data == _CR) - awaited:
+        return newlines - paired, newlines + 1
+    return _mixed_ends(data, final=final)
+
+
+def _mixed_ends(data: npt.NDArray[np.uint8], *, final: bool) -> tuple[Offsets, Offsets]:
+    """Return the ends of lines of which some end in a CR alone."""
+    marks = np.flatnonzero((data == _LF) | (data == _CR))
+    values = data[marks]
+    adjacent = marks[1:] == marks[:-1] + 1
+    pair = adjacent & (values[:-1] == _CR) & (values[1:] == _LF)
+    second = np.append(False, pair)  # an LF that only completes a CRLF
+    length = np.append(pair, False).astype(np.int64) + 1
+    ends, lengths = marks[~second], length[~second]
+    if len(ends) and not final and ends[-1] == len(data) - 1 and data[-1] == _CR:
+        ends, lengths = ends[:-1], lengths[:-1]  # the LF of this CR may be the next byte of the file
+    return ends, ends + lengths

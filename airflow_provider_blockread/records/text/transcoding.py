@@ -1,0 +1,195 @@
+"""Records of any encoding as UTF-8: a chunk's bytes at once, and the places in it by how long its characters get.
+
+Whether a record is text of its encoding is decided by its own bytes, never by its neighbours'.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from airflow_provider_blockread.errors import RecordError
+from airflow_provider_blockread.options.encodings import UNIT_BYTES, characters, is_framed_as_bytes
+from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoded, Decoder, Mask, Offsets
+from airflow_provider_blockread.records.text.narrowing import Units, units_of
+
+_UTF16, _UTF32 = 2, 4  # bytes of a unit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcoded:
+    """A chunk's good records in UTF-8, their places among the chunk's records, and the bad ones."""
+
+    chunk: Chunk
+    indices: Offsets
+    bad: tuple[BadRecord, ...] = ()
+
+
+class TranscodingDecoder:
+    """Hands chunks on in UTF-8; a record that is no text of its encoding is bad."""
+
+    def __init__(self, inner: Decoder, transcoder: Transcoder) -> None:
+        """Take the decoder of UTF-8 records."""
+        self._inner, self._transcoder = inner, transcoder
+        self.schema = inner.schema
+
+    def decode(self, chunk: Chunk) -> Decoded:
+        """Return the records as rows."""
+        transcoded = self._transcoder.chunk(chunk)
+        decoded = self._inner.decode(transcoded.chunk)
+        inner = [replace(bad, index=int(transcoded.indices[bad.index])) for bad in decoded.bad]
+        bad = sorted([*transcoded.bad, *inner], key=lambda record: record.index)
+        return Decoded(batch=decoded.batch, bad=tuple(bad))
+
+
+class Transcoder:
+    """From one encoding to UTF-8."""
+
+    def __init__(self, encoding: str) -> None:
+        """Take a single-byte encoding, or a wide one with its byte order."""
+        self.encoding = encoding
+        self._unit = UNIT_BYTES.get(encoding, 1)
+        self._has_ascii = is_framed_as_bytes(encoding)
+
+    def record(self, record: bytes) -> bytes:
+        """Return one record in UTF-8.
+
+        Raises:
+            RecordError: when it is no text of the encoding.
+        """
+        try:
+            return record.decode(self.encoding).encode()
+        except UnicodeDecodeError as error:
+            what = f"{error.reason} at byte {error.start} of it"
+            msg = f"it is not {self.encoding}: {what}; correct the file, or set encoding to that of the file"
+            raise RecordError(msg) from error
+
+    def chunk(self, chunk: Chunk) -> Transcoded:
+        """Return a chunk's records in UTF-8, those that are no text of the encoding apart."""
+        indices = np.arange(len(chunk.ends))
+        if not len(indices) or (self._has_ascii and chunk.buffer.isascii()):
+            return Transcoded(chunk=chunk, indices=indices)
+        low, high = int(chunk.starts[0]), int(chunk.nexts[-1])
+        data, bad = chunk.buffer[low:high], list[BadRecord]()
+        units = units_of(data[: len(data) // self._unit * self._unit], self.encoding)
+        try:
+            text = data.decode(self.encoding)
+            suspicious = len(text) < len(units)  # of a pair of surrogates, two records may hold one half each
+        except UnicodeDecodeError:
+            text, suspicious = "", True
+        if suspicious:
+            lone = np.flatnonzero(_lone(units, self.encoding))
+            bad = self._bad(units, lone, chunk)
+            if bad or len(lone):
+                text = self._mended(units.copy(), lone, chunk, bad)
+                units = units_of(text.encode(self.encoding), self.encoding)
+                indices = np.delete(indices, [record.index for record in bad])
+        moved = _Moves(low, units, self.encoding, ascii_only=text.isascii())
+        transcoded = replace(
+            chunk,
+            buffer=text.encode(),
+            offset=chunk.offset + low,
+            starts=moved(chunk.starts[indices]),
+            begins=moved(chunk.begins[indices]),
+            ends=moved(chunk.ends[indices]),
+            nexts=moved(chunk.nexts[indices]),
+            moved_from=lambda place: chunk.offset + moved.back(place),
+        )
+        return Transcoded(chunk=transcoded, indices=indices, bad=tuple(bad))
+
+    def _bad(self, units: Units, lone: Offsets, chunk: Chunk) -> list[BadRecord]:
+        """Return the records that hold lone units, begin or end with half a pair, or end inside a unit."""
+        low, begins, sizes = int(chunk.starts[0]), chunk.begins, chunk.ends - chunk.begins
+        owners = np.searchsorted(begins, low + lone * self._unit, side="right") - 1
+        within = low + lone * self._unit - begins[owners]
+        inside = (owners >= 0) & (within < sizes[owners])
+        cut_short = np.flatnonzero(sizes % self._unit)
+        found = [owners[inside], cut_short]
+        places = [within[inside], sizes[cut_short] // self._unit * self._unit]
+        if self._unit == _UTF16:
+            filled = np.flatnonzero(sizes >= _UTF16)
+            last = (sizes[filled] // _UTF16 - 1) * _UTF16
+            first = (begins[filled] - low) // _UTF16
+            begun, ended = _is_low(units[first]), _is_high(units[first + last // _UTF16])
+            found += [filled[begun], filled[ended]]
+            places += [np.zeros(np.count_nonzero(begun), np.int64), last[ended]]
+        order = np.lexsort((np.concatenate(places), np.concatenate(found)))
+        indices, firsts = np.unique(np.concatenate(found)[order], return_index=True)
+        return [
+            BadRecord(index=index, reason=f"not {self.encoding}: no character at byte {place} of the record")
+            for index, place in zip(indices.tolist(), np.concatenate(places)[order][firsts].tolist(), strict=True)
+        ]
+
+    def _mended(self, units: Units, lone: Offsets, chunk: Chunk, bad: list[BadRecord]) -> str:
+        """Return the text with blanks for the contents of bad records, and for all else that is no character."""
+        space = units_of(" ".encode(self.encoding), self.encoding)[0]
+        low = int(chunk.starts[0])
+        units[lone] = space
+        for record in bad:
+            begin, end = int(chunk.begins[record.index]) - low, int(chunk.ends[record.index]) - low
+            units[begin // self._unit : end // self._unit] = space
+        return units.tobytes().decode(self.encoding.replace("-be", "-le") if self._unit > 1 else self.encoding)
+
+
+class _Moves:
+    """From places in a chunk of one encoding to places in its UTF-8."""
+
+    def __init__(self, low: int, units: Units, encoding: str, *, ascii_only: bool) -> None:
+        self._low, self._unit = low, UNIT_BYTES.get(encoding, 1)
+        self._longer, extra = _longer(units[:0] if ascii_only else units, encoding)
+        self._extra = np.concatenate([[0], np.cumsum(extra, dtype=np.int64)])
+
+    def __call__(self, places: Offsets) -> Offsets:
+        units = (places - self._low) // self._unit
+        return units + self._extra[np.searchsorted(self._longer, units)] if len(self._longer) else units
+
+    def back(self, place: int) -> int:
+        """Return the place in the chunk of the character that begins at `place` in its UTF-8."""
+        before = int(np.searchsorted(self._longer + self._extra[:-1], place))
+        return self._low + (place - int(self._extra[before])) * self._unit
+
+
+def _longer(units: Units, encoding: str) -> tuple[Offsets, npt.NDArray[np.uint8]]:
+    """Return the units that take more than a byte in UTF-8, and how many more."""
+    if encoding not in UNIT_BYTES:
+        extra = _extra_bytes(encoding)
+        marks = units.tobytes().translate((extra > 0).tobytes())
+        longer = np.flatnonzero(np.frombuffer(marks, np.bool_))
+        return longer, extra[units[longer]]
+    longer = np.flatnonzero(units > 0x7F)  # noqa: PLR2004 - the borders of UTF-8, here and below
+    values = units[longer]
+    extra = 1 + (values > 0x7FF).astype(np.uint8)  # noqa: PLR2004
+    if UNIT_BYTES[encoding] == _UTF32:
+        return longer, extra + (values > 0xFFFF)  # noqa: PLR2004
+    return longer, extra - (_is_high(values) | _is_low(values))
+
+
+@cache
+def _extra_bytes(encoding: str) -> npt.NDArray[np.uint8]:
+    return np.array([len(character.encode()) - 1 for character in characters(encoding)], np.uint8)
+
+
+def _lone(units: Units, encoding: str) -> Mask:
+    """Return which units are no character, nor a half of one that stands beside its other half."""
+    if encoding not in UNIT_BYTES:
+        return np.array([character == "\ufffd" for character in characters(encoding)])[units]
+    high, low = _is_high(units), _is_low(units)
+    if UNIT_BYTES[encoding] == _UTF32:
+        beyond: Mask = units > 0x10FFFF  # noqa: PLR2004 - the last character there is
+        return beyond | high | low
+    lone = high | low
+    paired = high[:-1] & low[1:]
+    lone[:-1] &= ~paired
+    lone[1:] &= ~paired
+    return lone
+
+
+def _is_high(units: Units) -> Mask:
+    return (units >= 0xD800) & (units < 0xDC00)  # noqa: PLR2004
+
+
+def _is_low(units: Units) -> Mask:
+    return (units >= 0xDC00) & (units < 0xE000)  # noqa: PLR2004

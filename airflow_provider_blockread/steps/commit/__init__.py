@@ -1,0 +1,1 @@
+"""Commit: prove a generation and publish it."""

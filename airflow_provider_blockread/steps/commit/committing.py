@@ -1,0 +1,297 @@
+"""Commit: prove the generation, then publish it by a journal whose every step may be repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
+from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.errors import ConflictError, ExchangeError, FencedError, ProofError
+from airflow_provider_blockread.exchange.layout import published_quarantine, window_folder
+from airflow_provider_blockread.exchange.manifest import read_manifest
+from airflow_provider_blockread.exchange.model import GroupResult
+from airflow_provider_blockread.exchange.receipts import read_receipts
+from airflow_provider_blockread.exchange.results import read_result
+from airflow_provider_blockread.ledger.feeds import batched
+from airflow_provider_blockread.ledger.model import Generation, Group, JournalEntry, Publication, Window
+from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
+from airflow_provider_blockread.ledger.windows.generations import (
+    as_read_by,
+    get_generation,
+    list_generations,
+    list_groups,
+    published_generation,
+)
+from airflow_provider_blockread.ledger.windows.journal import (
+    confirm_entries,
+    journal,
+    journal_entries,
+    record_file_sums,
+)
+from airflow_provider_blockread.ledger.windows.parts import part_ends_before
+from airflow_provider_blockread.ledger.windows.publishing import (
+    check_publication,
+    claim_publication,
+    finish_publication,
+    finish_verification,
+    let_go,
+    mark_failed,
+    mark_proven,
+)
+from airflow_provider_blockread.ledger.windows.queries import get_window
+from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.proof import Evidence, prove
+from airflow_provider_blockread.proof.model import FileSums, PartBorders, Sums
+from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.sinks.publish import footer_rows, publish_file, remove_file, sweep, target_uri
+from airflow_provider_blockread.steps.describe import describe_published
+from airflow_provider_blockread.steps.excluding import warn_of_losses
+from airflow_provider_blockread.steps.heartbeat import beating
+from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
+from airflow_provider_blockread.steps.places import as_published
+from airflow_provider_blockread.steps.read.scanning import drop_unsealed_states
+from airflow_provider_blockread.steps.remedies import way_to_renew
+
+_BATCH_STEPS = 100  # moves between two looks at the epoch
+_HEARTBEAT_S = 10.0
+
+
+def commit(env: Environment, ref: WindowRef, *, owner: str, stale_after_s: float = 120.0) -> Published:
+    """Prove and publish the window's generation and return what is published; a repeated call changes nothing.
+
+    Raises:
+        ProofError: when the evidence fails; nothing is published then, and what was published before stays.
+        OwnedError: when somebody else publishes.
+        StateError: when groups are not done, or a newer generation has taken its place.
+        ConflictError: when the part of a file before one of its own is not published.
+        FencedError: when somebody took over in between.
+    """
+    env.require(ref)
+    if ref.status in {"empty", "skipped"}:
+        nothing = Published(window=ref.window, key=ref.key, feed=ref.feed, generation=0, status=ref.status, proof="")
+        return replace(nothing, message=ref.message)
+    publication = claim_publication(env.ledger, ref.window, ref.generation, owner=owner, stale_after_s=stale_after_s)
+    commitment = _Commitment(env, publication)
+    if publication.state not in {"published", "verified"}:
+        lost: Callable[[], None] = lambda: None  # noqa: E731 - every step below looks at the epoch itself
+        beat = partial(check_publication, env.ledger, publication)
+        try:
+            with beating(beat, interval_s=_HEARTBEAT_S, on_lost=lost):
+                commitment.run()
+        except FencedError:
+            raise
+        except ConflictError:
+            with suppress(FencedError):
+                let_go(env.ledger, publication)
+            raise
+        except Exception as error:
+            mark_failed(env.ledger, publication, f"{type(error).__name__}: {error}")
+            raise
+    return commitment.summary()
+
+
+class _Commitment:
+    """One attempt at proving and publishing a generation."""
+
+    def __init__(self, env: Environment, publication: Publication) -> None:
+        self._env, self._publication = env, publication
+        self._generation: Generation = get_generation(env.ledger, publication.window, publication.generation)
+        self._window: Window = as_read_by(get_window(env.ledger, publication.window), self._generation)
+        self._options: GenerationOptions = GenerationOptions.from_json(self._generation.options)
+        self._groups = list_groups(env.ledger, publication.window, publication.generation)
+        self._excluded = set(excluded_files(env.ledger, publication.window, publication.generation))
+        self._read_seconds = 0.0
+        self._parts: list[PartBorders] = []  # as the proof found them
+        self._hashes: dict[int, dict[int, str | None]] = {}  # of the results of earlier generations, by group
+        self._plans: dict[int, str] = {self._generation.number: self._window.manifest_hash}  # hashes, by generation
+
+    def run(self) -> None:
+        """Prove, then publish or only record the verification; continue where an earlier attempt stopped."""
+        results = self._results()
+        self._read_seconds = sum(r.seconds for r in results if r.generation == self._generation.number)
+        ledger, publication = self._env.ledger, self._publication
+        if publication.state != "publishing":
+            try:
+                sums = self._prove(results)
+            except ProofError:
+                drop_unsealed_states(self._env, self._window, self._options, self._groups)
+                raise
+            mark_proven(ledger, publication, sums)
+            found = f"{sums.records:,} records, {sums.bad_records:,} bad, {format_bytes(sums.bytes)}"
+            self._env.log(f"{publication} is proven: {found}")
+        if self._generation.mode == "verify":
+            finish_verification(ledger, publication)
+            return
+        self._publish(results)
+
+    def _results(self) -> tuple[GroupResult, ...]:
+        results = []
+        for group in self._groups:
+            result = read_result(self._env.stores, str(group.result_uri), str(group.result_hash))
+            bound = (result.window, result.generation, result.group, result.epoch, result.manifest_hash)
+            ref, read_by = group.ref, result.generation if self._is_carried(group, result) else group.ref.generation
+            if bound != (ref.window, read_by, ref.group, group.epoch, self._plan_hash(read_by)):
+                msg = f"result file {group.result_uri} belongs to another attempt or manifest; clear the group's task"
+                raise ExchangeError(msg)
+            results.append(result)
+        return tuple(results)
+
+    def _is_carried(self, group: Group, result: GroupResult) -> bool:
+        """Tell whether the group's result is one of an earlier generation, taken over by this one."""
+        if result.generation >= group.ref.generation:
+            return False
+        if result.generation not in self._hashes:
+            earlier = list_groups(self._env.ledger, group.ref.window, result.generation)
+            self._hashes[result.generation] = {found.ref.group: found.result_hash for found in earlier}
+        return self._hashes[result.generation].get(group.ref.group) == group.result_hash
+
+    def _plan_hash(self, generation: int) -> str:
+        """Return the hash of the manifest that a generation reads."""
+        if generation not in self._plans:
+            earlier = get_generation(self._env.ledger, self._window.id, generation)
+            self._plans[generation] = earlier.manifest_hash or self._window.plan_hash
+        return self._plans[generation]
+
+    def _prove(self, results: tuple[GroupResult, ...]) -> Sums:
+        stores, policies = self._env.stores.within(self._options.bounds), self._options.policies
+        writes = self._generation.mode == "write"
+        # Of what is published the sources may be gone or changed since; what is only staged must be as it was read.
+        shown = published_generation(self._env.ledger, self._window.id)
+        carried = {r.group for r in results if shown and r.generation != self._generation.number}
+        places = (self._options.sink.uri, self._quarantine)
+        evidence = Evidence(
+            name=f"feed {self._window.feed} window {self._window.id} generation {self._generation.number}",
+            window=self._window.id,
+            blocks=self._blocks(),
+            results=tuple(as_published(r, *places) if r.group in carried else r for r in results),
+            carried=carried,
+            renew=way_to_renew(self._env, self._generation),
+            receipts=lambda result: read_receipts(stores, result.receipts_uri, result.receipts_hash),
+            stat=lambda version: stores.stat(version.path),
+            footer=lambda output: (stores.stat(output.uri).size, footer_rows(stores, output.uri)),
+            initial_state=make_format(self._options.record_format).initial_state,
+            compressed=lambda path: self._options.record_format.codec(path) is not None,
+            writes=writes,
+            on_bad_record=policies.on_bad_record,
+            keep=self._keep,
+            before=part_ends_before(self._env.ledger, self._window.id),
+            transforms=self._options.transform.function is not None,
+        )
+        sums = prove(evidence)
+        if not writes:
+            self._compare(sums)
+        return sums
+
+    def _keep(self, sums: Sequence[FileSums]) -> None:
+        record_file_sums(self._env.ledger, self._publication, sums)
+        self._parts += [of_file.part for of_file in sums if of_file.part is not None]
+
+    def _blocks(self) -> Iterator[Block]:
+        if not self._window.blocks:
+            return
+        for block in read_manifest(self._env.stores, self._window.manifest_uri, self._window.manifest_hash):
+            if block.file not in self._excluded:
+                yield block
+
+    def _compare(self, sums: Sums) -> None:
+        """Refuse a verification that read something else than what is published."""
+        shown = published_generation(self._env.ledger, self._window.id)
+        if shown is None or shown.options.get("record_format") != self._generation.options.get("record_format"):
+            return
+        both = sums.digest and shown.sums.digest
+        if sums.records != shown.sums.records or (both and sums.digest != shown.sums.digest):
+            msg = (
+                f"{self._publication}: verifying read {sums.records} records (digest {sums.digest}), but generation"
+                f" {shown.number} published {shown.sums.records} (digest {shown.sums.digest}); rebuild the"
+                f" window with `blockread windows rebuild {self._window.id}`"
+            )
+            raise ProofError(msg)
+
+    def _publish(self, results: Sequence[GroupResult]) -> None:
+        """Move what the results name into output and quarantine, then take away what earlier generations put there."""
+        env, publication = self._env, self._publication
+        if publication.state != "publishing":
+            journal(env.ledger, publication, self._steps(results), parts=self._parts)
+        env.stores.makedirs(self._options.sink.uri)
+        todo = journal_entries(env.ledger, publication.window, publication.generation, state="planned")
+        for batch in batched(todo, _BATCH_STEPS):
+            check_publication(env.ledger, publication)
+            for entry in batch:
+                if entry.action == "add":
+                    publish_file(env.stores, entry.source, entry.target, entry.size)
+                else:
+                    remove_file(env.stores, entry.target, entry.source)
+            confirm_entries(env.ledger, publication, [entry.seq for entry in batch])
+        check_publication(env.ledger, publication)
+        kept = self._targets(publication.generation)
+        for folder in (self._options.sink.uri, self._quarantine):
+            for stray in sweep(env.stores, folder, publication.window, kept):
+                env.log(f"removed {stray}, which no published generation of window {publication.window} names")
+        finish_publication(env.ledger, publication)
+        done = self.summary()
+        env.log(f"{publication} is published: {done.outputs:,} files in {self._options.sink.uri}")
+        warn_of_losses(env, done)
+
+    def _steps(self, results: Sequence[GroupResult]) -> list[JournalEntry]:
+        places = [(output, self._options.sink.uri) for result in results for output in result.outputs]
+        places += [(output, self._quarantine) for result in results for output in result.quarantined]
+        steps = [("add", o.uri, target_uri(folder, o.uri), o.size, o.rows) for o, folder in places]
+        kept = {target for _, _, target, _, _ in steps}  # what is carried over is there already, and stays
+        earlier = [entry for number in range(1, self._publication.generation) for entry in self._added(number)]
+        steps += [("remove", e.source, e.target, 0, 0) for e in earlier if e.target not in kept]
+        return [
+            JournalEntry(seq=seq, action=action, source=source, target=target, size=size, rows=rows)
+            for seq, (action, source, target, size, rows) in enumerate(steps)
+        ]
+
+    @property
+    def _quarantine(self) -> str:
+        return published_quarantine(self._options.sink.work_area, self._window.feed, self._window.id)
+
+    def _added(self, generation: int) -> list[JournalEntry]:
+        """Return the steps by which a generation's journal added files to its output and its quarantine."""
+        entries = journal_entries(self._env.ledger, self._window.id, generation)
+        return [entry for entry in entries if entry.action == "add"]
+
+    def _targets(self, generation: int) -> set[str]:
+        return {entry.target for entry in self._added(generation)}
+
+    def _outputs(self, generation: int) -> set[str]:
+        return {target for target in self._targets(generation) if not target.startswith(f"{self._quarantine}/")}
+
+    def _removed(self, shown: Generation) -> int:
+        """Return how many files of the output were published before this generation, and are not of it."""
+        every = list_generations(self._env.ledger, shown.window) if shown.state == "published" else []
+        before = [found.number for found in every if found.published_at is not None and found.number < shown.number]
+        return len(self._outputs(before[-1]) - self._outputs(shown.number)) if before else 0
+
+    def summary(self) -> Published:
+        """Return what the ledger now holds of the generation."""
+        env, window = self._env, self._window
+        row = get_generation(env.ledger, window.id, self._generation.number)
+        outputs = self._outputs(row.number)
+        done = Published(
+            window=window.id,
+            key=window.key,
+            feed=window.feed,
+            generation=row.number,
+            status=row.state,
+            files=window.files - len(self._excluded),
+            blocks=window.blocks,
+            groups=window.groups,
+            records=row.sums.records,
+            bad_records=row.sums.bad_records,
+            skipped_records=row.sums.skipped_records,
+            rows=row.sums.rows,
+            bytes=row.sums.bytes,
+            outputs=len(outputs),
+            removed=self._removed(row),
+            excluded=len(self._excluded),
+            read_seconds=round(self._read_seconds, 3),
+            receipts_uri=f"{window_folder(self._options.sink.work_area, window.feed, window.id)}/g{row.number}",
+            quarantine_uri=self._quarantine if self._targets(row.number) - outputs else "",
+        )
+        return replace(done, message=describe_published(done))

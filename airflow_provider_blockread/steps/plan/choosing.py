@@ -1,0 +1,157 @@
+"""Choosing files of published windows, and the groups that must be read again for them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from airflow_provider_blockread.blocks import Block, FileVersion
+from airflow_provider_blockread.blocks.ids import same_version
+from airflow_provider_blockread.errors import FileMissingError, OptionsError
+from airflow_provider_blockread.exchange.manifest import read_manifest
+from airflow_provider_blockread.ledger.model import Generation, Window
+from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
+from airflow_provider_blockread.ledger.windows.generations import as_read_by, list_groups
+from airflow_provider_blockread.ledger.windows.queries import files_with_bad_records
+from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage.listing.globs import compile_glob
+from airflow_provider_blockread.storage.stores import Stores
+
+#: What was found in a file: any at all, bad records, or bad records that lie in the quarantine.
+STATUSES = ("done", "bad", "quarantined")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileChoice:
+    """Which files of a window are meant: both of them must hold.
+
+    `path` is a glob on the file's URI; without a scheme and a leading slash it holds at any depth.
+
+    Raises:
+        OptionsError: when the status is another word, or the path is no glob.
+    """
+
+    path: str | None = None
+    status: str = "done"
+    _regex: re.Pattern[str] | None = field(init=False, repr=False, compare=False, default=None)
+
+    def __post_init__(self) -> None:
+        """Compile the glob."""
+        if self.status not in STATUSES:
+            msg = f"status must be {', '.join(STATUSES)}, not {self.status!r}"
+            raise OptionsError(msg)
+        if self.path is not None:
+            object.__setattr__(self, "_regex", _compiled(self.path))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this choice as JSON."""
+        return {"path": self.path, "status": self.status}
+
+    def takes(self, path: str) -> bool:
+        """Tell whether a canonical path is meant."""
+        return self._regex is None or self._regex.fullmatch(path) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewerVersion:
+    """A file that the store shows in another version than the one that was read."""
+
+    file: int  # the ledger's id of the version that was read
+    found: FileVersion
+    in_part: bool  # the window reads a part of it only
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """How many files of a window are meant, and the groups that are read again for them."""
+
+    files: int
+    groups: frozenset[int]
+    lost: frozenset[int]  # groups whose results are gone, so that they must be read again too
+    newer: tuple[NewerVersion, ...] = ()  # those of the files that the store shows in another version
+    gone: tuple[str, ...] = ()  # paths of those that it shows no more
+
+    @property
+    def again(self) -> frozenset[int]:
+        """All groups that are read again."""
+        return self.groups | self.lost
+
+
+def choose(env: Environment, window: Window, shown: Generation, choice: FileChoice) -> Chosen:
+    """Return what reading these files of a published window again takes; each of them is looked at in its store."""
+    files: set[int] = set()
+    groups: set[int] = set()
+    newer: list[NewerVersion] = []
+    gone: list[str] = []
+    wanted = _wanted(env, window, shown, choice)
+    excluded = set(excluded_files(env.ledger, window.id, shown.number))
+    plan = as_read_by(window, shown)
+    stores = env.stores.within(GenerationOptions.from_json(shown.options).bounds)
+    for block in read_manifest(env.stores, plan.manifest_uri, plan.manifest_hash):
+        if block.file in excluded or (wanted is not None and block.file not in wanted):
+            continue
+        if choice.takes(block.version.path):
+            if block.file not in files:
+                _look(stores, block, newer, gone)
+            files.add(block.file)
+            groups.add(block.group)
+    lost = frozenset() if not files else _lost(env, window, shown)
+    return Chosen(files=len(files), groups=frozenset(groups), lost=lost - groups, newer=tuple(newer), gone=tuple(gone))
+
+
+def choose_newer(env: Environment, window: Window, latest: Generation) -> Chosen | None:
+    """Return what reading the changed files of a window as they are now takes, if nothing of it is published.
+
+    That is the groups that hold them, and those that are not done. None where no file has changed.
+    """
+    chosen = choose(env, window, latest, FileChoice())
+    if not chosen.newer:
+        return None
+    changed = {version.file for version in chosen.newer}
+    plan = as_read_by(window, latest)
+    blocks = read_manifest(env.stores, plan.manifest_uri, plan.manifest_hash)
+    groups = frozenset(block.group for block in blocks if block.file in changed)
+    return replace(chosen, files=len(changed), groups=groups, lost=_lost(env, window, latest) - groups)
+
+
+def _look(stores: Stores, block: Block, newer: list[NewerVersion], gone: list[str]) -> None:
+    """Note the file of a block if it is no longer there as it was read."""
+    version = block.version
+    try:
+        found = stores.stat(version.path)
+    except FileMissingError:
+        gone.append(version.path)
+        return
+    if not same_version(found, version):
+        in_part = (block.part_start, block.part_end) != (0, version.size)
+        newer.append(NewerVersion(file=block.file, found=found, in_part=in_part))
+
+
+def _wanted(env: Environment, window: Window, shown: Generation, choice: FileChoice) -> set[int] | None:
+    """Return the ids of the files of that status, None for all."""
+    if choice.status == "done":
+        return None
+    policy = GenerationOptions.from_json(shown.options).policies.on_bad_record
+    if choice.status == "quarantined" and policy != "quarantine":
+        return set()
+    return files_with_bad_records(env.ledger, window.id)
+
+
+def _lost(env: Environment, window: Window, shown: Generation) -> frozenset[int]:
+    groups = list_groups(env.ledger, window.id, shown.number)
+    return frozenset(
+        group.ref.group
+        for group in groups
+        if group.state != "done" or not group.result_uri or not env.stores.exists(group.result_uri)
+    )
+
+
+def _compiled(path: str) -> re.Pattern[str]:
+    if "://" not in path and not path.startswith("/"):
+        return re.compile(f"[^:]+:/+(?:.*/)?{compile_glob(path).regex}", re.DOTALL)
+    scheme, slashes, rest = re.split("(:/+)", uris.canonical(path), maxsplit=1)
+    glob = f"/{rest}/" if path.endswith("/") else f"/{rest}"
+    return re.compile(re.escape(scheme + slashes) + f"(?:{compile_glob(glob).regex})", re.DOTALL)

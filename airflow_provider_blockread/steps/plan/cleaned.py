@@ -1,0 +1,168 @@
+"""Files that were cleaned from the source: looked for before a window is read again, and brought back from archives."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.blocks.ids import version_digest
+from airflow_provider_blockread.errors import CleanedError, FileMissingError, SourceError
+from airflow_provider_blockread.exchange.manifest import read_manifest
+from airflow_provider_blockread.ledger.files.cleaned import (
+    SHOWN,
+    AwayFile,
+    count_away,
+    describe_away,
+    files_away,
+    mark_back,
+)
+from airflow_provider_blockread.ledger.model import Window
+from airflow_provider_blockread.ledger.schema.columns import SHORT
+from airflow_provider_blockread.ledger.windows.generations import as_read_by, published_generation
+from airflow_provider_blockread.steps.intent import Intent, window_intent
+from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.storage.contents import same_content
+
+_PAGE = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restored:
+    """What came back to the source."""
+
+    window: str
+    files: int  # in their places again, as they were
+    away: int  # deleted, or gone from the archive
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this summary as JSON."""
+        return dataclasses.asdict(self)
+
+
+def require_sources(
+    env: Environment,
+    window: Window,
+    again: Collection[int] | None = None,
+    *,
+    renewed: Collection[int] = (),
+    only_look: bool = False,
+) -> int:
+    """Make sure that no file was cleaned away that is to be read again, and return how many others were.
+
+    Files that are in their places again, as they were, count as restored from now on.
+
+    Args:
+        env: ledger and stores.
+        window: an open window that is published.
+        again: the groups that are to be read; None for all.
+        renewed: ids of files that are read in a newer version, which is there.
+        only_look: write nothing down.
+
+    Raises:
+        CleanedError: naming the files and where they are; nothing was changed.
+    """
+    total = count_away(env.ledger, window.id)
+    needed = _files_in(env, window, again) if total and again is not None else None
+    missing: list[AwayFile] = []
+    others = 0
+    for page in _pages(env, window.id):
+        back = [file.file for file in page if _is_back(env, file)]
+        away = [file for file in page if file.file not in set(back)]
+        if back and not only_look:
+            mark_back(env.ledger, back)
+        total -= len(back)
+        wanted = [f for f in away if (needed is None or f.file in needed) and f.file not in renewed]
+        others += len(away) - len(wanted)
+        missing += wanted
+        if len(missing) > SHOWN and needed is None:
+            break  # that there are more is known without looking
+    if missing:
+        raise CleanedError(describe_away(window.id, missing, total if needed is None else len(missing)))
+    return others
+
+
+def propose_restoring(env: Environment, window: Window) -> Intent:
+    """Return what `restore_files` would do; nothing is changed, and no file is looked at."""
+    kept = Counter(file.target is not None for page in _pages(env, window.id) for file in page)
+    what = f"{kept[True]:,} archived files come back to their places, where nothing else is there now"
+    if kept[False]:
+        what += f"; {kept[False]:,} that were deleted come back only by hand, and are looked for"
+    if not kept:
+        what = "none of its files was archived or deleted"
+    return Intent(action="restore", windows=(window_intent(window, what, does=bool(kept)),))
+
+
+def restore_files(env: Environment, window: Window) -> Restored:
+    """Bring the window's archived files back to their places, and return how many are there; may be repeated.
+
+    Raises:
+        SourceError: when another file is in one's place, or a store gives what is brought back another version.
+    """
+    restored = 0
+    for page in _pages(env, window.id):
+        back = [file.file for file in page if _bring_back(env, window, file)]
+        restored += len(back)
+        if back:
+            mark_back(env.ledger, back)
+    done = Restored(window=window.id, files=restored, away=count_away(env.ledger, window.id))
+    env.log(f"window {window.id}: {done.files:,} files are in their places again, {done.away:,} stay away")
+    return done
+
+
+def found_at(env: Environment, uri: str) -> FileVersion | None:
+    """Return the file that is there now, None where there is none."""
+    try:
+        return env.stores.stat(uri)
+    except FileMissingError:
+        return None
+
+
+def _bring_back(env: Environment, window: Window, file: AwayFile) -> bool:
+    """Put a file into its place, if it is not there; tell whether it is, and then take it from the archive."""
+    kept = None if file.target is None else found_at(env, file.target)
+    back = _is_back(env, file)
+    if file.target is None or kept is None:
+        return back
+    if not back:
+        _put_back(env, window, file, file.target)
+    if found_at(env, file.target) is not None and same_content(env.stores, file.path, file.target):
+        env.stores.remove(file.target)
+    return True
+
+
+def _put_back(env: Environment, window: Window, file: AwayFile, target: str) -> None:
+    if found_at(env, file.path) is not None:
+        msg = f"{file.path}: another file is there now, so {target} was left; move that file away, then repeat"
+        raise SourceError(msg, file.path)
+    env.stores.place(target, file.path)
+    if not _is_back(env, file):
+        if found_at(env, target) is not None:
+            env.stores.remove(file.path)
+        msg = (
+            f"{file.path} cannot come back from {target} as it was, since its store makes every copy another version;"
+            " to read the window again, copy all its archived files there by hand and use"
+            f" `blockread reprocess --window {window.id}`, which reads the newer versions in the place of the old ones"
+        )
+        raise SourceError(msg, file.path)
+
+
+def _is_back(env: Environment, file: AwayFile) -> bool:
+    there = found_at(env, file.path)
+    return there is not None and version_digest(there)[:SHORT] == file.version_digest
+
+
+def _pages(env: Environment, window_id: str) -> Iterator[list[AwayFile]]:
+    last = -1
+    while page := files_away(env.ledger, window_id, after=last, limit=_PAGE):
+        yield page
+        last = page[-1].file
+
+
+def _files_in(env: Environment, window: Window, groups: Collection[int]) -> set[int]:
+    plan = as_read_by(window, published_generation(env.ledger, window.id))
+    blocks = read_manifest(env.stores, plan.manifest_uri, plan.manifest_hash)
+    return {block.file for block in blocks if block.group in groups}

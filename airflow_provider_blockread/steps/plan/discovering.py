@@ -1,0 +1,133 @@
+"""Discovery: put what lies at the source into the feed's index, and tell what is left out and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.ledger.files.admission import Admission
+from airflow_provider_blockread.ledger.files.discovery import record_files
+from airflow_provider_blockread.ledger.model import Discovered, LateFiles
+from airflow_provider_blockread.ledger.windows.selection import late_files
+from airflow_provider_blockread.options import FileList, FileSource
+from airflow_provider_blockread.steps.model import Environment, PlanRequest
+from airflow_provider_blockread.storage.listing.files import list_files
+from airflow_provider_blockread.storage.listing.holding import HeldBack
+from airflow_provider_blockread.storage.listing.roots import bounds_of
+from airflow_provider_blockread.storage.listing.upstream import named_files, read_list
+
+_SHOWN = 10  # files that the log names
+
+
+def discover(env: Environment, request: PlanRequest) -> Discovered:
+    """Put the files that lie at the source now, or those that upstream named, into the feed's index."""
+    held = HeldBack()
+    found = record_files(
+        env.ledger,
+        request.feed,
+        _found(env, request, held),
+        rules=Admission.of(request.source, request.selection, env.ledger.now()),
+        complete=request.files is None,
+    )
+    found = replace(found, held_back=dict(held.counts))
+    env.log(_describe(request, found, held))
+    for warning in _warnings(found):
+        env.warn(f"feed {request.feed}: {warning}")
+    return found
+
+
+def find_late(env: Environment, request: PlanRequest) -> LateFiles:
+    """Return the files that wait in intervals planned before they came, and that this window does not take."""
+    if request.interval_ns is None or request.selection.late == "next":
+        return LateFiles()
+    return late_files(env.ledger, request.feed, request.interval_ns)
+
+
+def left_out(found: Discovered, late: LateFiles) -> dict[str, int]:
+    """Return how many files are left out for which reason; reasons without any are not named."""
+    counts = {
+        "modified": found.ignored,
+        "untimed": found.untimed,
+        "before_start": found.before_start,
+        "too_old": found.too_old,
+        "cut_short": len(found.cut_short),
+        "late": late.files,
+        **found.held_back,
+    }
+    return {reason: count for reason, count in counts.items() if count}
+
+
+def describe_left_out(request: PlanRequest, found: Discovered, late: LateFiles) -> str:
+    """Return the same for people, to be put behind a sentence; nothing where nothing is left out.
+
+    It travels with the window's reference, so it names no paths; the log does.
+    """
+    selection = request.selection
+    reasons = {
+        f"modified after they were taken (on_modified={selection.on_modified!r})": found.ignored,
+        f"without a time (on_untimed={selection.on_untimed!r})": found.untimed,
+        f"before start_from={selection.start_from!r}": found.before_start,
+        "read in part before they were modified, without their rest": len(found.cut_short),
+        f"older than max_age={selection.max_age!r}": found.too_old,
+        **{_held_back(request.source, reason): count for reason, count in found.held_back.items()},
+        f"late for their interval (late={selection.late!r})": late.files,
+    }
+    told = [f"{count:,} {reason}" for reason, count in reasons.items() if count]
+    if late.files and selection.late == "reopen":
+        told[-1] += f": clear the runs of windows {', '.join(map(repr, late.windows))} to take them"
+    return f"; left out: {', '.join(told)}" if told else ""
+
+
+def _held_back(source: FileSource, reason: str) -> str:
+    """Return why files are held back by a listing, in words."""
+    return {
+        "young": f"younger than min_age={source.min_age!r}",
+        "unmarked": f"without their done_marker={source.done_marker!r}",
+        "too_small": f"smaller than min_size={source.min_size!r}",
+        "too_large": f"larger than max_size={source.max_size!r}",
+        "linked_out": f"behind links out of the roots (follow_links={source.follow_links!r})",
+    }[reason]
+
+
+def _found(env: Environment, request: PlanRequest, held: HeldBack) -> Iterable[FileVersion]:
+    if request.files is None:
+        return list_files(env.stores, request.source, now_s=env.ledger.now().timestamp(), held=held)
+    stores = env.stores.within(bounds_of(request.source))
+    paths = read_list(stores, request.files) if isinstance(request.files, FileList) else request.files
+    return named_files(stores, request.source, paths, held)
+
+
+def _describe(request: PlanRequest, found: Discovered, held: HeldBack) -> str:
+    text = f"feed {request.feed}: {found.seen:,} files seen, {found.new:,} new"
+    if found.waiting + found.returned:
+        text += f", {found.waiting + found.returned:,} found earlier and in no window yet"
+    for reason, count in found.held_back.items():
+        text += f"; {count:,} {_held_back(request.source, reason)}, such as {', '.join(held.samples[reason])}"
+    if found.modified:
+        text += f", {found.modified:,} modified"
+    if found.missing:
+        text += f"; {found.missing:,} vanished before they were planned"
+    return text
+
+
+def _warnings(found: Discovered) -> Iterator[str]:
+    """Yield what was left out that nobody may have meant to leave out."""
+    if found.ignored:
+        samples = ", ".join(found.samples)
+        yield (
+            f"{found.ignored:,} files were modified after they were taken, and are ignored (on_modified='ignore'),"
+            f" such as {samples}"
+        )
+    if found.untimed:
+        samples = ", ".join(found.untimed_samples)
+        yield (
+            f"{found.untimed:,} files are left out since no time is known for them (on_untimed='ignore'), such as"
+            f" {samples}"
+        )
+    if found.cut_short:
+        samples = ", ".join(found.cut_short[:_SHOWN])
+        yield (
+            f"{len(found.cut_short):,} files were modified when windows had read a part of them, and the rest of what"
+            f" they were is gone; take these windows' output away with `blockread windows undo`, or keep it: {samples}"
+        )

@@ -1,0 +1,230 @@
+"""Plan: find the window of a key, or freeze a new one. Nothing of the files but their metadata is read."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from functools import partial
+from itertools import islice
+
+from airflow_provider_blockread.blocks.ids import digest, window_id
+from airflow_provider_blockread.errors import OptionsError, PlanConflictError, PlannerBusyError
+from airflow_provider_blockread.exchange.layout import window_folder
+from airflow_provider_blockread.exchange.manifest import render_manifest
+from airflow_provider_blockread.ledger.model import Discovered, LateFiles, NewWindow
+from airflow_provider_blockread.ledger.windows.generations import as_read_by, latest_generation
+from airflow_provider_blockread.ledger.windows.planning import (
+    Planner,
+    claim_window,
+    find_window,
+    release_stale_plans,
+)
+from airflow_provider_blockread.ledger.windows.progress import windows_progress
+from airflow_provider_blockread.ledger.windows.queries import get_window, unpublished_windows
+from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.records.columns.schema import parse_schema
+from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.steps.describe import describe_part
+from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
+from airflow_provider_blockread.steps.places import check_apart, check_ledger
+from airflow_provider_blockread.steps.plan.discovering import describe_left_out, discover, find_late, left_out
+from airflow_provider_blockread.steps.plan.heap import settled_heap
+from airflow_provider_blockread.steps.plan.reopening import of_interval
+from airflow_provider_blockread.steps.plan.replaying import open_ref, replay
+from airflow_provider_blockread.steps.plan.restoring import ensure_manifest, manifest_identity
+from airflow_provider_blockread.steps.plan.taking import Chosen, group_limits
+from airflow_provider_blockread.steps.read.inferring import infers_columns
+from airflow_provider_blockread.storage.listing.roots import bounds_of
+
+_CHANGES = 4  # of files that were chosen, before they are taken, one after another
+_TURN_S = 0.1  # after which a planner looks whether the one before is done
+_SHOWN = 3  # parts, or windows, that a message names
+
+
+def plan(env: Environment, request: PlanRequest) -> WindowRef:
+    """Return the window of the request's key: the one planned before, or a new one, frozen now.
+
+    While another planner of the feed is at work, a new window waits for it; one that died, or whose heartbeat is stale,
+    is taken over.
+
+    An open window is never listed again. If it is unpublished it is resumed, in a new generation where options have
+    changed; if it is published, a higher `clear_number` asks for what `policies.on_rerun` says (see `replay`). Under
+    `late="reopen"` files that came too late for a published interval are taken beside it (see `of_interval`).
+
+    Raises:
+        OptionsError: when the key is blank, or the source would take what is published as its input.
+        SourceError: when a root is missing or cannot be listed.
+        WrongLedgerError: when another ledger published this feed's files into the output.
+        ExchangeError: when the manifest of an open window is lost, and the request would not make the same one.
+        PlanConflictError: when another planner took the window or its files first.
+        ProofError: when the sums over the plan's groups are not those of the files that were chosen.
+    """
+    check_key(request)
+    options = canonical_options(env, request)
+    check_schemas(options)
+    request = of_interval(env, request)
+    window = find_window(env.ledger, request.feed, request.key)
+    if window is not None and window.state == "open":
+        ref = replay(env, request, options, window)
+        if ref.status == "read":
+            read_now = as_read_by(window, latest_generation(env.ledger, window.id))
+            ensure_manifest(env, read_now, group_limits(env, request), request)
+        return ref
+    if window is not None and window.state == "abandoned":
+        message = (
+            f"window {window.id} was abandoned, and its key {window.key!r} with it; a run with another key takes its"
+            " files"
+        )
+        return _ref(env, request, status="skipped", message=message)
+    if request.replay_only:
+        message = (
+            f"feed {request.feed} takes files as they arrive and has no window {request.key!r} to replay;"
+            " use select='interval' to backfill by the files' times"
+        )
+        return _ref(env, request, status="skipped", message=message)
+    with settled_heap():
+        return _plan_new(env, request, options)
+
+
+def check_key(request: PlanRequest) -> None:
+    """Refuse a blank key: all runs that have it would share one window.
+
+    Raises:
+        OptionsError: naming the feed.
+    """
+    if not request.key.strip():
+        msg = f"feed {request.feed}: the window's key is blank; give it a value that names the run's data"
+        raise OptionsError(msg)
+
+
+def check_schemas(options: GenerationOptions) -> None:
+    """Refuse a malformed schema before anything is planned, and not only where it is used.
+
+    Raises:
+        OptionsError: naming the schema.
+    """
+    fmt = make_format(options.record_format)
+    if not infers_columns(options.record_format):
+        fmt.decoder()
+    if options.transform.schema is not None:
+        parse_schema(options.transform.schema)
+
+
+def canonical_options(env: Environment, request: PlanRequest) -> GenerationOptions:
+    """Return the options with places that mean the same in every process, and how far links and redirects may lead."""
+    sink = request.generation.sink
+    uri, work_uri = env.stores.canonical(sink.uri), env.stores.canonical(sink.work_area)
+    sink = dataclasses.replace(sink, uri=uri, work_uri=work_uri)
+    return dataclasses.replace(request.generation, sink=sink, bounds=bounds_of(request.source))
+
+
+def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions) -> WindowRef:
+    key = window_id(request.feed, request.key)
+    check_apart(request, options.sink, key)
+    check_ledger(env, request.feed, options.sink)
+    # Before the listing: what a planner held that died waits again, as does the rest of a file that it took a part of.
+    release_stale_plans(env.ledger, request.feed, owner=request.owner)
+    found = discover(env, request)
+    for _ in range(_CHANGES):
+        try:
+            return _choose_and_freeze(env, request, options, found)
+        except PlanConflictError as conflict:
+            window = find_window(env.ledger, request.feed, request.key)
+            if window is not None and window.state != "empty":  # somebody else has the key, not only some files
+                raise
+            env.log(f"{conflict}; choosing again from what is left")
+    return _choose_and_freeze(env, request, options, found)
+
+
+def _claim(env: Environment, request: PlanRequest) -> Planner:
+    """Return who may plan the key, once no other planner of the feed is at work; one that died is not waited for."""
+    waited = False
+    while True:
+        release_stale_plans(env.ledger, request.feed, owner=request.owner)
+        try:
+            return claim_window(
+                env.ledger, request.feed, request.key, owner=request.owner, interval_ns=request.interval_ns
+            )
+        except PlannerBusyError as busy:
+            if not waited:
+                env.log(f"{busy}; waiting for it")
+            waited = True
+            time.sleep(_TURN_S)
+
+
+def _choose_and_freeze(
+    env: Environment, request: PlanRequest, options: GenerationOptions, found: Discovered
+) -> WindowRef:
+    key, limits = window_id(request.feed, request.key), group_limits(env, request)
+    with _claim(env, request) as planner:
+        chosen = Chosen(env, request, limits, planner)
+        manifest, summary = chosen.plan(partial(render_manifest, identity=manifest_identity(env, key, request.feed)))
+        late = find_late(env, request)
+        if not chosen.ids:
+            rest = describe_left_out(request, found, late)
+            message = f"window {key}: nothing new to read{_waiting(env, request.feed)}{rest}"
+            return _with_counts(_ref(env, request, status="empty", message=message), found, late)
+        chosen.check(summary)
+        folder = window_folder(options.sink.work_area, request.feed, key)
+        uri = f"{folder}/manifest-{digest(*chosen.identity, str(limits))[:12]}.parquet"
+        planner.announce(uri)
+        env.stores.write_bytes_atomic(uri, manifest)
+        planner.open(
+            NewWindow(
+                id=key,
+                feed=request.feed,
+                key=request.key,
+                manifest_uri=uri,
+                manifest_hash=summary.hash,
+                files=len(chosen.ids),
+                blocks=summary.blocks,
+                bytes=summary.bytes,
+                groups=summary.groups,
+                options=options.to_json(),
+                clear_number=request.clear_number,
+                owner=request.owner,
+                run=request.run,
+                interval_ns=request.interval_ns,
+                parts=chosen.ranges,
+            )
+        )
+    message = f"window {key}: {len(chosen.ids):,} files, {format_bytes(summary.bytes)}, {summary.blocks:,} blocks"
+    if chosen.late:
+        message += f"; {chosen.late:,} of the files came too late for their own interval (late='next')"
+    for pending in chosen.in_parts.values():
+        env.log(f"window {key}: {pending.version.path}: {describe_part(pending)}")
+    message += "".join(f"; {describe_part(pending)}" for pending in islice(chosen.in_parts.values(), _SHOWN))
+    message += describe_left_out(request, found, late)
+    window = get_window(env.ledger, key)
+    ref = open_ref(env, window, latest_generation(env.ledger, key), status="read", message=message)
+    return _with_counts(ref, found, late)
+
+
+def _with_counts(ref: WindowRef, found: Discovered, late: LateFiles) -> WindowRef:
+    return dataclasses.replace(ref, ignored=found.ignored, left_out=left_out(found, late))
+
+
+def _waiting(env: Environment, feed: str) -> str:
+    """Return what a reader of "nothing new" must know: files that earlier runs hold and have not published."""
+    left = unpublished_windows(env.ledger, feed)
+    if not left:
+        return ""
+    files, states = sum(window.files for window in left), windows_progress(env.ledger, [window.id for window in left])
+    named = ", ".join(f"{window.key!r} {states[window.id]}" for window in left[:_SHOWN])
+    more = f" and {len(left) - _SHOWN:,} more" if len(left) > _SHOWN else ""
+    dead = any(states[window.id].state in {"failed", "stalled"} for window in left)
+    remedy = "; clear the runs of those that failed or stalled" if dead else ""
+    return f"; {files:,} files wait in {len(left):,} unpublished windows: {named}{more}{remedy}"
+
+
+def _ref(env: Environment, request: PlanRequest, *, status: str, message: str) -> WindowRef:
+    env.log(message)
+    return WindowRef(
+        ledger=env.ledger.uuid,
+        feed=request.feed,
+        window=window_id(request.feed, request.key),
+        key=request.key,
+        status=status,
+        message=message,
+    )

@@ -1,0 +1,169 @@
+"""Replaying a window that was planned before: resumed, left alone, or read again as a new generation."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+from airflow_provider_blockread.blocks.ids import options_digest
+from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Window
+from airflow_provider_blockread.ledger.windows.correcting import start_corrected
+from airflow_provider_blockread.ledger.windows.generations import (
+    FINISHED,
+    as_read_by,
+    latest_generation,
+    list_generations,
+    list_groups,
+    replace_lost,
+    start_generation,
+)
+from airflow_provider_blockread.ledger.windows.journal import journal_entries
+from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.sinks.publish import is_whole, remove_file
+from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
+from airflow_provider_blockread.steps.plan.choosing import Chosen, choose_newer
+from airflow_provider_blockread.steps.plan.cleaned import require_sources
+from airflow_provider_blockread.steps.plan.replacing import describe_newer, is_unseen, plan_newer
+from airflow_provider_blockread.steps.plan.restoring import ensure_manifest, restore_pruned
+from airflow_provider_blockread.steps.plan.taking import group_limits
+from airflow_provider_blockread.steps.read.scanning import spans_groups
+
+
+def replay(env: Environment, request: PlanRequest, options: GenerationOptions, window: Window) -> WindowRef:
+    """Return the open window of the request's key, at the generation that is to be read or is published.
+
+    Options that have changed, a clear of what is published, and published-to-be files that were lost each start a
+    new generation; so does a clear where nothing is published and a file has changed: its newer version is read.
+    One that is half published goes forward first: readers must not be left with a half for good.
+
+    Raises:
+        CleanedError: when files that would be read again were cleaned from the source; nothing is changed then.
+        OptionsError: when a file has changed that the window reads in part, or is too small for its blocks now.
+        StateError: when another window has taken the newer version of a file.
+    """
+    latest = latest_generation(env.ledger, window.id)
+    wanted = options.to_json()
+    changed = options_digest(wanted) != latest.options_digest
+    cleared = _asks_again(env, request, latest)
+    rule = options.policies.on_rerun
+    note = "; its options have changed since: clear the run to rebuild it" if changed else ""
+    if latest.state in FINISHED and (not cleared or rule == "skip"):
+        return open_ref(
+            env, window, latest, status="published", message=f"window {window.id} is published already{note}"
+        )
+    publishing = latest.state == "publishing"
+    if publishing and not is_lost(env, latest):
+        message = f"window {window.id} is half published, its commit goes on{note}"
+        return open_ref(env, window, latest, status="read", message=message)
+    # A verification that was not finished stands beside a published generation, so a clear may still ask for either.
+    verified = latest.state in FINISHED or (latest.mode == "verify" and (cleared or changed))
+    newer = _look_again(env, request, window, latest) if cleared and is_unseen(env, window) else None
+    if not (verified or publishing or changed or newer):
+        return open_ref(env, window, latest, status="read", message=f"window {window.id} is resumed")
+    if verified or (newer and not changed and not publishing):
+        why = f"window {window.id} {'was cleared' if request.clear_number else 'is reprocessed'}"
+    elif publishing:
+        why = f"generation {latest.number} lost files before they were published"
+    else:
+        why = f"options have changed since generation {latest.number}"
+    mode = "write" if rule == "rebuild" or not verified else "verify"
+    require_sources(env, window)
+    restore_pruned(env, window)
+    asked: dict[str, Any] = {"options": wanted, "clear_number": request.clear_number, "run": request.run}
+    message = f" to {rule} it" if verified else ""
+    if newer:
+        started = _start_corrected(env, window, latest, newer, asked, keeps=not changed)
+        message = f" and reads {newer.files:,} files in {describe_newer(newer.newer)}"
+    elif publishing:
+        started = replace_lost(env.ledger, latest, **asked)
+    else:
+        started = start_generation(env.ledger, window.id, mode=mode, **asked)
+    return open_ref(env, window, started, status="read", message=f"{why}: generation {started.number} starts{message}")
+
+
+def _look_again(env: Environment, request: PlanRequest, window: Window, latest: Generation) -> Chosen | None:
+    ensure_manifest(env, as_read_by(window, latest), group_limits(env, request), request)
+    return choose_newer(env, window, latest)
+
+
+def _start_corrected(
+    env: Environment, window: Window, latest: Generation, newer: Chosen, asked: dict[str, Any], *, keeps: bool
+) -> Generation:
+    """Start a generation that reads newer versions; it keeps the results of other groups where these still hold."""
+    plan = plan_newer(env, window, latest, newer.newer)
+    lost = latest.number if latest.state == "publishing" else None
+    again = plan.holders | newer.lost if keeps and lost is None and plan.holders is not None else None
+    return start_corrected(env.ledger, window.id, plan, row=asked, again=again, lost=lost)
+
+
+def _asks_again(env: Environment, request: PlanRequest, latest: Generation) -> bool:
+    """Tell whether the run wants what is published once more: it was cleared since it last asked for a generation.
+
+    Airflow reprocesses a partition by a new backfill run, which was never cleared: that another run of its DAG has
+    asked for the window before is enough then.
+    """
+    if request.run is None:
+        return request.clear_number > latest.clear_number
+    asked = [(g.run, g.clear_number) for g in list_generations(env.ledger, latest.window) if g.run is not None]
+    mine = [number for run, number in asked if run == request.run]
+    if mine:
+        return request.clear_number > max(mine)
+    dag = request.run.partition("/")[0]
+    again = request.reprocesses and any(run.partition("/")[0] == dag for run, _ in asked)
+    return again or request.clear_number > latest.clear_number
+
+
+def _added(env: Environment, generation: Generation, state: str | None) -> list[JournalEntry]:
+    entries = journal_entries(env.ledger, generation.window, generation.number, state=state)
+    return [entry for entry in entries if entry.action == "add"]
+
+
+def is_lost(env: Environment, generation: Generation) -> bool:
+    """Tell whether a file that is still to be published is in neither place, so that publishing cannot go forward."""
+    return any(
+        not is_whole(env.stores, entry.source, entry.size) and not is_whole(env.stores, entry.target, entry.size)
+        for entry in _added(env, generation, "planned")
+    )
+
+
+def take_back_halves(env: Environment, window: Window) -> None:
+    """Take lost halves out of the output; what was published before is whole, as removals come last.
+
+    Halves older than what is published were taken away with its own journal.
+    """
+    every = list_generations(env.ledger, window.id)
+    shown = next((found for found in every if found.state == "published"), None)
+    newer = [found for found in every if shown is None or found.number > shown.number]
+    halves = [found for found in newer if found.state == "superseded"]
+    kept = {entry.target for entry in _added(env, shown, None)} if shown is not None and halves else set()
+    for entry in chain.from_iterable(_added(env, half, None) for half in halves):
+        if entry.target not in kept:  # else it was carried over, and is what readers see
+            remove_file(env.stores, entry.target, entry.source)
+
+
+def open_ref(env: Environment, window: Window, generation: Generation, *, status: str, message: str) -> WindowRef:
+    """Return the reference of an open window at one of its generations.
+
+    Whoever begins a generation, or goes on with one, first sees to it that readers have no half of one that it
+    supersedes: whoever did so before may have died in between.
+    """
+    env.log(message)
+    if generation.state in {"reading", "failed", "proven"}:
+        take_back_halves(env, window)
+    options = GenerationOptions.from_json(generation.options)
+    groups = list_groups(env.ledger, window.id, generation.number)
+    return WindowRef(
+        ledger=env.ledger.uuid,
+        feed=window.feed,
+        window=window.id,
+        key=window.key,
+        status=status,
+        generation=generation.number,
+        mode=generation.mode,
+        groups=window.groups,
+        files=window.files,
+        blocks=window.blocks,
+        bytes=sum(group.planned.bytes for group in groups) or window.bytes,
+        needs_scan=spans_groups(groups, options),
+        message=message,
+    )

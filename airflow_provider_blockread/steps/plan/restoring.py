@@ -1,0 +1,98 @@
+"""Restoring a manifest that was lost or harmed: the ledger still knows the frozen files, the hash tells the plan."""
+
+from __future__ import annotations
+
+from airflow_provider_blockread.blocks import GroupLimits, iter_blocks
+from airflow_provider_blockread.blocks.group import Part
+from airflow_provider_blockread.errors import ExchangeError, OptionsError, PrunedError
+from airflow_provider_blockread.exchange.files import MANIFEST, read_checked
+from airflow_provider_blockread.exchange.manifest import read_manifest, render_manifest, summarize
+from airflow_provider_blockread.ledger.model import PendingFile, Window
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.upkeep.retention import restore_plan
+from airflow_provider_blockread.ledger.windows.generations import PRUNED, as_read_by, published_generation
+from airflow_provider_blockread.ledger.windows.parts import giving_up, giving_up_parts
+from airflow_provider_blockread.ledger.windows.selection import window_files
+from airflow_provider_blockread.options import FormatOption
+from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.steps.model import Environment, PlanRequest
+
+
+def manifest_identity(env: Environment, window: str, feed: str) -> dict[str, str]:
+    """Return what a manifest says of itself."""
+    return {"window": window, "feed": feed, "ledger": env.ledger.uuid}
+
+
+def part_of(ledger: Ledger, found: PendingFile, option: FormatOption) -> Part:
+    """Return what a window reads of a file: a part or all of it, in one block where it is compressed.
+
+    Raises:
+        OptionsError: when earlier windows read parts of the file, and this format cannot go on in its middle.
+    """
+    version, part = found.version, found.part
+    whole = option.codec(version.path) is not None
+    if part is None:
+        return Part(found.file, version, 0, version.size, whole)
+    if part.start and (whole or not make_format(option).splittable):
+        msg = (
+            f"{version.path} was read up to byte {part.start} by earlier windows, and format {option.kind} cannot go on"
+            " there; plan with the format that they were read with, or give these windows up, in this order:"
+            f" {', '.join(giving_up_parts(ledger, found.file))}"
+        )
+        raise OptionsError(msg)
+    return Part(file=found.file, version=version, start=part.start, end=part.end, whole=whole)
+
+
+def restore_pruned(env: Environment, window: Window) -> None:
+    """Make sure that a generation of the window may start: a pruned one gets its groups back from its manifest.
+
+    Raises:
+        PrunedError: when the manifest was pruned too.
+    """
+    if window.pruned_at is None:
+        return
+    shown = as_read_by(window, published_generation(env.ledger, window.id))
+    try:
+        planned = summarize(read_manifest(env.stores, shown.manifest_uri, shown.manifest_hash))
+    except ExchangeError as error:
+        when = f"{window.pruned_at:%Y-%m-%d %H:%M:%SZ}"
+        msg = f"feed {window.feed}: window {window.id} {window.key!r} was pruned on {when}: {PRUNED}"
+        raise PrunedError(msg) from error
+    restore_plan(env.ledger, window.id, planned)
+    env.log(f"window {window.id} was pruned; its plan is restored from {shown.manifest_uri}")
+
+
+def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, request: PlanRequest) -> None:
+    """Make sure that the window's manifest is the one that was planned; write it again where that can be proven.
+
+    Args:
+        env: ledger and stores.
+        window: an open window, as its generation reads it; a plan that names newer versions is not written again.
+        limits: how its files were cut and packed.
+        request: how its files were ordered, and which of them are compressed.
+
+    Raises:
+        ExchangeError: when the manifest is lost, and the ledger and these options make another one.
+    """
+    try:
+        read_checked(env.stores, window.manifest_uri, window.manifest_hash, MANIFEST)
+    except ExchangeError as error:
+        found = window_files(env.ledger, window.id, order=request.selection.order)
+        parts = (part_of(env.ledger, file, request.generation.record_format) for file in found)
+        blocks = iter_blocks(parts, limits, total_bytes=window.bytes)
+        data, summary = render_manifest(blocks, identity=manifest_identity(env, window.id, window.feed))
+        if summary.hash != window.manifest_hash:
+            if window.manifest_hash != window.plan_hash:
+                raise _lost_newer(env, window) from error
+            raise
+        env.stores.write_bytes_atomic(window.manifest_uri, data)
+        env.log(f"window {window.id}: its manifest was lost and is written again, the same to the byte")
+
+
+def _lost_newer(env: Environment, window: Window) -> ExchangeError:
+    msg = (
+        f"manifest {window.manifest_uri} of window {window.id} {window.key!r} is lost or damaged, and a plan that names"
+        " newer versions of files cannot be written again; put it back, or take the window away"
+        f" ({giving_up(env.ledger, window.id)}), and the next run reads its files as they are now"
+    )
+    return ExchangeError(msg)

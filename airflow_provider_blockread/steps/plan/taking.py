@@ -1,0 +1,182 @@
+"""What a new window takes: files are chosen, cut and packed in one pass, and the sums of both compared."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from array import array
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from functools import partial
+from itertools import chain
+from typing import TypeVar
+
+from airflow_provider_blockread.blocks import AutoSize, Block, GroupLimits, iter_blocks
+from airflow_provider_blockread.blocks.group import Part
+from airflow_provider_blockread.errors import PlanConflictError, ProofError
+from airflow_provider_blockread.exchange.manifest import ManifestSummary
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
+from airflow_provider_blockread.ledger.model import FilePart, PendingFile
+from airflow_provider_blockread.ledger.overlap import overlapped
+from airflow_provider_blockread.ledger.windows.planning import Planner
+from airflow_provider_blockread.ledger.windows.selection import pending_files, window_files
+from airflow_provider_blockread.options import Limits, Selection, parse_size
+from airflow_provider_blockread.options.plan import AUTO
+from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.steps.model import Environment, PlanRequest
+from airflow_provider_blockread.steps.plan.restoring import part_of
+from airflow_provider_blockread.storage.backends.store_blocks import StoreBlocks
+
+_WHOLE = 2**62  # bytes; a block size that no file reaches
+
+_AHEAD = 2  # batches of files that are chosen and wait to be taken
+
+_Plan = TypeVar("_Plan")
+
+
+def group_limits(env: Environment, request: PlanRequest) -> GroupLimits:
+    """Return how the request's files are cut and packed; a format that cannot be split makes one block a file."""
+    splitting = request.splitting
+    splittable = make_format(request.generation.record_format).splittable
+    block_size: int | AutoSize = _WHOLE
+    if splittable and splitting.block_size == AUTO:
+        block_size = AutoSize(readers=splitting.readers, store_block=StoreBlocks(env.stores))
+    elif splittable:
+        block_size = parse_size(splitting.block_size)
+    return GroupLimits(
+        block_size=block_size,
+        group_bytes=parse_size(splitting.group_bytes),
+        max_groups=splitting.max_groups,
+        splittable=splittable,
+    )
+
+
+class Chosen:
+    """The files of a new window: `choose` them once, then know their ids and sums, and have them `again`.
+
+    `files` and `blocks` count what makes blocks: an empty file makes none, unless it is compressed.
+
+    Args:
+        env: ledger and stores.
+        request: what is to be chosen.
+        limits: how the files are cut and packed.
+        planner: who takes them while they are being chosen; None takes none.
+    """
+
+    def __init__(
+        self, env: Environment, request: PlanRequest, limits: GroupLimits, planner: Planner | None = None
+    ) -> None:
+        """Choose nothing yet."""
+        self._env, self._request, self._limits, self._planner = env, request, limits, planner
+        self._format = request.generation.record_format
+        self.ids = array("q")
+        self.files = self.blocks = self.bytes = 0
+        self.late = 0  # files of another interval
+        self.in_parts: dict[int, PendingFile] = {}  # by file
+
+    def choose(self) -> Generator[Part]:
+        """Yield what the window reads of each file, while they are being chosen."""
+        with closing(self._batches()) as batches:  # whatever ends it, nothing is being taken any more then
+            for found in batches:
+                self.ids.extend([pending.file for pending in found])
+                self.late += sum(pending.late for pending in found)
+                self.in_parts.update((pending.file, pending) for pending in found if pending.part is not None)
+                parts = [part_of(self._env.ledger, pending, self._format) for pending in found]
+                self._count(found, parts)
+                yield from parts
+
+    def _batches(self) -> Generator[list[PendingFile]]:
+        found = batched(self._select(self._request.selection), BATCH_FILES)
+        if self._planner is None:
+            yield from found
+        else:
+            yield from overlapped(partial(self._take, self._planner), found, ahead=_AHEAD)
+
+    def plan(self, make: Callable[[Iterator[Block]], _Plan]) -> _Plan:
+        """Choose the files, and return what `make` makes of their blocks; it may be asked twice."""
+        with closing(self.choose()) as parts:
+            made = make(iter_blocks(parts, self._limits, total_bytes=0))
+        if self._limits.target(self.bytes) == self._limits.target(0):
+            return made
+        # So many bytes that there would be too many groups: these must be larger.
+        return make(iter_blocks(self.again(), self._limits, total_bytes=self.bytes))
+
+    @staticmethod
+    def _take(planner: Planner, found: list[PendingFile]) -> list[PendingFile]:
+        """Take the files that are read whole; parts are taken when the window is opened."""
+        if whole := [pending.file for pending in found if pending.part is None]:
+            planner.take(whole)
+        return found
+
+    def _count(self, found: list[PendingFile], parts: list[Part]) -> None:
+        files = blocks = read = 0
+        for pending, part in zip(found, parts, strict=True):
+            version, some = pending.version, pending.part
+            start, end = (0, version.size) if some is None else (some.start, some.end)
+            size = self._limits.size_of(version)
+            count = 1 if part.whole else -(-end // size) - start // size
+            files, blocks, read = files + (count > 0), blocks + count, read + end - start
+        self.files, self.blocks, self.bytes = self.files + files, self.blocks + blocks, self.bytes + read
+
+    def _is_whole(self, path: str) -> bool:
+        return self._format.codec(path) is not None
+
+    def check(self, planned: ManifestSummary) -> None:
+        """Compare what the groups of a plan hold with what was chosen.
+
+        Raises:
+            ProofError: when files, blocks or bytes are missing or too many.
+        """
+        groups = planned.groups
+        held = planned.files, sum(group.blocks for group in groups), sum(group.bytes for group in groups)
+        chosen = self.files, self.blocks, self.bytes
+        if held != chosen:
+            msg = (
+                f"feed {self._request.feed}: window {self._request.key!r} was to hold {_sums(chosen)}, but its groups"
+                f" hold {_sums(held)}; nothing is planned: plan again, and if this stays, report it with the sizes"
+            )
+            raise ProofError(msg)
+
+    @property
+    def ranges(self) -> tuple[FilePart, ...]:
+        """The ranges of the files that are not read whole."""
+        return tuple(pending.part for pending in self.in_parts.values() if pending.part is not None)
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What tells this choice from others."""
+        return hashlib.sha256(self.ids).hexdigest(), *(f"{part.file} {part.start} {part.end}" for part in self.ranges)
+
+    def _select(self, selection: Selection) -> Iterator[PendingFile]:
+        request = self._request
+        return pending_files(
+            self._env.ledger,
+            request.feed,
+            selection,
+            interval_ns=request.interval_ns,
+            block_size=self._limits.size_of,
+            whole=self._is_whole,
+        )
+
+    def _taken(self, planner: Planner) -> Iterator[PendingFile]:
+        whole = window_files(self._env.ledger, planner.window, order=self._request.selection.order)
+        return chain(self.in_parts.values(), whole)  # as `pending_files` orders them
+
+    def again(self) -> Iterator[Part]:
+        """Yield the same in the same order, once all are chosen; files that came since are left for the next window."""
+        position = 0
+        # The ids are chosen already: files that have come or grown old since must not move the limits.
+        rest = dataclasses.replace(self._request.selection, limits=Limits(), max_age=None)
+        for pending in self._select(rest) if self._planner is None else self._taken(self._planner):
+            if position == len(self.ids):
+                return
+            if pending.file == self.ids[position]:
+                position += 1
+                yield part_of(self._env.ledger, self.in_parts.get(pending.file, pending), self._format)
+        if position < len(self.ids):
+            msg = f"feed {self._request.feed}: another planner took file {self.ids[position]} first; plan again"
+            raise PlanConflictError(msg)
+
+
+def _sums(counts: tuple[int, int, int]) -> str:
+    return "{:,} files of {:,} blocks and {:,} bytes".format(*counts)

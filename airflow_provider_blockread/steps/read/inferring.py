@@ -1,0 +1,154 @@
+"""Columns of csv without a schema: inferred from a sample once, kept with the window, fixed for its generations.
+
+Sealed JSON: `schema` is the schema's text, `files` the paths of those that decided. It follows from the manifest and
+the format, which are in the file's name, to which the seal is bound; a plan that names newer versions keeps it, unless
+they decide while nothing is published.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import FileMissingError, RecordError, SourceError, printable
+from airflow_provider_blockread.exchange.failures import naming_file
+from airflow_provider_blockread.exchange.layout import window_folder
+from airflow_provider_blockread.exchange.manifest import read_manifest
+from airflow_provider_blockread.exchange.seals import sealed, unsealed
+from airflow_provider_blockread.ledger.model import Claim, Window
+from airflow_provider_blockread.options import Csv, FormatOption, GenerationOptions
+from airflow_provider_blockread.records.csv.infer import Sample, infer_schema, sample_file
+from airflow_provider_blockread.records.reading import bind
+from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.spark.opening import open_version
+from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.read.scanning import format_key, without_files
+from airflow_provider_blockread.storage import uris
+
+_FILES = 8  # the window's first ones that hold a row or header
+_TRIED = 100  # files at most that are opened to find those
+_BYTES = 2**20  # of each
+_NAME = "columns"
+
+
+def infers_columns(option: FormatOption) -> bool:
+    """Tell whether a format's columns are to be inferred from the files."""
+    return isinstance(option, Csv) and option.schema is None
+
+
+def with_columns(env: Environment, window: Window, options: GenerationOptions, claim: Claim) -> GenerationOptions:
+    """Return the options with the columns of csv known: as they are, or with the window's inferred schema.
+
+    Groups, retries and rebuilds of a window under one format agree on the schema: the first of them infers it. What a
+    rebuild infers that alone leaves files out is its own.
+
+    Raises:
+        FileMissingError: when a file of the sample is gone.
+        FileChangedError: when it is no longer the version that was planned.
+        RecordError: when the sample cannot be read as csv.
+    """
+    option = options.record_format
+    if not isinstance(option, Csv) or option.schema is not None:
+        return options
+    without = without_files(env, window, claim.ref.generation)
+    schema = inferred_schema(env, window, options) or inferred_schema(env, window, options, without)
+    if schema is None:
+        schema, paths = _infer(env, window, options, option, excluded=set(claim.excluded))
+        _keep(env, window, _schema_uri(window, options, without), {"schema": schema, "files": paths})
+        source = f"as in the first {len(paths)} files" if paths else "of files without a row or header"
+        env.log(f"window {window.id}: columns {source}: {schema}")
+    return dataclasses.replace(options, record_format=dataclasses.replace(option, schema=schema))
+
+
+def inferred_schema(env: Environment, window: Window, options: GenerationOptions, without: str = "") -> str | None:
+    """Return the schema that was inferred for the window and format; None when there is none that bears the seal."""
+    kept = _kept(env, window, _schema_uri(window, options, without))
+    return None if kept is None else str(kept["schema"])
+
+
+def _kept(env: Environment, window: Window, uri: str) -> dict[str, Any] | None:
+    try:
+        data = env.stores.read_bytes(uri)
+    except FileMissingError:
+        return None
+    return unsealed(_NAME, data, secret=env.window_secret(window.id), bound=uris.name_of(uri))
+
+
+def _keep(env: Environment, window: Window, uri: str, kept: Mapping[str, object]) -> None:
+    if env.stores.exists(uri):
+        env.warn(f"schema file {uri} is damaged or was replaced; the columns are inferred again")
+    env.stores.write_bytes_atomic(uri, _sealed(env, window, uri, kept))
+
+
+def _sealed(env: Environment, window: Window, uri: str, kept: Mapping[str, object]) -> bytes:
+    return sealed(_NAME, kept, secret=env.window_secret(window.id), bound=uris.name_of(uri))
+
+
+def _schema_uri(window: Window, options: GenerationOptions, without: str) -> str:
+    folder = window_folder(options.sink.work_area, window.feed, window.id)
+    return f"{folder}/schema-{format_key(window.manifest_hash, options)}{without}.json"
+
+
+def carry_schema(
+    env: Environment, before: Window, now: Window, options: GenerationOptions, changed: Collection[str]
+) -> bool:
+    """Keep what was inferred under an earlier plan of a window, and tell whether groups that were read then agree.
+
+    Args:
+        env: ledger and stores.
+        before: the window as it was read.
+        now: the same with a plan that differs in some files.
+        options: of the generation that is to read it.
+        changed: paths of files that must not have decided the columns: then they are inferred again.
+    """
+    if not infers_columns(options.record_format):
+        return True
+    kept = _kept(env, before, _schema_uri(before, options, ""))
+    if kept is None or set(kept["files"]) & set(changed):
+        return False
+    uri = _schema_uri(now, options, "")
+    env.stores.write_bytes_atomic(uri, _sealed(env, now, uri, kept))
+    return True
+
+
+def _with_bytes(env: Environment, window: Window, excluded: set[int]) -> Iterator[FileVersion]:
+    """Yield the window's files that are not empty, in the manifest's order."""
+    for block in read_manifest(env.stores, window.manifest_uri, window.manifest_hash):
+        if block.start == block.part_start and block.version.size and block.file not in excluded:
+            yield block.version
+
+
+def _infer(
+    env: Environment, window: Window, options: GenerationOptions, option: Csv, *, excluded: set[int]
+) -> tuple[str, list[str]]:
+    """Return the schema of the first files that hold a row or header, and their paths.
+
+    Where they are no csv of one kind, the error names the file at hand.
+    """
+    paths: list[str] = []
+
+    def samples() -> Iterator[Sample]:
+        fmt = make_format(option)
+        for version in islice(_with_bytes(env, window, excluded), _TRIED):
+            paths.append(version.path)
+            with open_version(env.stores, version, options) as source:
+                taken = sample_file(source, bind(source, fmt), _BYTES)
+            if taken.is_blank:
+                paths.pop()
+                continue
+            yield taken
+            if len(paths) == _FILES:
+                return
+
+    try:
+        return infer_schema(option, samples()), paths
+    except SourceError as error:
+        raise type(error)(naming_file(error, window.id, error.path), error.path) from error
+    except RecordError as error:
+        why, path = naming_file(error, window.id, paths[-1]), paths[-1]
+        where = "" if printable(path) in str(error) else f", {path}"
+        msg = f"feed {window.feed} window {window.id}: the columns of csv cannot be inferred{where}: {why}"
+        raise RecordError(msg) from error

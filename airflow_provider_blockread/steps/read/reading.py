@@ -1,0 +1,220 @@
+"""Read: claim a group, run its Spark application, check the result it left, complete the group."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from airflow_provider_blockread.errors import (
+    ConflictError,
+    ExchangeError,
+    FileChangedError,
+    FileMissingError,
+    SourceError,
+)
+from airflow_provider_blockread.exchange.files import remedy
+from airflow_provider_blockread.exchange.layout import attempt_folder, data_folder, quarantine_folder, window_folder
+from airflow_provider_blockread.exchange.manifest import read_manifest
+from airflow_provider_blockread.exchange.model import GroupResult, JobSpec
+from airflow_provider_blockread.exchange.results import accept_result
+from airflow_provider_blockread.ledger.model import Claim, Generation, Group, GroupOutcome, GroupRef, Window
+from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
+from airflow_provider_blockread.ledger.windows.generations import as_read_by, latest_generation, list_groups
+from airflow_provider_blockread.ledger.windows.groups import claim_group, complete_group, fail_group, heartbeat
+from airflow_provider_blockread.ledger.windows.queries import get_window
+from airflow_provider_blockread.options import GenerationOptions, SparkJob
+from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.sinks.names import StagedName
+from airflow_provider_blockread.steps.describe import describe_group, describe_read
+from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_policy
+from airflow_provider_blockread.steps.heartbeat import beating
+from airflow_provider_blockread.steps.model import Caller, Environment, ReadOutcome, Submitter, WindowRef
+from airflow_provider_blockread.steps.read.inferring import with_columns
+from airflow_provider_blockread.steps.read.scanning import EntryStates
+from airflow_provider_blockread.steps.read.submitting import run_submission, write_submission
+from airflow_provider_blockread.steps.remedies import naming_remedy
+
+
+def read(
+    env: Environment, ref: WindowRef, group: int, *, caller: Caller, job: SparkJob, submitter: Submitter
+) -> ReadOutcome:
+    """Read one group and return what became of it; a group that is done already is not read again.
+
+    Raises:
+        ConflictError: when it must be known where the part of a file ends that another window has not published yet.
+        CompleteError: when the generation is published or verified, and the group is to be read again.
+        OwnedError: when a live owner holds the group.
+        FencedError: when somebody took the group over while it was read.
+        BlockReadError: what the Spark application left as its error.
+    """
+    env.require(ref)
+    attempt = _Attempt(env, ref, group, job, submitter)
+    while True:
+        claim = claim_group(
+            env.ledger,
+            attempt.ref,
+            owner=caller.owner,
+            clear_number=caller.clear_number,
+            stale_after_s=job.stale_after_s,
+        )
+        if claim is None:
+            env.log(f"{attempt.title}: read already")
+            return attempt.outcome(done_before=True)
+        if attempt.run(claim):
+            return attempt.outcome(done_before=False)
+
+
+class _Attempt:
+    """One task's tries at a group, with all that stays the same between them."""
+
+    def __init__(self, env: Environment, ref: WindowRef, group: int, job: SparkJob, submitter: Submitter) -> None:
+        self._env, self._job, self._submitter = env, job, submitter
+        self.ref = GroupRef(window=ref.window, generation=ref.generation, group=group)
+        self._generation: Generation = latest_generation(env.ledger, ref.window)
+        self._window: Window = as_read_by(get_window(env.ledger, ref.window), self._generation)
+        self._options: GenerationOptions = GenerationOptions.from_json(self._generation.options)
+        self._folder = window_folder(self._options.sink.work_area, ref.feed, ref.window)
+        self._needs_scan = ref.needs_scan
+        self._states = EntryStates.of(
+            env, self._window, self._options, ref.generation
+        )  # before a claim, as they may not be known yet
+        self.title = describe_group(self._row().planned)
+
+    def _row(self) -> Group:
+        return list_groups(self._env.ledger, self.ref.window, self.ref.generation)[self.ref.group]
+
+    def run(self, claim: Claim) -> bool:
+        """Read and complete the group; False when a file had to be excluded, so that it must be read again."""
+        ledger = self._env.ledger
+        try:
+            with naming_remedy(self._env, self._generation):
+                return self._read(claim)
+        except (FileMissingError, FileChangedError) as error:
+            fail_group(ledger, claim, str(error))
+            if not self._exclude(error, claim):
+                raise
+            return False
+        except ConflictError:
+            raise
+        except BaseException as error:
+            self._submitter.cancel()  # a no-op when the application has ended; an interrupted task must not leave one
+            fail_group(ledger, claim, f"{type(error).__name__}: {error}")
+            raise
+
+    def _read(self, claim: Claim) -> bool:
+        """Submit the application, check its result and complete the group; not if a file of it was excluded since."""
+        spec = self._spec(claim)
+        submission = write_submission(self._env, spec, self._submitter)
+        name = f"blockread-{spec.window}-g{spec.generation}-{spec.group}-e{spec.epoch}"
+        self._env.log(f"{self.title}: reading as epoch {claim.epoch}, application {name}")
+        with beating(
+            lambda: heartbeat(self._env.ledger, claim),
+            interval_s=self._job.heartbeat_s,
+            on_lost=self._submitter.cancel,
+        ):
+            run_submission(self._env, submission, self._submitter, name=name)
+        result, uri, result_hash = accept_result(self._env.stores, submission)
+        check_result(result, spec, uri)
+        speed = f", {format_bytes(result.bytes / result.seconds)}/s" if result.seconds else ""
+        self._env.log(f"{self.title}: {result.records:,} records in {result.seconds:.1f} s of Spark's stages{speed}")
+        if result.bad_records:
+            fate = "quarantined" if result.quarantined else "dropped"
+            self._env.warn(f"{self.title}: {result.bad_records:,} of the records are bad, and {fate}")
+        if self._holds_excluded(claim):
+            self._env.log(f"{self.title}: a file was excluded while it was read; it is read again without")
+            fail_group(self._env.ledger, claim, "a file was excluded while the group was read")
+            return False
+        complete_group(
+            self._env.ledger,
+            claim,
+            GroupOutcome(
+                result_uri=uri,
+                result_hash=result_hash,
+                records=result.records,
+                bad_records=result.bad_records,
+                rows=result.rows,
+                bytes=result.bytes,
+            ),
+        )
+        return True
+
+    def _holds_excluded(self, claim: Claim) -> bool:
+        late = set(excluded_files(self._env.ledger, self.ref.window, self.ref.generation)) - set(claim.excluded)
+        return bool(self._left_out(late))
+
+    def _left_out(self, excluded: Collection[int]) -> set[int]:
+        """Return which of the excluded files the group holds."""
+        window = self._window
+        if not excluded:
+            return set()
+        blocks = read_manifest(self._env.stores, window.manifest_uri, window.manifest_hash, group=self.ref.group)
+        return {block.file for block in blocks}.intersection(excluded)
+
+    def _spec(self, claim: Claim) -> JobSpec:
+        window, generation = self._window, self._generation
+        states = self._states
+        return JobSpec(
+            window=window.id,
+            feed=window.feed,
+            generation=generation.number,
+            group=self.ref.group,
+            epoch=claim.epoch,
+            mode=generation.mode,
+            manifest_uri=window.manifest_uri,
+            manifest_hash=window.manifest_hash,
+            work_uri=attempt_folder(self._folder, generation.number, self.ref.group, claim.epoch),
+            options=with_columns(self._env, window, self._options, claim),
+            excluded=claim.excluded,
+            max_readers=self._job.max_readers,
+            entry_states_uri=states.uri_now(self._env.stores, self._folder) if self._needs_scan else None,
+            part_states=states.of_parts,
+            group_states_uri=states.uri(self._folder, self.ref.group),
+        )
+
+    def _exclude(self, error: SourceError, claim: Claim) -> bool:
+        """Exclude the file that is missing or changed, where the policy says so; tell whether it was."""
+        failed = FailedTry(who=claim.owner, left_out=claim.excluded, group=self.ref.group)
+        return excluded_by_policy(self._env, self._window, self._options.policies, error, failed)
+
+    def outcome(self, *, done_before: bool) -> ReadOutcome:
+        """Return what the ledger holds of the group."""
+        row = self._row()
+        excluded = len(self._left_out(excluded_files(self._env.ledger, self.ref.window, self.ref.generation)))
+        return ReadOutcome(
+            group=self.ref.group,
+            epoch=row.epoch,
+            files=row.planned.files,
+            blocks=row.planned.blocks,
+            records=row.records,
+            bad_records=row.bad_records,
+            bytes=row.bytes,
+            done_before=done_before,
+            title=describe_read(row.planned, excluded=excluded, bad_records=row.bad_records),
+        )
+
+
+def check_result(result: GroupResult, spec: JobSpec, uri: str) -> None:
+    """Refuse a result that was not written for this attempt over this manifest.
+
+    Raises:
+        ExchangeError: naming what differs.
+    """
+    for name in ("window", "generation", "group", "epoch", "manifest_hash"):
+        if getattr(result, name) != getattr(spec, name):
+            msg = (
+                f"result file {uri} belongs to {name} {getattr(result, name)!r}, not {getattr(spec, name)!r};"
+                " clear the group's task so that it is read again"
+            )
+            raise ExchangeError(msg)
+    for files, folder in ((result.outputs, data_folder), (result.quarantined, quarantine_folder)):
+        own = StagedName(
+            folder=folder(spec.work_uri),
+            window=spec.window,
+            generation=spec.generation,
+            group=spec.group,
+            epoch=spec.epoch,
+            attempt=0,
+        )
+        foreign = next((file.uri for file in files if not own.is_kin(file.uri)), None)
+        if foreign is not None:
+            msg = f"result file {uri} names {foreign!r}, which is no file of this attempt; {remedy('result file')}"
+            raise ExchangeError(msg)

@@ -1,0 +1,193 @@
+"""Scan: find the entry states of files that span groups, once a window and format.
+
+A file that lies in one group is scanned by the group's own application, as a stage before its read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Self
+
+from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.blocks.ids import digest, options_digest
+from airflow_provider_blockread.errors import CompleteError, FileChangedError, FileMissingError
+from airflow_provider_blockread.exchange.layout import window_folder
+from airflow_provider_blockread.exchange.model import JobSpec
+from airflow_provider_blockread.exchange.states import read_states, write_states
+from airflow_provider_blockread.ledger.model import Group, Window
+from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
+from airflow_provider_blockread.ledger.windows.generations import FINISHED, as_read_by, latest_generation
+from airflow_provider_blockread.ledger.windows.parts import part_ends_before
+from airflow_provider_blockread.ledger.windows.queries import get_window
+from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_policy
+from airflow_provider_blockread.steps.model import Environment, Submitter, WindowRef
+from airflow_provider_blockread.steps.read.submitting import run_submission, window_secret, write_submission
+from airflow_provider_blockread.steps.remedies import naming_remedy
+from airflow_provider_blockread.storage.stores import Stores
+
+_WHO = "the scan step"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntryStates:
+    """Where entry states of a window lie; they follow from its manifest, the record format, and the parts before.
+
+    `of_parts` has the states (by file) of files that are entered where a part ends that another window reads; `without`
+    tells of the files that one generation alone leaves out.
+    """
+
+    window: Window
+    options: GenerationOptions
+    of_parts: tuple[tuple[int, int], ...]
+    without: str = ""
+
+    @classmethod
+    def of(cls, env: Environment, window: Window, options: GenerationOptions, generation: int | None = None) -> Self:
+        """Return those of a window under a generation's options, or of what all of its generations read.
+
+        Raises:
+            ConflictError: when the states at the beginning of parts are not known yet.
+        """
+        found = part_ends_before(env.ledger, window.id) if make_format(options.record_format).needs_scan else {}
+        states = tuple((file, state) for file, (_, state) in found.items())
+        return cls(window=window, options=options, of_parts=states, without=without_files(env, window, generation))
+
+    def uri(self, folder: str, group: int | None = None) -> str:
+        """Return the file of the states of files that span groups, or of the other files of a group."""
+        key, name = format_key(self.window.manifest_hash, self.options), "" if group is None else f"-g{group}"
+        begun = f"-{digest(str(self.of_parts))[:12]}" if self.of_parts else ""
+        return f"{folder}/states-{key}{begun}{name}.json"
+
+    def uri_now(self, stores: Stores, folder: str) -> str:
+        """Return the file of the states of files that span groups, as this generation needs them.
+
+        What was found of all files serves one that leaves some out, and never the other way round.
+        """
+        uri = self.uri(folder)
+        if not self.without or stores.exists(uri):
+            return uri
+        return f"{uri.removesuffix('.json')}{self.without}.json"
+
+    def known_uri(self, folder: str) -> str:
+        """Return the file of states that are known before the scan, from an earlier plan of the window."""
+        return f"{self.uri(folder).removesuffix('.json')}-known.json"
+
+
+def carry_states(
+    env: Environment, before: Window, now: Window, options: GenerationOptions, changed: Mapping[int, Collection[Block]]
+) -> None:
+    """Keep what a scan found under an earlier plan of a window, but for the blocks that are others now.
+
+    Args:
+        env: ledger and stores.
+        before: the window as it was read.
+        now: the same with a plan that differs in some blocks only; blocks keep their numbers.
+        options: of the generation that is to read it.
+        changed: the earlier blocks of those files that have changed, by file.
+    """
+    folder = window_folder(options.sink.work_area, now.feed, now.id)
+    secret = env.window_secret(now.id)
+    known = read_states(env.stores, EntryStates.of(env, before, options).uri(folder), secret=secret)
+    if known is None:
+        return
+    states = EntryStates.of(env, now, options)
+    to_scan = any(len({block.group for block in blocks}) > 1 for blocks in changed.values())
+    others = {block.number for blocks in changed.values() for block in blocks}
+    kept = {number: state for number, state in known.items() if number not in others}
+    write_states(env.stores, states.known_uri(folder) if to_scan else states.uri(folder), kept, secret=secret)
+
+
+def drop_unsealed_states(env: Environment, window: Window, options: GenerationOptions, groups: Sequence[Group]) -> None:
+    """Remove what is kept of a window that failed its proof and no secret vouches for, so that it is found again."""
+    if not make_format(options.record_format).needs_scan:
+        return
+    folder = window_folder(options.sink.work_area, window.feed, window.id)
+    states = EntryStates.of(env, window, options, groups[0].ref.generation if groups else None)
+    secret = env.window_secret(window.id)
+    for uri in (states.uri_now(env.stores, folder), *(states.uri(folder, group.ref.group) for group in groups)):
+        if read_states(env.stores, uri, secret=secret) is None:
+            env.stores.remove(uri)
+
+
+def without_files(env: Environment, window: Window, generation: int | None) -> str:
+    """Return what stands, in names, for the files that a generation alone leaves out; nothing where it leaves none."""
+    if generation is None:
+        return ""
+    alone = set(excluded_files(env.ledger, window.id, generation)) - set(excluded_files(env.ledger, window.id))
+    return f"-without-{digest(str(sorted(alone)))[:12]}" if alone else ""
+
+
+def format_key(manifest_hash: str, options: GenerationOptions) -> str:
+    """Return what stands for a manifest and a record format in the names of what follows from the two."""
+    return digest(manifest_hash, options_digest(options.record_format.to_json()))[:12]
+
+
+def spans_groups(groups: Sequence[Group], options: GenerationOptions) -> bool:
+    """Tell whether blocks of a file that must be scanned lie in different groups; groups are in order."""
+    if not make_format(options.record_format).needs_scan:
+        return False
+    borders = ((left.planned.last_path, right.planned.first_path) for left, right in pairwise(groups))
+    return any(last == first and options.record_format.codec(first) is None for last, first in borders)
+
+
+def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
+    """Make sure that the entry states of files that span groups are known; tell whether a scan was needed.
+
+    The states are a function of the frozen file versions and the format, so a repeated scan writes the same file.
+
+    Raises:
+        CompleteError: when the window is published or verified.
+        BlockReadError: what the Spark application left as its error.
+    """
+    env.require(ref)
+    if not ref.needs_scan or ref.status != "read":
+        return False
+    generation = latest_generation(env.ledger, ref.window)
+    if generation.state in FINISHED:
+        msg = f"window {ref.window} is {generation.state}; clear the run from its plan on to rebuild it"
+        raise CompleteError(msg)
+    window = as_read_by(get_window(env.ledger, ref.window), generation)
+    options = GenerationOptions.from_json(generation.options)
+    folder = window_folder(options.sink.work_area, ref.feed, ref.window)
+    states = EntryStates.of(env, window, options, ref.generation)
+    uri = states.uri_now(env.stores, folder)
+    if read_states(env.stores, uri, secret=window_secret(env, window.id, submitter)) is not None:
+        env.log(f"window {ref.window}: scanned already")
+        return False
+    while True:
+        spec = _spec(env, ref, states, uri)
+        try:
+            with naming_remedy(env, generation):
+                submission = write_submission(env, spec, submitter)
+                run_submission(env, submission, submitter, name=f"blockread-{window.id}-scan")
+        except (FileMissingError, FileChangedError) as error:
+            if not excluded_by_policy(
+                env, window, options.policies, error, FailedTry(who=_WHO, left_out=spec.excluded)
+            ):
+                raise
+        else:
+            return True
+
+
+def _spec(env: Environment, ref: WindowRef, states: EntryStates, uri: str) -> JobSpec:
+    window = states.window
+    return JobSpec(
+        window=window.id,
+        feed=window.feed,
+        generation=ref.generation,
+        group=-1,
+        epoch=0,
+        mode="scan",
+        manifest_uri=window.manifest_uri,
+        manifest_hash=window.manifest_hash,
+        work_uri=uri.removesuffix(".json"),
+        options=states.options,
+        excluded=tuple(excluded_files(env.ledger, window.id, ref.generation)),
+        part_states=states.of_parts,
+        entry_states_uri=uri,
+        group_states_uri=states.known_uri(uri.rpartition("/")[0]),
+    )

@@ -1,0 +1,1 @@
+"""Upkeep: rebuild, reprocess, withdraw, clean and prune windows."""

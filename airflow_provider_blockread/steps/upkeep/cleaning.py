@@ -1,0 +1,236 @@
+"""Clean: published files are archived, deleted or tagged at the source, each written down before it is done."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, cast
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.ledger.schema.columns import CLEANING_ACTIONS
+from airflow_provider_blockread.ledger.upkeep.cleaning import (
+    CleanFile,
+    CleanPage,
+    Fit,
+    finish_cleaning,
+    listed_source,
+    next_page,
+    write_down,
+)
+from airflow_provider_blockread.ledger.windows.queries import get_window
+from airflow_provider_blockread.options import FileSource, from_json
+from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.steps.intent import Intent, window_intent
+from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.upkeep.cleaning_files import archive_file, delete_file, tag_file, what_was_done
+from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage.listing.roots import SourceRoots
+
+_TOLD = 20  # windows that an intent names
+_WHY = {
+    "waiting": "still to be read by another feed",
+    "busy": "of windows that are being read again, or published too lately, here or in another feed",
+    "outside": "outside of the source, or behind a link in it",
+    "changed": "changed since they were read",
+    "gone": "gone already",
+}
+_DONE = {"archive": "archived", "delete": "deleted", "tag": "tagged"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleanRequest:
+    """Which files of a feed are cleaned, and how: published for so many seconds, and inside of the source.
+
+    `archive` is a folder in the store of the source, where files keep their paths below their roots.
+    """
+
+    feed: str
+    source: FileSource
+    action: str  # archive | delete | tag
+    grace: float  # seconds
+    archive: str | None = None
+    tags: Mapping[str, str] = field(default_factory=lambda: {"blockread": "published"})
+
+    def __post_init__(self) -> None:
+        """Refuse what means nothing."""
+        if self.action not in CLEANING_ACTIONS:
+            msg = f"clean: action must be {', '.join(CLEANING_ACTIONS)}, not {self.action!r}"
+            raise OptionsError(msg)
+        if (self.archive is not None) != (self.action == "archive"):
+            msg = "clean: `archive` names the folder for action 'archive', and for no other; give both or neither"
+            raise OptionsError(msg)
+        if self.grace < 0 or not self.tags:
+            msg = f"clean: grace ({self.grace:g} s) must be 0 or more, and tags must name one at least"
+            raise OptionsError(msg)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleanIntent(Intent):
+    """What cleaning is about to do."""
+
+    files: int
+    bytes: int
+    left: Mapping[str, int]  # files that are left alone, by reason
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing would be done."""
+        return not self.files
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cleaned:
+    """What cleaning did."""
+
+    action: str
+    files: int
+    bytes: int
+    left: Mapping[str, int]  # files that were left alone, by reason
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this summary as JSON."""
+        return dataclasses.asdict(self)
+
+
+def propose_cleaning(env: Environment, request: CleanRequest) -> CleanIntent:
+    """Return what `clean` would do; nothing is changed, and no file is looked at.
+
+    Raises:
+        OptionsError: when the source or the archive does not allow it.
+    """
+    roots = _checked(env, request)
+    files, size, left, windows = 0, 0, Counter[str](), Counter[str]()
+    for page in _pages(env, _fit(env, request)):
+        left.update(page.left)
+        for file in page.files:
+            if roots.path_of(file.version.path) is None:
+                left["outside"] += 1
+                continue
+            files, size = files + 1, size + file.version.size
+            if file.window in windows or len(windows) < _TOLD:
+                windows[file.window] += 1
+    how = f"{_DONE[request.action]}{'' if request.archive is None else f' to {env.stores.canonical(request.archive)}'}"
+    told = tuple(
+        window_intent(get_window(env.ledger, window), f"{count:,} files are {how}") for window, count in windows.items()
+    )
+    note = f"{files:,} files ({format_bytes(size)}) are {how}; a file that has changed is left alone"
+    return CleanIntent(
+        action="clean", windows=told, notes=(note + _describe_left(left),), files=files, bytes=size, left=left
+    )
+
+
+def clean(env: Environment, request: CleanRequest, *, who: str) -> Cleaned:
+    """Archive, delete or tag what is published long enough, and return how much that was; may be repeated any time.
+
+    Raises:
+        OptionsError: when the source or the archive does not allow it.
+        SourceError: when a store denies it; what is done until then is recorded.
+    """
+    work = _Cleaning(env, request, who, _checked(env, request))
+    for page in _pages(env, work.fit):
+        work.handle(page)
+    done = Cleaned(action=request.action, files=work.files, bytes=work.bytes, left=dict(work.left))
+    env.log(
+        f"feed {request.feed}: {done.files:,} files ({format_bytes(done.bytes)}) {_DONE[request.action]}"
+        f"{_describe_left(work.left)}"
+    )
+    return done
+
+
+def _pages(env: Environment, fit: Fit) -> Iterator[CleanPage]:
+    last = -1
+    while (page := next_page(env.ledger, fit, after=last)) is not None:
+        yield page
+        last = page.last
+
+
+def _fit(env: Environment, request: CleanRequest) -> Fit:
+    before = env.ledger.now() - timedelta(seconds=request.grace)
+    return Fit(feed=request.feed, action=request.action, before=before)
+
+
+def _checked(env: Environment, request: CleanRequest) -> SourceRoots:
+    """Return the source's roots, once its stores and the archive are known to allow what is asked for."""
+    roots = SourceRoots(request.source)
+    for root in roots.uris:
+        if request.action == "tag" and not env.stores.has_tags(root):
+            msg = (
+                f"clean: {root}: tags cannot be set there, only s3:// and abfs:// have them; archive or delete instead"
+            )
+            raise OptionsError(msg)
+        if request.archive is not None and not env.stores.are_one(root, request.archive):
+            msg = f"clean: the archive {request.archive} is not in the store of {root}; choose a folder in that store"
+            raise OptionsError(msg)
+    if request.archive is not None:
+        _check_archive(env, request.feed, env.stores.canonical(request.archive), roots)
+    return roots
+
+
+def _check_archive(env: Environment, feed: str, archive: str, roots: SourceRoots) -> None:
+    """Refuse an archive to which a listing comes: of what is cleaned, or of all that the feed has listed last."""
+    listed = listed_source(env.ledger, feed)
+    every = roots if listed is None else SourceRoots(cast("FileSource", from_json(listed)))
+    if roots.meet(archive) or every.meet(archive):
+        msg = (
+            f"clean: the archive {archive} lies where the source's own listing, or that of the whole feed, would find"
+            " its files again; choose a folder beside the feed's roots, or one whose name begins with `_`, or plan once"
+            " with a pattern that excludes it"
+        )
+        raise OptionsError(msg)
+
+
+def _describe_left(left: Mapping[str, int]) -> str:
+    told = [f"{count:,} {_WHY[why]}" for why, count in sorted(left.items()) if count]
+    return f"; left alone: {', '.join(told)}" if told else ""
+
+
+class _Cleaning:
+    """One call: what it has done and left alone so far."""
+
+    def __init__(self, env: Environment, request: CleanRequest, who: str, roots: SourceRoots) -> None:
+        self._env, self._request, self._who, self._roots = env, request, who, roots
+        self.fit = _fit(env, request)
+        self._archive = None if request.archive is None else env.stores.canonical(request.archive)
+        self.files = self.bytes = 0
+        self.left: Counter[str] = Counter()
+
+    def handle(self, page: CleanPage) -> None:
+        """Write down what is to become of a page's files, do it, and record what came of it."""
+        self.left.update(page.left)
+        planned: dict[int, str | None] = {}
+        done: dict[str, list[CleanFile]] = defaultdict(list)
+        for file in page.files:
+            path = self._roots.path_of(file.version.path)
+            if path is None:
+                self.left["outside"] += 1
+            elif (state := what_was_done(self._env, file)) is not None:
+                done[state].append(file)
+            else:
+                planned[file.ids[0]] = None if self._archive is None else uris.child(self._archive, path)
+        try:
+            for file in write_down(self._env.ledger, self.fit, planned, who=self._who):
+                done[self._do(file, planned[file.ids[0]])].append(file)
+        finally:
+            finish_cleaning(self._env.ledger, done)
+            self._count(done)
+
+    def _do(self, file: CleanFile, target: str | None) -> str:
+        """Do what was written down, if the file is what was read; return its state then."""
+        if self._roots.path_of(file.version.path) is None:  # a link took the place of one of its folders meanwhile
+            return "changed"
+        if target is not None:
+            return archive_file(self._env, file, target)
+        if self._request.action == "delete":
+            return delete_file(self._env, file)
+        return tag_file(self._env, file, self._request.tags)
+
+    def _count(self, done: Mapping[str, list[CleanFile]]) -> None:
+        for state, found in done.items():
+            if state == "done":
+                self.files += len(found)
+                self.bytes += sum(file.version.size for file in found)
+            else:
+                self.left[state] += len(found)

@@ -1,0 +1,140 @@
+"""What becomes of one file that is cleaned, once that is written down; told by the state that it is in then.
+
+Nothing is ever taken away that was not read: a file that has changed since stays, however late it did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.blocks.ids import digest, same_version, version_digest
+from airflow_provider_blockread.errors import FileMissingError, SourceError
+from airflow_provider_blockread.ledger.schema.columns import SHORT
+from airflow_provider_blockread.ledger.upkeep.cleaning import CleanFile, write_target
+from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.plan.cleaned import found_at
+from airflow_provider_blockread.storage.contents import same_content
+
+
+def what_was_done(env: Environment, file: CleanFile) -> str | None:
+    """Return what an earlier call, which died, has made of a file; None where it is still to be done."""
+    if file.begun is None:
+        return None
+    taken = env.stores.settle(file.version)
+    if taken is None and _is_there(env, file):
+        return None
+    return "done" if taken and file.begun[0] == "delete" else _what_became(env, file, *file.begun)
+
+
+def tag_file(env: Environment, file: CleanFile, tags: Mapping[str, str]) -> str:
+    """Add tags to a file, if it is what was read."""
+    if not _is_there(env, file):
+        return _what_became(env, file, "tag", None)
+    try:
+        env.stores.tag(file.version.path, tags)
+    except FileMissingError:
+        return "gone"
+    return "done"
+
+
+def delete_file(env: Environment, file: CleanFile) -> str:
+    """Delete a file, if it is what was read."""
+    there = found_at(env, file.version.path)
+    if there is None or not same_version(there, file.version):
+        return "gone" if there is None else "changed"
+    try:
+        if env.stores.take_away(file.version):
+            return "done"
+    except FileMissingError:  # somebody else cleans the same files
+        pass
+    return _what_became(env, file, "delete", None)
+
+
+def archive_file(env: Environment, file: CleanFile, wanted: str) -> str:
+    """Bring a file to a place in the archive, or beside it where other content has the name, if it is what was read.
+
+    Raises:
+        SourceError: when both places are taken, or it is not whole in the archive.
+    """
+    there = found_at(env, file.version.path)
+    if there is None or not same_version(there, file.version):
+        return "gone" if there is None else "changed"
+    target = wanted
+    try:
+        target = _free_place(env, file, wanted)
+        if target != wanted:
+            write_target(env.ledger, file, target)
+        if found_at(env, target) is None:
+            env.stores.place(file.version.path, target)
+        return _leave(env, file, target)
+    except FileMissingError:  # somebody else cleans the same files
+        return _what_became(env, file, "archive", target)
+
+
+def _leave(env: Environment, file: CleanFile, target: str) -> str:
+    """Take a file that was brought to the archive from its place; or from the archive, where it is another one."""
+    stores, version = env.stores, file.version
+    kept, there = found_at(env, target), found_at(env, version.path)
+    if there is not None and same_version(there, version):
+        if kept is None or kept.size != version.size:
+            raise _not_whole(version, target)
+        stores.take_away(version)  # what has come into its place meanwhile stays there
+        return "done"
+    if kept is None:
+        raise _not_whole(version, target)
+    if _is_copy(kept, version):
+        return "done"
+    if there is not None:  # it changed while it was copied
+        stores.remove(target)
+        return "changed"
+    if stores.keeps_versions(target):  # it changed before it was renamed
+        stores.place(target, version.path)
+        stores.remove(target)
+        return "changed"
+    if kept.size != version.size:
+        raise _not_whole(version, target)
+    return "done"
+
+
+def _not_whole(version: FileVersion, target: str) -> SourceError:
+    msg = (
+        f"{version.path} was put into the archive as {target}, but is not whole there; where the original is still in"
+        " its place, remove the copy, then repeat"
+    )
+    return SourceError(msg, version.path)
+
+
+def _free_place(env: Environment, file: CleanFile, wanted: str) -> str:
+    """Return where the file goes: nothing is there, or the file itself, brought by a call that died."""
+    own = f"{wanted}.{digest(file.version.path, version_digest(file.version))[:SHORT]}"
+    begun = {own} if file.begun is None else {own, file.begun[1]}
+    for target in (wanted, own):
+        if found_at(env, target) is None:
+            return target
+        if target in begun and same_content(env.stores, file.version.path, target):
+            return target
+    msg = f"{file.version.path} cannot be archived: {wanted} is taken by other content; move that away, then repeat"
+    raise SourceError(msg, file.version.path)
+
+
+def _is_there(env: Environment, file: CleanFile) -> bool:
+    there = found_at(env, file.version.path)
+    return there is not None and same_version(there, file.version)
+
+
+def _what_became(env: Environment, file: CleanFile, action: str, target: str | None) -> str:
+    """Return the state of a file that is no longer in its place, once it was written down."""
+    there = found_at(env, file.version.path)
+    if action == "archive" and target is not None:
+        kept = found_at(env, target)
+        whole = kept is not None and kept.size == file.version.size
+        if kept is not None and whole and (there is None or _is_copy(kept, file.version)):
+            return "done"
+    elif action == "delete" and there is None:
+        return "done"
+    return "gone" if there is None else "changed"
+
+
+def _is_copy(kept: FileVersion, version: FileVersion) -> bool:
+    return same_version(kept._replace(path=version.path), version)

@@ -1,0 +1,262 @@
+"""Prune: old windows lose their detail, finished ones their leftovers; what is published stays untouched.
+
+For each old window, in this order, so that a repetition after any crash goes on: it is marked, its manifest goes, its
+detail in the ledger, its folder in the work area, and last its groups. A work area that cannot be reached costs its own
+windows only, which are tried again by the next call.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from airflow_provider_blockread.errors import BlockReadError, LedgerUnavailableError, OptionsError
+from airflow_provider_blockread.exchange.layout import data_folder, quarantine_folder, window_folder
+from airflow_provider_blockread.ledger.model import Generation, Window
+from airflow_provider_blockread.ledger.upkeep.retention import (
+    Bound,
+    begin_pruning,
+    clearing_unopened,
+    drop_detail,
+    drop_scans,
+    drop_stretches,
+    finish_pruning,
+    is_pruned,
+    old_windows,
+    prunable,
+    settled_windows,
+    unopened_windows,
+)
+from airflow_provider_blockread.ledger.windows.generations import FINISHED, as_read_by, list_generations, list_groups
+from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.steps.intent import Intent, window_intent
+from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.places import drop_torn_marks
+from airflow_provider_blockread.storage import uris
+
+_PAGE = 1000  # windows held at once
+_TOLD = 20  # windows that an intent names
+_GENERATION = re.compile(r"g(\d+)")
+_OVER = (*FINISHED, "superseded")  # states of a generation that nobody reads for any more
+
+
+@dataclass(frozen=True, kw_only=True)
+class PruneRequest:
+    """What is old: published, or given up, so many seconds ago, and not among the newest windows of its feed.
+
+    `keep_manifests` leaves the plans of pruned windows in the work area, so that they can be rebuilt.
+    """
+
+    older_than: float  # seconds
+    keep: int
+    feed: str | None = None
+    keep_manifests: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that mean nothing."""
+        if self.older_than < 0 or self.keep < 0:
+            msg = f"prune: older_than ({self.older_than:g} s) and keep ({self.keep}) must be 0 or more"
+            raise OptionsError(msg)
+
+    def bound(self, env: Environment) -> Bound:
+        """Return the same as a point in time."""
+        return Bound(before=env.ledger.now() - timedelta(seconds=self.older_than), keep=self.keep, feed=self.feed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PruneIntent(Intent):
+    """What pruning is about to do: the oldest windows one by one, and all in numbers."""
+
+    pruned: int  # windows
+    files: int
+    leftovers: int  # folders
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing would be done."""
+        return not self.pruned and not self.leftovers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pruned:
+    """What pruning did."""
+
+    windows: int
+    files: int  # of which only identities are left
+    leftovers: int  # folders of the work area that are gone, of windows that keep their detail
+    scans: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this summary as JSON."""
+        return dataclasses.asdict(self)
+
+
+def propose_pruning(env: Environment, request: PruneRequest) -> PruneIntent:
+    """Return what `prune` would do; nothing is changed."""
+    found = prunable(env.ledger, request.bound(env), limit=_TOLD)
+    told = [window_intent(w, f"its detail goes, of {w.files:,} files identities stay") for w in found.first]
+    old = {window.id for window in found.first} if found.windows <= _TOLD else None
+    unreached, leftovers = _Unreached(), 0
+    for window in _pages(env, request.feed, settled_windows):
+        folders = 0
+        if old is None or window.id not in old:
+            with unreached.skipping(window):
+                folders = sum(1 for _ in _leftovers(env, window))
+        leftovers += folders
+        if folders and len(told) < _TOLD:
+            told.append(window_intent(window, f"{folders:,} leftover folders of its attempts go"))
+    for window in _pages(env, request.feed, unopened_windows):
+        leftovers += 1
+        if len(told) < _TOLD:
+            told.append(window_intent(window, "the folder of a plan that came to nothing goes"))
+    manifests = "manifests stay, so that they can be rebuilt" if request.keep_manifests else "they cannot be rebuilt"
+    note = (
+        f"{found.windows:,} windows with {found.files:,} files lose their detail, {leftovers:,} leftover folders go."
+        f" What is published stays; no file is taken twice; of the pruned windows {manifests}."
+    )
+    return PruneIntent(
+        action="prune",
+        windows=tuple(told),
+        notes=(note,),
+        warnings=tuple(unreached.lines()),
+        pruned=found.windows,
+        files=found.files,
+        leftovers=leftovers,
+    )
+
+
+def prune(env: Environment, request: PruneRequest) -> Pruned:
+    """Prune what is old and clear what is left over, and return how much it was; may be repeated after any crash.
+
+    Raises:
+        BlockReadError: when the work areas of some windows could not be cleared, naming these; all else is done, and
+            the next call tries them again.
+    """
+    bound, unreached = request.bound(env), _Unreached()
+    pruned = files = leftovers = 0
+    feeds: set[str] = set()  # their folders
+    for window in _pages(env, bound, old_windows):
+        with unreached.skipping(window):
+            if begin_pruning(env.ledger, window.id, bound):
+                files += _prune(env, window, keep_manifest=request.keep_manifests)
+                pruned += 1
+                feeds.add(uris.parent(uris.parent(window.manifest_uri)))
+    for window in _pages(env, request.feed, settled_windows):
+        with unreached.skipping(window):
+            for folder in _leftovers(env, window):
+                env.stores.remove_folder(folder)
+                leftovers += 1
+    for window in _pages(env, request.feed, unopened_windows):
+        with unreached.skipping(window):
+            leftovers += _clear_unopened(env, window)
+    for folder in feeds:
+        drop_torn_marks(env, folder)
+    done = Pruned(windows=pruned, files=files, leftovers=leftovers, scans=drop_scans(env.ledger, bound))
+    drop_stretches(env.ledger)
+    env.log(
+        f"pruned {done.windows:,} windows with {done.files:,} files, {done.leftovers:,} leftover folders and"
+        f" {done.scans:,} scans"
+    )
+    unreached.fail()
+    return done
+
+
+@dataclass
+class _Unreached:
+    """Windows whose work area could not be looked at, or cleared, and the errors; the others are gone on with."""
+
+    errors: list[tuple[Window, BlockReadError]] = field(default_factory=list)
+
+    @contextmanager
+    def skipping(self, window: Window) -> Iterator[None]:
+        """Note what a store says in the body, and go on; a ledger that cannot be reached ends everything."""
+        try:
+            yield
+        except LedgerUnavailableError:
+            raise
+        except BlockReadError as error:
+            self.errors.append((window, error))
+
+    def lines(self) -> list[str]:
+        """Return a line for each of the first windows, and how many more there are."""
+        found = [f"window {w.id} {w.key!r} of feed {w.feed} cannot be cleared: {e}" for w, e in self.errors[:_TOLD]]
+        more = len(self.errors) - len(found)
+        return [*found, f"and {more:,} more windows"] if more else found
+
+    def fail(self) -> None:
+        """Raise the first of the errors, with what is left, if there is any."""
+        if self.errors:
+            error = self.errors[0][1]
+            rest = "All else is pruned; fix the cause and repeat the command: these windows are tried again"
+            msg = f"prune: some work areas are left: {'; '.join([*self.lines(), rest])}"
+            raise type(error)(msg) from error
+
+
+def _pages(env: Environment, which: object, windows: Callable[..., list[Window]]) -> Iterator[Window]:
+    """Yield the windows that a question to the ledger finds, a page at a time."""
+    last = ""
+    while page := windows(env.ledger, which, after=last, limit=_PAGE):
+        yield from page
+        last = page[-1].id
+
+
+def _clear_unopened(env: Environment, window: Window) -> int:
+    """Remove the folder of a plan that came to nothing, and return how many that were."""
+    folder = uris.parent(window.manifest_uri)
+    env.stores.list_folders(folder)  # lest the ledger waits below for a store that cannot be reached
+    with clearing_unopened(env.ledger, window) as unopened:
+        if unopened:
+            env.stores.remove_folder(folder)
+    return int(unopened)
+
+
+def _prune(env: Environment, window: Window, *, keep_manifest: bool) -> int:
+    generations = list_generations(env.ledger, window.id)
+    if not keep_manifest:
+        for uri in sorted({as_read_by(window, found).manifest_uri for found in (None, *generations)}):
+            env.stores.remove(uri)  # first: whoever wants to rebuild the window is told from here on
+    files = drop_detail(env.ledger, window.id, keep_cleanings=keep_manifest)
+    if is_pruned(env.ledger, window.id):
+        for folder in _folders(window, generations):
+            if not keep_manifest:
+                env.stores.remove_folder(folder)
+                continue
+            for inner in _generations_in(env, folder, generations):
+                env.stores.remove_folder(inner)
+    finish_pruning(env.ledger, window.id)
+    return files
+
+
+def _folders(window: Window, generations: list[Generation]) -> list[str]:
+    """Return the window's folder in each work area that its generations have had, and where its manifest lies."""
+    areas = {GenerationOptions.from_json(found.options).sink.work_area for found in generations}
+    folders = {window_folder(area, window.feed, window.id) for area in areas} | {uris.parent(window.manifest_uri)}
+    return sorted(folder for folder in folders if uris.name_of(folder) == window.id)
+
+
+def _generations_in(env: Environment, folder: str, generations: list[Generation]) -> Iterator[str]:
+    """Yield the folders of generations that are over; one that starts meanwhile is none of them."""
+    over = {found.number for found in generations if found.state in _OVER}
+    for uri in env.stores.list_folders(folder):
+        number = _GENERATION.fullmatch(uris.name_of(uri))
+        if number and int(number[1]) in over:
+            yield uri
+
+
+def _leftovers(env: Environment, window: Window) -> Iterator[str]:
+    """Yield what attempts have left: those that count for nothing, and of the others what was staged."""
+    generations = list_generations(env.ledger, window.id)
+    finished = [found for found in generations if found.state in FINISHED]
+    groups = [group for found in finished for group in list_groups(env.ledger, window.id, found.number)]
+    kept = {uris.parent(group.result_uri) for group in groups if group.result_uri}
+    for folder in _folders(window, generations):
+        for generation in _generations_in(env, folder, generations):
+            for attempt in env.stores.list_folders(generation):
+                staged = (data_folder(attempt), quarantine_folder(attempt))
+                inner = env.stores.list_folders(attempt) if attempt in kept else [attempt]
+                yield from (uri for uri in inner if attempt not in kept or uri in staged)

@@ -1,0 +1,300 @@
+"""Rebuild and reprocess: published windows are read again, whole or in part, in the order of their planning.
+
+A rebuild reads all groups of a window; reprocessing files reads those that hold them, and the new generation takes
+over the results of the others: their receipts are proven once more, and their published files stay where they are. A
+window of which nothing is published is reprocessed where it is named: changed files are read as they are now.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from airflow_provider_blockread.errors import BlockReadError, CleanedError, OptionsError
+from airflow_provider_blockread.ledger.files.cleaned import count_away
+from airflow_provider_blockread.ledger.model import Generation, Request, Window
+from airflow_provider_blockread.ledger.upkeep.requests import (
+    find_request,
+    finish_request,
+    open_request,
+    requested_generations,
+    start_requested,
+)
+from airflow_provider_blockread.ledger.windows.generations import (
+    UNFINISHED,
+    as_read_by,
+    latest_generation,
+    list_generations,
+    published_generation,
+    replace_lost,
+)
+from airflow_provider_blockread.ledger.windows.progress import window_progress
+from airflow_provider_blockread.ledger.windows.queries import files_with_bad_records, get_window, windows_in_order
+from airflow_provider_blockread.steps.intent import Intent, WindowIntent, window_intent
+from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
+from airflow_provider_blockread.steps.plan.choosing import Chosen, FileChoice, choose
+from airflow_provider_blockread.steps.plan.cleaned import require_sources
+from airflow_provider_blockread.steps.plan.replacing import (
+    correction_intent,
+    describe_groups,
+    foreseen_failures,
+    is_outdated,
+    is_unseen,
+    plan_newer,
+)
+from airflow_provider_blockread.steps.plan.replaying import is_lost, open_ref
+from airflow_provider_blockread.steps.plan.restoring import restore_pruned
+from airflow_provider_blockread.steps.running import WindowRunner
+
+_NAMED = 20  # windows that a message names
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowRange:
+    """Which windows: the one that is named, or those of a feed between two times or two keys.
+
+    Times are those of planning, `since` included and `until` not; keys are compared as texts, both included.
+    """
+
+    window: str | None = None  # an id or a key
+    feed: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    first_key: str | None = None
+    last_key: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this range as JSON, times in UTC."""
+        times = {name: time.astimezone(UTC).isoformat() for name in ("since", "until") if (time := getattr(self, name))}
+        return dataclasses.asdict(self) | times
+
+    def windows(self, env: Environment) -> list[Window]:
+        """Return the windows that are meant, in the order of their planning.
+
+        Raises:
+            OptionsError: when no feed is named for a range, or a named feed or window does not exist.
+        """
+        if self.window is not None:
+            return [get_window(env.ledger, self.window, self.feed)]
+        if self.feed is None:
+            msg = "name a window, or a feed with --feed; a range is one of a feed's windows"
+            raise OptionsError(msg)
+        return [window for window in windows_in_order(env.ledger, self.feed) if self._holds(window)]
+
+    def _holds(self, window: Window) -> bool:
+        return (
+            (self.since is None or window.created_at >= self.since)
+            and (self.until is None or window.created_at < self.until)
+            and (self.first_key is None or window.key >= self.first_key)
+            and (self.last_key is None or window.key <= self.last_key)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RebuildRequest:
+    """Which windows to read again, and which of their files: None for all.
+
+    `task` is that of an Airflow run which asks: what another run began, with the same words, is another request.
+    """
+
+    range: WindowRange
+    files: FileChoice | None = None
+    task: str | None = None
+
+    @property
+    def action(self) -> str:
+        """What it is called."""
+        return "rebuild" if self.files is None else "reprocess"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this request as JSON; the same text is the same request."""
+        files = {} if self.files is None else {"files": self.files.to_json()}
+        return self.range.to_json() | files | ({} if self.task is None else {"task": self.task})
+
+
+def propose_rebuild(env: Environment, asked: RebuildRequest, *, anew: bool = False) -> Intent:
+    """Return what `rebuild` would do, after `give_up_rebuild` if `anew`; nothing is changed.
+
+    Raises:
+        OptionsError: when the range is not one, or the ledger knows no such feed.
+    """
+    begun = find_request(env.ledger, asked.action, asked.to_json())
+    told = tuple(intent for _, intent in _look(env, asked, None if anew else begun))
+    notes = []
+    if begun is not None:
+        does = "gives up" if anew else "goes on with"
+        notes = [f"This {does} the {asked.action} that {begun.who} began at {begun.began_at:%Y-%m-%d %H:%M:%SZ}."]
+    return Intent(action=asked.action, windows=told, notes=tuple(notes))
+
+
+def give_up_rebuild(env: Environment, asked: RebuildRequest) -> None:
+    """Forget that this request was begun: the next one goes over all of its windows."""
+    begun = find_request(env.ledger, asked.action, asked.to_json())
+    if begun is not None:
+        finish_request(env.ledger, begun)
+
+
+def rebuild(env: Environment, asked: RebuildRequest, runner: WindowRunner) -> list[Published]:
+    """Read, prove and publish a new generation of each published window that is meant, and return what is published.
+
+    The first failure stops it. The same call goes on with the rest: windows that it has rebuilt stay as they are,
+    and one that was being read is resumed. What is published of a window stays until its new generation is proven.
+
+    Raises:
+        OptionsError: when the range is not one.
+        CleanedError: when files that would be read were cleaned from the source; nothing is begun then.
+        BlockReadError: what the window at hand ended in, with what is done and how to go on.
+    """
+    begun = find_request(env.ledger, asked.action, asked.to_json())
+    todo = [window for window, intent in _look(env, asked, begun) if intent.does]
+    for window in todo:  # before anything is touched
+        _require_sources(env, window, asked.files)
+    request = open_request(env.ledger, asked.action, asked.to_json(), who=runner.owner)
+    done: list[Published] = []
+    for window in todo:
+        try:
+            done.append(runner.run(_begin(runner, request, window, asked.files)))
+        except BlockReadError as error:
+            before, left = [found.window for found in done], [found.id for found in todo[len(done) + 1 :]]
+            why = str(error).replace("\n", " | ")
+            msg = (
+                f"{asked.action} of window {window.id} {window.key!r} failed: {why}; done before it: {_named(before)};"
+                f" left: {_named(left)}. Fix the cause and repeat the command: it goes on from this window"
+            )
+            raise type(error)(msg) from error
+    finish_request(env.ledger, request)
+    return done
+
+
+def _look(env: Environment, asked: RebuildRequest, begun: Request | None) -> Iterator[tuple[Window, WindowIntent]]:
+    """Yield each window that is meant with what is to be done about it; one without a file that is meant is none."""
+    started = {} if begun is None else requested_generations(env.ledger, begun)
+    for window in asked.range.windows(env):
+        if begun is None or window.created_at <= begun.began_at:
+            mine = started.get(window.id)
+            named = asked.files if asked.range.window is not None and is_unseen(env, window) else None
+            correction = None if named is None else correction_intent(env, window, mine, named)
+            intent = correction or _intent(env, window, mine, asked.files)
+            if intent is not None:
+                yield window, intent
+
+
+def _intent(env: Environment, window: Window, mine: Generation | None, files: FileChoice | None) -> WindowIntent | None:
+    shown = published_generation(env.ledger, window.id) if window.state == "open" else None
+    why = _left_alone(env, window, mine, shown)
+    if why or shown is None:
+        return window_intent(window, why, does=False)
+    latest = latest_generation(env.ledger, window.id)
+    resumed = mine is not None and mine.number == latest.number
+    number = latest.number if resumed else list_generations(env.ledger, window.id)[-1].number + 1
+    chosen = None if files is None else choose(env, window, shown, files)
+    if files is not None and chosen is not None and not chosen.files and not resumed:
+        return _forgotten(env, window, shown, files)
+    what = (
+        f"{describe_groups(window, chosen)} as generation {number}, which replaces generation {shown.number}"
+        f" ({shown.sums.rows:,} rows) when proven"
+    )
+    warnings = [] if chosen is None else list(foreseen_failures(env, window, chosen))
+    try:
+        _require_sources(env, window, files, only_look=True)
+    except CleanedError as error:
+        warnings.append(f"this will fail: {error}")
+    if latest.state in UNFINISHED and not resumed:
+        fate = "is completed first" if latest.state == "publishing" else "is dropped"
+        what += f"; generation {latest.number}, now {window_progress(env.ledger, window.id)}, {fate}"
+    return window_intent(window, what, warnings=tuple(warnings))
+
+
+def _left_alone(env: Environment, window: Window, mine: Generation | None, shown: Generation | None) -> str:
+    """Return why nothing is done about a window; empty where something is."""
+    if mine is not None and mine.published_at is not None:
+        return f"done already, as generation {mine.number}"
+    if shown is None:
+        unpublished = "not published but " if window.state == "open" else ""
+        return f"left alone, since it is {unpublished}{window_progress(env.ledger, window.id)}"
+    if window.pruned_at is not None and not env.stores.exists(as_read_by(window, shown).manifest_uri):
+        return f"left alone, since it was pruned on {window.pruned_at:%Y-%m-%d} and its plan is gone"
+    return ""
+
+
+def _forgotten(env: Environment, window: Window, shown: Generation, files: FileChoice) -> WindowIntent | None:
+    """Return why a window is left alone whose bad records are in files that the ledger no longer knows."""
+    if files.status == "done" or not shown.sums.bad_records or files_with_bad_records(env.ledger, window.id):
+        return None
+    what = (
+        f"left alone: {shown.sums.bad_records:,} of its records are bad, but in which files was pruned; choose files by"
+        " their path alone, or rebuild the window"
+    )
+    return window_intent(window, what, does=False)
+
+
+def _begin(runner: WindowRunner, request: Request, window: Window, files: FileChoice | None) -> WindowRef:
+    """Return the generation that the window gets: the one that an earlier call began, or a new one."""
+    env = runner.env
+    mine = requested_generations(env.ledger, request).get(window.id)
+    latest = latest_generation(env.ledger, window.id)
+    publishing = latest.state == "publishing"
+    lost = publishing and is_lost(env, latest)
+    unseen = is_unseen(env, window)  # then what this call began goes on, by whatever generation
+    resumed = mine is not None and (unseen or mine.number == latest.number) and latest.state in UNFINISHED and not lost
+    if resumed and not publishing and files is not None and _has_changed(env, window, latest, files):
+        env.log(f"window {window.id}: files have changed since generation {latest.number} began: another starts")
+        resumed = False
+    which = f"window {window.id}: generation"
+    if resumed:
+        return open_ref(env, window, latest, status="read", message=f"{which} {latest.number} is resumed")
+    if publishing and not lost:  # readers must not be left with a half for good
+        message = f"{which} {latest.number} is half published and completed first"
+        runner.run(open_ref(env, window, latest, status="read", message=message))
+    restore_pruned(env, window)
+    if lost:  # by one that whoever dies before the next statement resumes
+        asked: dict[str, Any] = {name: getattr(latest, name) for name in ("options", "clear_number", "run")}
+        latest = replace_lost(env.ledger, latest, **asked, unneeded=count_away(env.ledger, window.id))
+    if lost and unseen:
+        return open_ref(env, window, latest, status="read", message=f"{which} {latest.number} starts")
+    started = _start(env, request, window, files)
+    message = f"{which} {started.number} starts to {request.action} it"
+    return open_ref(env, window, started, status="read", message=message)
+
+
+def _require_sources(env: Environment, window: Window, files: FileChoice | None, *, only_look: bool = False) -> None:
+    """Make sure that nothing was cleaned away of what would be read."""
+    if not count_away(env.ledger, window.id):
+        return
+    shown = published_generation(env.ledger, window.id)
+    if files is None or shown is None:
+        require_sources(env, window, only_look=only_look)
+        return
+    chosen = choose(env, window, shown, files)
+    require_sources(env, window, chosen.again, renewed=_renewed(chosen), only_look=only_look)
+
+
+def _renewed(chosen: Chosen) -> list[int]:
+    return [newer.file for newer in chosen.newer]
+
+
+def _has_changed(env: Environment, window: Window, begun: Generation, files: FileChoice) -> bool:
+    shown = published_generation(env.ledger, window.id)
+    if shown is None:
+        return bool(choose(env, window, begun, files).newer)
+    return is_outdated(env, begun, choose(env, window, shown, files).newer)
+
+
+def _start(env: Environment, request: Request, window: Window, files: FileChoice | None) -> Generation:
+    if files is None:
+        return start_requested(env.ledger, request, window.id)
+    shown = published_generation(env.ledger, window.id)
+    base = shown or latest_generation(env.ledger, window.id)
+    chosen = choose(env, window, base, files)
+    unneeded = require_sources(env, window, chosen.again, renewed=_renewed(chosen))
+    plan = plan_newer(env, window, base, chosen.newer) if chosen.newer else None
+    again = None if shown is None and plan is not None and plan.holders is None else chosen.again
+    return start_requested(env.ledger, request, window.id, again=again, plan=plan, unneeded=unneeded)
+
+
+def _named(windows: list[str]) -> str:
+    more = f" and {len(windows) - _NAMED:,} more" if len(windows) > _NAMED else ""
+    return ", ".join(windows[:_NAMED]) + more if windows else "none"

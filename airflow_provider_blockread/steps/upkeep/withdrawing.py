@@ -1,0 +1,222 @@
+"""Abandon and undo: a window is given up, its output taken away, and only then are its files free to be read again."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_blockread.exchange.layout import published_quarantine
+from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Window, Withdrawal
+from airflow_provider_blockread.ledger.upkeep.withdrawing import (
+    SHOWN,
+    begin_abandoning,
+    begin_undoing,
+    check_abandoning,
+    check_undoing,
+    find_withdrawal,
+    finish_withdrawal,
+    release_files,
+)
+from airflow_provider_blockread.ledger.windows.generations import (
+    give_up_generation,
+    list_generations,
+    list_groups,
+    published_generation,
+)
+from airflow_provider_blockread.ledger.windows.journal import journal_entries
+from airflow_provider_blockread.ledger.windows.parts import excluded_before
+from airflow_provider_blockread.ledger.windows.progress import group_progress, window_progress
+from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.sinks.publish import remove_file, sweep
+from airflow_provider_blockread.steps.intent import Intent, window_intent
+from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.plan.cleaned import require_sources
+from airflow_provider_blockread.steps.plan.replaying import take_back_halves
+
+_FATES = {
+    "pending": "go back to pending, to be read and published by a later window of the feed",
+    "excluded": "stay excluded, so that no later window reads them (--files pending gives them back)",
+}
+_GIVEN_UP = ("reading", "proven", "failed", "superseded")  # states of a rebuild that can be given up, or was
+_KEY = "Its key stays taken: a run that plans it again is skipped."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Withdrawn:
+    """What became of a window that was given up; zeros where an earlier call had done it all."""
+
+    window: str
+    key: str
+    feed: str
+    files: int  # moved by this call
+    files_are: str  # pending | excluded | done, of a rebuild that was given up
+    removed: int  # output and quarantine files that this call took away
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this summary as JSON."""
+        return dataclasses.asdict(self)
+
+
+def propose_abandoning(env: Environment, window: Window) -> Intent:
+    """Return what `abandon` would do; nothing is changed.
+
+    Raises:
+        StateError: when the window is not open, or something of it is published and it is not being rebuilt.
+    """
+    held = find_withdrawal(env.ledger, window.id)
+    if held is not None:
+        return _continued(env, "abandon", window, held)
+    begun = _rebuild_of(env, window)
+    if begun is not None:
+        does = begun.state != "superseded"
+        state = f", now {window_progress(env.ledger, window.id)}, is" if does else " was"
+        what = f"generation {begun.number}{state} given up; what is published stays, and so do its files"
+        return Intent(action="abandon", windows=(window_intent(window, what, does=does),))
+    check_abandoning(env.ledger, window.id)
+    last = list_generations(env.ledger, window.id)[-1:]
+    groups = [group for found in last for group in list_groups(env.ledger, window.id, found.number)]
+    what = f"now {window_progress(env.ledger, window.id)}; {_files(window)} {_FATES['pending']}"
+    done = sum(group.state == "done" for group in groups)
+    if done:
+        what += f"; {done:,} of {len(groups):,} groups are read already, for nothing"
+    running = [group for group in groups if group.state == "running"]
+    notes = [f"Group {g.ref.group}, {group_progress(g, env.ledger.now())} by {g.owner}, is fenced." for g in running]
+    return Intent(action="abandon", windows=(window_intent(window, what),), notes=(*notes, _KEY))
+
+
+def propose_undoing(env: Environment, window: Window, *, files: str | None = None) -> Intent:
+    """Return what `undo` would do; nothing is changed.
+
+    Raises:
+        StateError: when nothing of the window is published, or its files have gone back and are to be excluded.
+        OwnedError: when a live owner is publishing it.
+        PrunedError: when files that are to go back were pruned.
+        CleanedError: when they were cleaned from the source.
+    """
+    if files == "pending":
+        require_sources(env, window, only_look=True)
+    held = check_undoing(env.ledger, window.id, files=files)
+    if held is not None:
+        return _continued(env, "undo", window, held, files)
+    generations = list_generations(env.ledger, window.id)
+    added = {entry.target: entry for found in generations if found.state in SHOWN for entry in _added(env, found)}
+    size, rows = (sum(getattr(entry, name) for entry in added.values()) for name in ("size", "rows"))
+    places = ", ".join(sorted({target.rpartition("/")[0] for target in added})) or "the output"
+    what = (
+        f"{len(added):,} published files ({format_bytes(size)}, {rows:,} rows) are removed from {places}, one by one;"
+        f" {_files(window)} {_FATES[files or 'excluded']}"
+    )
+    return Intent(action="undo", windows=(window_intent(window, what),), notes=(_KEY,))
+
+
+def abandon(env: Environment, window: Window, *, who: str) -> Withdrawn:
+    """Give an unpublished window's files back to the feed; a repeated call goes on where one was stopped.
+
+    Of a published window it gives up the rebuild that was begun and not finished, and nothing else.
+
+    Raises:
+        StateError: when the window is not open, or something of it is published and it is not being rebuilt.
+    """
+    begun = _rebuild_of(env, window)
+    if begun is not None:
+        take_back_halves(env, window)  # of a lost one before it: nobody else would come by
+        given_up = give_up_generation(env.ledger, window.id)
+    if begun is not None and (given_up is not None or begun.state == "superseded"):  # else it was published just now
+        env.log(f"window {window.id}: generation {begun.number} is given up; what is published stays")
+        return Withdrawn(window=window.id, key=window.key, feed=window.feed, files=0, files_are="done", removed=0)
+    return _withdraw(env, window, begin_abandoning(env.ledger, window.id, who=who))
+
+
+def _rebuild_of(env: Environment, window: Window) -> Generation | None:
+    """Return what was to replace the published generation, if it can be given up, or was."""
+    shown = published_generation(env.ledger, window.id) if window.state == "open" else None
+    newest = list_generations(env.ledger, window.id)[-1:]
+    return next((g for g in newest if shown is not None and g.number > shown.number and g.state in _GIVEN_UP), None)
+
+
+def undo(env: Environment, window: Window, *, files: str | None = None, who: str) -> Withdrawn:
+    """Take a published window's output away, file by file; a repeated call goes on where one was stopped.
+
+    Only when nothing of it is left in the output do the files become `pending` or `excluded` (the default: readers of
+    the output may have copied its records already, and a later window would give them the same ones again).
+
+    Raises:
+        StateError: when nothing of the window is published.
+        OwnedError: when a live owner is publishing it.
+        CleanedError: when files that are to go back were cleaned from the source.
+    """
+    if files == "pending":
+        require_sources(env, window)
+    return _withdraw(env, window, begin_undoing(env.ledger, window.id, files=files, who=who))
+
+
+def _withdraw(env: Environment, window: Window, held: Withdrawal) -> Withdrawn:
+    moved = removed = 0
+    if held.finished_at is None:
+        removed = _take_away(env, window)
+        behind = _stays_excluded(env, window, held.files)
+        moved = release_files(env.ledger, held)
+        finish_withdrawal(env.ledger, held)
+        for told in behind:
+            env.warn(told)
+    done = Withdrawn(
+        window=window.id, key=window.key, feed=window.feed, files=moved, files_are=held.files, removed=removed
+    )
+    env.log(f"window {window.id} is abandoned: {removed:,} published files removed, {moved:,} files now {held.files}")
+    return done
+
+
+def _stays_excluded(env: Environment, window: Window, files: str | None) -> tuple[str, ...]:
+    """Return what to know when parts are given back behind others that are not."""
+    return tuple(
+        f"What window {window.id} read behind a part in window {before} stays excluded with that part;"
+        f" `blockread windows undo {before} --files pending` gives both back."
+        for before in (excluded_before(env.ledger, window.id) if files == "pending" else ())
+    )
+
+
+def _take_away(env: Environment, window: Window) -> int:
+    """Remove all that the window's generations ever published and return how many files were there."""
+    generations = list_generations(env.ledger, window.id)
+    removed = 0
+    for generation in generations:
+        added = _added(env, generation)
+        for entry in added:
+            removed += env.stores.exists(entry.target)
+            remove_file(env.stores, entry.target, entry.source)
+        if added or generation.published_at is not None:
+            for folder in _folders(window, generation):
+                removed += len(sweep(env.stores, folder, window.id, ()))
+    return removed
+
+
+def _added(env: Environment, generation: Generation) -> list[JournalEntry]:
+    entries = journal_entries(env.ledger, generation.window, generation.number)
+    return [entry for entry in entries if entry.action == "add"]
+
+
+def _folders(window: Window, generation: Generation) -> tuple[str, str]:
+    """Return the output and the quarantine that a generation publishes into."""
+    sink = GenerationOptions.from_json(generation.options).sink
+    return sink.uri, published_quarantine(sink.work_area, window.feed, window.id)
+
+
+def _files(window: Window) -> str:
+    return f"its {window.files:,} files ({format_bytes(window.bytes)})"
+
+
+def _continued(env: Environment, action: str, window: Window, held: Withdrawal, files: str | None = None) -> Intent:
+    """Return what is left to do of a withdrawal that was begun before."""
+    notes: tuple[str, ...] = ()
+    if held.finished_at is None:
+        fate = _FATES[files or held.files]
+        what = f"abandoned by {held.who}, but not to its end: the rest is done now, and its files {fate}"
+    elif files == "pending" and held.files == "excluded":
+        what = f"its files, now excluded, {_FATES['pending']}"
+        notes = _stays_excluded(env, window, files)
+    else:
+        what = f"abandoned by {held.who} on {held.finished_at:%Y-%m-%d %H:%M:%SZ}, files {held.files}: nothing is left"
+        return Intent(action=action, windows=(window_intent(window, what, does=False),))
+    return Intent(action=action, windows=(window_intent(window, what),), notes=notes)

@@ -1,0 +1,1 @@
+"""Watching a source: what it shows is recorded as it arrives, for sensors and triggers."""

@@ -1,0 +1,137 @@
+"""Looking for files: whether a plan made now would find enough to read. The feed's memory is read, never written."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.ledger.files.admission import Admission
+from airflow_provider_blockread.ledger.files.unread import unread_files
+from airflow_provider_blockread.ledger.windows.planning import find_window
+from airflow_provider_blockread.options import FileSource, Selection, utc_text
+from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.options.values import from_json
+from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.storage.listing.files import list_files
+
+#: Paths that a result names, and their characters in all, so that it stays small.
+SHOWN, SHOWN_CHARACTERS = 20, 16_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lookout:
+    """What to look for. It is found when `min_files` and `min_bytes` are both reached, or any file is `max_delay` old.
+
+    `key` is that of the window which the run plans: once it is planned, there is nothing to wait for.
+    """
+
+    feed: str
+    source: FileSource
+    selection: Selection = Selection()
+    key: str | None = None
+    interval_ns: tuple[int, int] | None = None
+    min_files: int = 1
+    min_bytes: int = 0
+    max_delay: float | None = None  # seconds since the oldest file was modified
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this as JSON; it holds no credentials, only names of connections."""
+        options = {"source": self.source.to_json(), "selection": self.selection.to_json()}
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)} | options
+        return fields | {"interval_ns": None if self.interval_ns is None else list(self.interval_ns)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Return what `to_json` wrote."""
+        interval = data["interval_ns"]
+        options = {"source": from_json(data["source"]), "selection": from_json(data["selection"])}
+        return cls(**{**data, **options, "interval_ns": None if interval is None else (interval[0], interval[1])})
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilesFound:
+    """New files of a feed, in sums. `paths` holds all of them where they are few, else the first ones."""
+
+    feed: str
+    files: int = 0
+    bytes: int = 0
+    oldest: str | None = None  # when the oldest was modified; None where the store does not tell
+    paths: tuple[str, ...] = ()
+    why: str = ""  # enough | delay: one has waited long enough | planned: the run's window is there; empty: wait on
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this as JSON, under 64 KB."""
+        return dataclasses.asdict(self) | {"paths": list(self.paths)}
+
+    def __str__(self) -> str:
+        """Return this for people."""
+        oldest = f", the oldest of {self.oldest}" if self.oldest else ""
+        return f"feed {self.feed}: {self.files:,} new files, {format_bytes(self.bytes)}{oldest}"
+
+
+def look_for_files(env: Environment, lookout: Lookout) -> FilesFound:
+    """Return the files that a plan made now would take as new ones.
+
+    A root that does not exist yet holds none, which the log says.
+
+    Args:
+        env: ledger, stores and log.
+        lookout: what to look for.
+
+    Raises:
+        SourceError: when a root cannot be listed, or a file breaks a `fail` of the selection.
+        TransientError: when the store or the ledger fails.
+    """
+    if lookout.key is not None:
+        window = find_window(env.ledger, lookout.feed, lookout.key)
+        if window is not None and window.state == "open":
+            return FilesFound(feed=lookout.feed, why="planned")
+    now = env.ledger.now()
+    rules = Admission.of(lookout.source, lookout.selection, now)
+    listed = list_files(
+        env.stores,
+        lookout.source,
+        now_s=now.timestamp(),
+        absent=lambda error: env.log(f"feed {lookout.feed}: {error}"),
+    )
+    unread = unread_files(env.ledger, lookout.feed, listed, rules=rules, interval_ns=lookout.interval_ns)
+    found = summed(lookout.feed, unread)
+    found = dataclasses.replace(found, why=_why(lookout, found, now))
+    env.log(str(found))
+    return found
+
+
+def summed(feed: str, versions: Iterable[FileVersion]) -> FilesFound:
+    """Return files in sums, in constant memory."""
+    count = size = room = 0
+    oldest_ns: int | None = None
+    paths: list[str] = []
+    for version in versions:
+        count += 1
+        size += version.size
+        if version.mtime_ns and (oldest_ns is None or version.mtime_ns < oldest_ns):
+            oldest_ns = version.mtime_ns
+        room += len(version.path)
+        if count == len(paths) + 1 and count <= SHOWN and room <= SHOWN_CHARACTERS:
+            paths.append(version.path)
+    oldest = None if oldest_ns is None else utc_text(_moment(oldest_ns))
+    return FilesFound(feed=feed, files=count, bytes=size, oldest=oldest, paths=tuple(paths))
+
+
+def _why(lookout: Lookout, found: FilesFound, now: datetime) -> str:
+    if not found.files:
+        return ""
+    if found.files >= lookout.min_files and found.bytes >= lookout.min_bytes:
+        return "enough"
+    if lookout.max_delay is None:
+        return ""
+    waited = None if found.oldest is None else (now - datetime.fromisoformat(found.oldest)).total_seconds()
+    return "delay" if waited is None or waited >= lookout.max_delay else ""
+
+
+def _moment(time_ns: int) -> datetime:
+    return datetime.fromtimestamp(time_ns // 10**9, UTC).replace(microsecond=time_ns % 10**9 // 1000)

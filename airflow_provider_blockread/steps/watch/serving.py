@@ -1,0 +1,101 @@
+"""Steps for a process that must not wait: it starts this program, which answers one request after the other.
+
+A request is a line of JSON on standard input: what to `do`, with which arguments, and the way to ledger and stores,
+with credentials, which therefore never stand in an argument list. The answer is lines of JSON on standard output: what
+there is to `log`, then the `answer` or an `error`. The program ends with its standard input, so it never outlives who
+started it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any, TextIO
+
+from airflow_provider_blockread.errors import BlockReadError, LedgerSchemaError
+from airflow_provider_blockread.ledger.noop import noop_ledger
+from airflow_provider_blockread.ledger.store import Ledger, default_url
+from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.watch.looking_for_files import Lookout, look_for_files
+from airflow_provider_blockread.steps.watch.watching import found_since, record_hints, record_listing
+from airflow_provider_blockread.storage.stores import Stores
+
+#: Seconds after which a program that nobody asks anything ends by itself.
+IDLE_S = 600.0
+
+Task = Callable[[Environment, Mapping[str, Any]], dict[str, Any]]
+
+
+def _look(env: Environment, request: Mapping[str, Any]) -> dict[str, Any]:
+    return look_for_files(env, Lookout.from_json(request["lookout"])).to_json()
+
+
+def _list(env: Environment, request: Mapping[str, Any]) -> dict[str, Any]:
+    return record_listing(env, Lookout.from_json(request["lookout"])).to_json()
+
+
+def _hint(env: Environment, request: Mapping[str, Any]) -> dict[str, Any]:
+    return record_hints(env, Lookout.from_json(request["lookout"]), request["bodies"]).to_json()
+
+
+def _since(env: Environment, request: Mapping[str, Any]) -> dict[str, Any]:
+    marks = (int(request["after"]), int(request["until"]))
+    return found_since(env, request["feed"], marks, only=request["only"]).to_json()
+
+
+TASKS: dict[str, Task] = {"look": _look, "list": _list, "hint": _hint, "since": _since}
+
+
+def open_ledger(place: Mapping[str, str]) -> Ledger:
+    """Return the ledger that a request names: by `url`, `embedded` in a folder, or the one of a `run` in `noop`.
+
+    Raises:
+        BlockReadError: when it cannot be used.
+    """
+    if "noop" in place:
+        return noop_ledger(Path(place["noop"]), place["run"])
+    ledger = Ledger(place["url"] if "url" in place else default_url(place["embedded"]))
+    try:
+        ledger.check()
+    except LedgerSchemaError:
+        if "embedded" not in place:
+            raise
+        ledger.upgrade()
+    return ledger
+
+
+def answer(request: Mapping[str, Any], log: Callable[[str], None]) -> dict[str, Any]:
+    """Return the answer to a request, or the error of this package that came of it."""
+    try:
+        with closing(open_ledger(request["ledger"])) as ledger:
+            env = Environment(ledger=ledger, stores=Stores(request["stores"]), log=log, warn=log)
+            return {"answer": TASKS[request["do"]](env, request)}
+    except BlockReadError as error:
+        return {"error": type(error).__name__, "message": str(error)}
+
+
+def serve(requests: TextIO, answers: TextIO, *, idle_s: float = IDLE_S) -> None:
+    """Answer requests until their stream ends, or none comes for a while."""
+
+    def tell(message: dict[str, Any]) -> None:
+        answers.write(json.dumps(message) + "\n")
+        answers.flush()
+
+    while select.select([requests], [], [], idle_s)[0] and (line := requests.readline()):
+        tell(answer(json.loads(line), lambda text: tell({"log": text})))
+
+
+def main() -> None:
+    """Serve on standard input and output; what else is printed goes to standard error."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    serve(sys.stdin, answers)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""Watching a source: what it shows is put into the feed's index as it comes, and told from a mark on.
+
+The index is the memory: a file is told once since it lies behind one mark, and none is lost since it waits there until
+a plan takes it. A watch records like a plan's own listing, but calls no file missing: that is left to the plan.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError, TransientError
+from airflow_provider_blockread.ledger.files.admission import Admission
+from airflow_provider_blockread.ledger.files.discovery import record_files
+from airflow_provider_blockread.ledger.files.unread import newest_file, newest_pending, pending_since
+from airflow_provider_blockread.ledger.noop import forgets
+from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.plan.choosing import FileChoice
+from airflow_provider_blockread.steps.watch.looking_for_files import FilesFound, Lookout, summed
+from airflow_provider_blockread.storage.listing.events import read_event, without_account
+from airflow_provider_blockread.storage.listing.files import list_files, listed_as, marked_by, takes, why_held
+from airflow_provider_blockread.storage.listing.holding import HeldBack
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watched:
+    """What one look of a watch came to."""
+
+    ledger: str  # the identity of the ledger, in which alone marks mean something
+    before: int  # the mark behind all that it had learnt before this look
+    newest: int  # the mark behind the newest pending file
+    new: int = 0  # files that the feed did not know
+    ignored: dict[str, int] = field(default_factory=dict)  # hints by why they led to nothing
+    later: tuple[int, ...] = ()  # hints, by their place, that must come again: the file is too young
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this as JSON."""
+        return dataclasses.asdict(self) | {"later": list(self.later)}
+
+
+def record_listing(env: Environment, lookout: Lookout) -> Watched:
+    """Put what the source shows now into the feed's index, and return how much of it is new there.
+
+    Raises:
+        OptionsError: when the ledger forgets.
+        SourceError: when a root cannot be listed.
+        TransientError: when the store or the ledger fails.
+    """
+    before = newest_file(env.ledger)
+    listing = list_files(
+        env.stores,
+        lookout.source,
+        now_s=env.ledger.now().timestamp(),
+        absent=lambda error: env.log(f"feed {lookout.feed}: {error}"),
+    )
+    return _watched(env, lookout, before, _record(env, lookout, listing))
+
+
+def record_hints(env: Environment, lookout: Lookout, bodies: Sequence[str]) -> Watched:
+    """Look at the files that messages of a store name, and put those that are there into the feed's index.
+
+    A message is only a hint: its file must lie within the source and its rules, and is taken as the store shows it now.
+    One about a done-marker is a hint at the files that it stands for.
+
+    Raises:
+        OptionsError: when the ledger forgets.
+        TransientError: when the store or the ledger fails.
+    """
+    before = newest_file(env.ledger)
+    hints = _Hints(env, lookout)
+    for place, body in enumerate(bodies):
+        hints.take(place, read_event(body))
+    new = hints.record()
+    counts = {why: count for why, count in hints.ignored.items() if count}
+    if counts:
+        told = ", ".join(f"{count:,} {why.replace('_', ' ')}" for why, count in counts.items())
+        env.log(f"feed {lookout.feed}: of {len(bodies):,} storage events ignored: {told}")
+    watched = _watched(env, lookout, before, new)
+    return dataclasses.replace(watched, ignored=counts, later=tuple(sorted(hints.later)))
+
+
+def found_since(env: Environment, feed: str, marks: tuple[int, int], *, only: str | None = None) -> FilesFound:
+    """Return the pending files behind a mark, up to another, in sums.
+
+    Args:
+        env: ledger, stores and log.
+        feed: the feed's name.
+        marks: the mark up to which files were told before, and the one to tell them to.
+        only: a glob on the files' URIs, as `FileChoice` has it; None for all.
+
+    Raises:
+        OptionsError: when `only` is no glob.
+    """
+    choice = FileChoice(path=only)
+    return summed(feed, (v for v in pending_since(env.ledger, feed, *marks) if choice.takes(v.path)))
+
+
+def _watched(env: Environment, lookout: Lookout, before: int, new: int) -> Watched:
+    newest = newest_pending(env.ledger, lookout.feed)
+    return Watched(ledger=env.ledger.uuid, before=before, newest=newest, new=new)
+
+
+def _record(env: Environment, lookout: Lookout, versions: Iterator[FileVersion]) -> int:
+    """Put files into the feed's index, and return how many of them are new there."""
+    if forgets(env.ledger):
+        msg = f"feed {lookout.feed}: a watch needs a ledger that remembers; give it and its pipeline one, not noop"
+        raise OptionsError(msg)
+    rules = Admission.of(lookout.source, lookout.selection, env.ledger.now())
+    # What a plan would fail for is left to the plan to fail for.
+    lenient = dataclasses.replace(
+        rules,
+        on_modified="ignore" if rules.on_modified == "fail" else rules.on_modified,
+        on_untimed="ignore",
+    )
+    found = record_files(env.ledger, lookout.feed, versions, rules=lenient, complete=False)
+    return found.new + found.modified + found.returned
+
+
+class _Hints:
+    """What messages hint at: files, and markers of files."""
+
+    def __init__(self, env: Environment, lookout: Lookout) -> None:
+        self._env, self._lookout = env, lookout
+        self._files: dict[str, FileVersion] = {}
+        self._marked: dict[str, dict[str, set[int]]] = {}  # the messages, by root and pattern of what markers stand for
+        self.ignored = Counter[str]()
+        self.later: set[int] = set()
+
+    def take(self, place: int, uris: Sequence[str]) -> None:
+        """Look at what the message at this place names."""
+        self.ignored["not of a new file"] += not uris
+        for uri in uris:
+            marked = (marked_by(self._lookout.source, one) for one in (uri, without_account(uri)))
+            if (found := next(filter(None, marked), None)) is not None:
+                self._marked.setdefault(found[0], {}).setdefault(found[1], set()).add(place)
+                continue
+            version = _verified(self._env, self._lookout, uri)
+            if version == "young":
+                self.later.add(place)
+            elif isinstance(version, str):
+                self.ignored[version] += 1
+            else:
+                self._files[version.path] = version
+
+    def record(self) -> int:
+        """Put the files into the feed's index, and return how many of them are new there."""
+        new = _record(self._env, self._lookout, iter(self._files.values()))
+        return new + sum(self._record_marked(root, patterns) for root, patterns in self._marked.items())
+
+    def _record_marked(self, root: str, patterns: Mapping[str, set[int]]) -> int:
+        source, held, absent = self._lookout.source, HeldBack(), list[FileMissingError]()
+        there = dataclasses.replace(source, uris=root, pattern=tuple(patterns), exclude=(), max_depth=1)
+        now_s = self._env.ledger.now().timestamp()
+        listing = list_files(self._env.stores, there, now_s=now_s, held=held, absent=absent.append)
+        try:
+            new = _record(self._env, self._lookout, (one for one in listing if takes(source, one.path)))
+        except TransientError:
+            raise
+        except (SourceError, OptionsError) as error:
+            self._env.log(f"feed {self._lookout.feed}: {error}")
+            self.ignored["that cannot be looked at"] += 1
+            return 0
+        counts = Counter(held.counts)
+        if counts.pop("young", 0):
+            self.later.update(*patterns.values())
+        self.ignored.update(counts)
+        self.ignored["of files that are gone"] += len(absent)
+        return new
+
+
+def _verified(env: Environment, lookout: Lookout, uri: str) -> FileVersion | str:
+    """Return the file as the store shows it, or why the hint leads to nothing."""
+    try:
+        found = listed_as(lookout.source, uri) or listed_as(lookout.source, without_account(uri))
+        if found is None:
+            return "outside of the source"
+        version = env.stores.stat(found)
+        return why_held(env.stores, lookout.source, version, now_s=env.ledger.now().timestamp()) or version
+    except FileMissingError:
+        return "of files that are gone"
+    except TransientError:
+        raise
+    except (SourceError, OptionsError) as error:
+        env.log(f"feed {lookout.feed}: {error}")
+        return "that cannot be looked at"

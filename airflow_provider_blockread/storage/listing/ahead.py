@@ -1,0 +1,72 @@
+"""Pages fetched before they are asked for, a bounded number of entries ahead: whoever is slow holds the fetching up."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from threading import Condition
+
+from airflow_provider_blockread.storage.backends import Page
+
+
+class Ahead:
+    """The pages of one folder, fetched one after the other.
+
+    Args:
+        pages: the pages; never asked by two threads at once.
+        pool: whose threads ask; None lets the caller's own thread ask, nothing ahead.
+    """
+
+    def __init__(self, pages: Iterator[Page], pool: Executor | None) -> None:
+        self._pages = pages
+        self._pool = pool
+        self._ready: deque[Page | Exception | None] = deque()  # None behind the last page
+        self._waiting = 0  # entries in `_ready`
+        self._most = 0
+        self._busy = False
+        self._ended = False
+        self._changed = Condition()
+
+    def start(self, most: int) -> None:
+        """Fetch, where there are threads for it, until so many entries wait."""
+        with self._changed:
+            self._most = most
+            self._more()
+
+    def next(self) -> Page | None:
+        """Return the next page, waiting for it; None when there is none. What a fetch raised is raised here."""
+        if self._pool is None:
+            return next(self._pages, None)
+        with self._changed:
+            self._more()
+            self._changed.wait_for(lambda: self._ready)
+            found = self._ready.popleft()
+            if isinstance(found, Page):
+                self._waiting -= len(found.names)
+                self._more()
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _more(self) -> None:
+        """Ask for another page unless one is on its way, enough wait, or there is none."""
+        if self._pool is not None and not self._busy and not self._ended and self._waiting < self._most:
+            self._busy = True
+            self._pool.submit(self._fetch)
+
+    def _fetch(self) -> None:
+        found: Page | Exception | None
+        try:
+            found = next(self._pages, None)
+        except Exception as error:  # noqa: BLE001 - raised where the page is asked for
+            found = error
+        with self._changed:
+            self._ready.append(found)
+            self._busy = False
+            if isinstance(found, Page):
+                self._waiting += len(found.names)
+                self._more()
+            else:
+                self._ended = True
+            self._changed.notify_all()

@@ -1,0 +1,172 @@
+"""Files that somebody else found: paths from a list, each looked at in its store, many at a time."""
+
+from __future__ import annotations
+
+import json
+import os.path
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import FileMissingError, SourceError
+from airflow_provider_blockread.options import FileList, FileSource
+from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage.edge import translated
+from airflow_provider_blockread.storage.listing.holding import HeldBack
+from airflow_provider_blockread.storage.listing.roots import Inside, RemoteLinks
+from airflow_provider_blockread.storage.stores import Stores
+
+_BATCH = 1000  # paths held at once
+_AT_ONCE = 32  # requests
+_LONGEST = 2**20  # bytes of a line
+_BOM = b"\xef\xbb\xbf"
+_OF_WEB = {"http", "https"}
+_CLIMBS = re.compile(r"/(?:\.|%2e){2}(?:[/?#\\]|%5c|$)", re.IGNORECASE)  # what servers and clients take for `..`
+
+
+def read_list(stores: Stores, listed: FileList) -> Iterator[str]:
+    """Yield the paths that a list names, as they stand there.
+
+    Raises:
+        FileMissingError: when the list is not there.
+        SourceError: when a line is no path; naming its number.
+    """
+    uri = stores.canonical(listed.uri)
+    with _opened(stores, uri) as file, translated(uri):
+        for number, line in enumerate(_lines(file), 1):
+            path = _path(line.removeprefix(_BOM) if number == 1 else line, is_json=listed.is_json)
+            if path is None:
+                what = "a JSON text or an object with the text `path`" if listed.is_json else "a path in UTF-8"
+                advice = "correct the list, or say its format by its suffix (.jsonl for JSON) or FileList(format=...)"
+                msg = f"{uri} line {number:,} is not {what}, but {line[:80]!r}; {advice}"
+                raise SourceError(msg, uri)
+            if path:
+                yield path
+
+
+def _opened(stores: Stores, uri: str) -> BinaryIO:
+    try:
+        return stores.open_read(uri)
+    except FileMissingError as error:
+        msg = f"the list {uri} does not exist; correct its place, or write it before the plan runs"
+        raise FileMissingError(msg, uri) from error
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a file, without what ends them; one that is too long is given up in its middle."""
+    rest = b""
+    while data := file.read(_LONGEST):  # may come back short; and not every store's files know lines
+        *whole, rest = (rest + data).split(b"\n")
+        yield from whole
+        if len(rest) > _LONGEST:
+            break
+    if rest:
+        yield rest
+
+
+def _path(line: bytes, *, is_json: bool) -> str | None:
+    """Return the path of a line, blank for a blank line, None where it holds none."""
+    if len(line) > _LONGEST:
+        return None
+    try:
+        text = line.decode().removesuffix("\r")
+        if not is_json or not text.strip():
+            return None if "\0" in text else text if text.strip() else ""
+        return path_of(json.loads(text))
+    except (ValueError, RecursionError):  # the latter by lists within lists without end
+        return None
+
+
+def path_of(named: object) -> str | None:
+    """Return the path of a text or of an object with a `path`, None of anything else."""
+    path = named.get("path") if isinstance(named, Mapping) else named
+    return path if isinstance(path, str) and path.strip() else None
+
+
+def named_files(
+    stores: Stores, source: FileSource, paths: Iterable[str], held: HeldBack | None = None
+) -> Iterator[FileVersion]:
+    """Yield the versions of files by their paths, in order; the same path soon again is left out.
+
+    Stores that take several requests at once are asked about many files at a time. Patterns and other rules of the
+    source do not apply: who names a file has chosen it. But links lead no further than the source lets them.
+
+    Args:
+        stores: opens the roots.
+        source: its roots hold all paths.
+        paths: what upstream names.
+        held: counts the files that are left out, and why.
+
+    Raises:
+        SourceError: when a path lies in none of the source's roots, or is no file.
+        FileMissingError: when nothing is there.
+        OptionsError: when a path cannot be addressed.
+    """
+    roots = [uris.canonical(root) for root in source.roots]
+    named = (_inside(uris.canonical(path), roots) for path in paths)
+    held = HeldBack() if held is None else held
+    rest = _unless_linked_out(named, Inside.of(source), held)
+    for uri, version in _looked_at(stores, rest, partial(_look, stores, RemoteLinks(stores, source))):
+        if version is None:
+            held.note("linked_out", uri)
+        else:
+            yield version
+
+
+def _looked_at(
+    stores: Stores, named: Iterator[str], look: Callable[[str], FileVersion | None]
+) -> Iterator[tuple[str, FileVersion | None]]:
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="blockread-stat") as pool:
+        while batch := list(dict.fromkeys(islice(named, _BATCH))):
+            found = pool.map(look, batch) if _take_many(stores, batch) else map(look, batch)
+            yield from zip(batch, found, strict=True)
+
+
+def _unless_linked_out(named: Iterator[str], inside: Inside | None, held: HeldBack) -> Iterator[str]:
+    """Yield the URIs of files, but for local ones behind links that lead out; of a folder links are resolved once."""
+    last, real = "", ""
+    for uri in named:
+        path = uris.local_path(uri)
+        if path is None or inside is None:
+            yield uri
+            continue
+        folder, _, name = path.rpartition("/")
+        if folder != last or not real:
+            last, real = folder, os.path.realpath(folder or "/")
+        place = os.path.realpath(path) if Path(path).is_symlink() else uris.child(real, name)
+        if inside.holds(place):
+            yield uri
+        else:
+            held.note("linked_out", uri)
+
+
+def _inside(uri: str, roots: list[str]) -> str:
+    climbs = uris.scheme_of(uri) in _OF_WEB and _CLIMBS.search(uri) is not None
+    if not climbs and any(uris.relative_to(uri, root) is not None for root in roots):
+        return uri
+    msg = (
+        f"{uris.printable(uri)} is named upstream, but lies in none of the source's roots ({', '.join(roots)}); add its"
+        " folder to the roots, or leave it out of the list"
+    )
+    raise SourceError(msg, uri)
+
+
+def _take_many(stores: Stores, batch: list[str]) -> bool:
+    """Tell whether the stores of all these files may be asked from several threads, and gain by it."""
+    places = {(uris.scheme_of(uri), uris.authority_of(uri)): uri for uri in batch}
+    remote = [uri for uri in places.values() if uris.local_path(uri) is None]
+    return bool(remote) and all(stores.remote(uri)[0].system.async_impl for uri in remote)
+
+
+def _look(stores: Stores, links: RemoteLinks, uri: str) -> FileVersion | None:
+    """Return the version of a file, None where a link leads out of the source."""
+    try:
+        return stores.stat(uri) if links.may_follow(uri) else None
+    except FileMissingError as error:
+        msg = f"{uris.printable(uri)} is named upstream, but does not exist; restore it, or leave it out of the list"
+        raise FileMissingError(msg, uri) from error

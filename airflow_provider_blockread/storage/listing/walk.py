@@ -1,0 +1,252 @@
+"""A scan of one root of a store: pages fetched ahead, several folders at once, files yielded in the listing's order.
+
+A folder below which the patterns leave nothing out is listed flat, with all that lies in it. When such a listing goes
+on and shows few folders with many files in each, these are listed side by side instead. What waits is bounded: some
+thousand entries for each folder under way, and the folders of the pages that led there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import compress
+from threading import Event
+from typing import TypeAlias, TypeVar
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError, TransientError
+from airflow_provider_blockread.storage.backends import Entry, FolderLinkError, Page, Pages
+from airflow_provider_blockread.storage.listing.ahead import Ahead
+from airflow_provider_blockread.storage.listing.rules import NameRules
+from airflow_provider_blockread.storage.patience import Patience
+from airflow_provider_blockread.storage.uris import canonical, child, printable
+
+_Answer = TypeVar("_Answer")
+_Part: TypeAlias = Ahead | Iterable[FileVersion]
+
+#: A pattern of the paths that hold bytes which are not UTF-8.
+NOT_UTF8 = r"re:.*[\udc80-\udcff].*"
+
+_AHEAD = 1500  # entries that may wait of the last folder under way; of the one before it twice as many, and so on
+_MANY = 50  # files of a page in each of its folders, from which these are worth a request each
+#: What clients of stores, or URIs, may take for something other than a part of a name.
+_ODD = re.compile(r"[\x00-\x1f\x7f?#\\]|//|^/|(?:^|/)\.\.?(?:/|$)|/$")
+#: The same in the segments of many names, a `/` around each.
+_ODD_SIGN, _ODD_SEGMENTS = re.compile(r"[\x00-\x1f\x7f?#\\\udc80-\udcff]"), ("//", "/./", "/../")
+
+
+class Walk:
+    """One scan of one root.
+
+    Args:
+        uri: canonical URI of the root.
+        pages: its listings.
+        rules: which names are taken.
+        patience: how failing requests are tried again.
+        may_follow: tells whether what may be a link leads to where it may.
+    """
+
+    def __init__(
+        self,
+        uri: str,
+        pages: Pages,
+        rules: NameRules,
+        patience: Patience | None = None,
+        *,
+        may_follow: Callable[[str], bool] = lambda _: True,
+    ) -> None:
+        self._uri = uri
+        self._pages = pages
+        pages.by_name = rules.marker is not None
+        self._rules = rules
+        self._may_follow = may_follow
+        self._patience = patience or Patience()
+        self._stopped = Event()
+        self._folder = ""  # whose verdict is known
+        self._reached = True
+
+    def files(self) -> Iterator[FileVersion]:
+        """Yield each file of the root that the rules want.
+
+        Raises:
+            TransientError: when the store fails for good, or what is listed vanishes.
+            SourceError: when access is denied, or a name cannot be handed to the store's client.
+        """
+        with self._threads() as pool:
+            plan: deque[_Part] = deque([self._open("", pool)])
+            while plan:
+                self._start(plan)
+                first = plan.popleft()
+                if not isinstance(first, Ahead):
+                    yield from first
+                elif (page := first.next()) is not None:
+                    plan.appendleft(first)
+                    plan.extendleft(reversed(self._parts(page, pool)))
+
+    @contextmanager
+    def _threads(self) -> Iterator[ThreadPoolExecutor | None]:
+        if not self._pages.width:
+            yield None
+            return
+        pool = ThreadPoolExecutor(self._pages.width, thread_name_prefix="blockread-listing")
+        try:
+            yield pool
+        finally:
+            self._stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _start(self, plan: deque[_Part]) -> None:
+        """Let the next folders be fetched, the sooner one is due the further: so all of them go on side by side."""
+        folders = (part for part in plan if isinstance(part, Ahead))
+        for most, folder in zip(range(self._pages.width, 0, -1), folders, strict=False):
+            folder.start(most * _AHEAD)
+
+    def _parts(self, page: Page, pool: ThreadPoolExecutor | None) -> list[_Part]:
+        """Return the wanted of a page: files, and folders between them."""
+        segments = "/".join(("", *page.names, ""))
+        if _is_plain(page, segments):
+            return [self._plain(page, segments)]
+        parts: list[_Part] = []
+        for entry in page.entries():
+            if entry.folder:
+                if self._enters(entry.name[:-1]):
+                    parts.append(self._open(entry.name, pool))
+            elif (version := self._wanted(entry)) is not None:
+                last = parts[-1] if parts else None
+                if isinstance(last, list):
+                    last.append(version)
+                else:
+                    parts.append([version])
+        return parts
+
+    def _plain(self, page: Page, segments: str) -> Iterable[FileVersion]:
+        """Return the wanted files of a page that holds nothing but files of plain names, made as they are taken."""
+        paths = map(child(self._uri, "").__add__, page.names)
+        versions = map(FileVersion._make, zip(paths, page.sizes, page.times, page.etags, strict=True))
+        if self._rules.take_all(segments):
+            return versions
+        return compress(versions, map(self._wants, page.names, page.sizes))
+
+    def _enters(self, name: str) -> bool:
+        return not self._rules.skips(name.rpartition("/")[2]) and self._rules.enters(name)
+
+    def _wants(self, name: str, size: int | None) -> bool:
+        if size == 0 and (not name or name.endswith("/")):
+            return False  # stands for a folder
+        folder, _, last = name.rpartition("/")
+        if folder != self._folder:
+            self._folder, self._reached = folder, self._rules.reaches(folder)
+        return self._reached and not self._rules.skips(last) and self._rules.wants(name)
+
+    def _wanted(self, entry: Entry) -> FileVersion | None:
+        wanted = self._wants(entry.name, entry.size)
+        enters = self._pages.folder_links and entry.size is None and self._enters(entry.name)
+        if not (wanted or enters):
+            return None
+        try:
+            version = self._version(entry)
+        except FolderLinkError:
+            if enters:
+                raise
+            return None
+        return version if wanted else None
+
+    def _version(self, entry: Entry) -> FileVersion | None:
+        name, size, mtime_ns, etag, _ = entry
+        uri = child(self._uri, name)
+        require_text(uri, name)
+        if not name or _ODD.search(name):
+            self._require_address(uri, name)
+        if size is None:
+            if self._pages.folder_links and not self._ask(uri, lambda: self._may_follow(uri)):
+                return None
+            return self._ask(uri, lambda: self._pages.look(uri, name))
+        return FileVersion(path=uri, size=size, mtime_ns=mtime_ns, etag=etag)
+
+    def _require_address(self, uri: str, name: str) -> None:
+        try:
+            meant = canonical(uri) == uri and self._pages.addresses(name)
+        except (OptionsError, ValueError):
+            meant = False
+        if not meant:
+            msg = f"{uri!a}: the store's client takes this for another name, so it cannot be read; rename or exclude it"
+            raise SourceError(msg)
+
+    def _open(self, folder: str, pool: ThreadPoolExecutor | None) -> Ahead:
+        return Ahead(self._pages_of(folder), pool)
+
+    def _pages_of(self, folder: str) -> Iterator[Page]:
+        if not self._pages.flat or self._rules.prunes(folder[:-1]):
+            yield from self._following(folder, None, flat=False)
+            return
+        first = self._page(folder, None, flat=True)
+        if first.cursor is not None and _few_folders(folder, first):
+            inner = self._page(folder, None, flat=False)
+            if inner.cursor is None:
+                yield inner
+                return
+        yield first
+        if first.cursor is not None:
+            yield from self._following(folder, first.cursor, flat=True)
+
+    def _following(self, folder: str, cursor: str | None, *, flat: bool) -> Iterator[Page]:
+        while True:
+            page = self._page(folder, cursor, flat=flat)
+            yield page
+            if page.cursor is None:
+                return
+            if page.cursor == cursor:
+                msg = f"{child(self._uri, folder)}: the store lists the same page again and again; try again"
+                raise TransientError(msg)
+            cursor = page.cursor
+
+    def _page(self, folder: str, cursor: str | None, *, flat: bool) -> Page:
+        uri = child(self._uri, folder[:-1]) if folder else self._uri
+        return self._ask(uri, lambda: self._pages.page(folder, cursor, flat=flat))
+
+    def _ask(self, uri: str, request: Callable[[], _Answer]) -> _Answer:
+        try:
+            return self._patience.ask(uri, request, self._pause)
+        except FileMissingError as error:
+            msg = f"{uri} vanished while it was being listed; try again"
+            raise TransientError(msg) from error
+
+    def _pause(self, seconds: float) -> None:
+        if self._stopped.wait(seconds):
+            msg = f"{self._uri}: this listing was given up"
+            raise TransientError(msg)
+
+
+def require_text(uri: str, name: str) -> None:
+    """Make sure that a name is text.
+
+    Raises:
+        SourceError: when it is not UTF-8.
+    """
+    if name.isascii():
+        return
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        msg = (
+            f"{printable(uri)}: this name is not UTF-8, so no plan can hold it; rename the file, or exclude it by a"
+            f" pattern, as exclude={NOT_UTF8!r} does with all such names"
+        )
+        raise SourceError(msg) from error
+
+
+def _few_folders(folder: str, page: Page) -> bool:
+    """Tell whether a page of a flat listing shows folders, and so many files in each that they are worth a request."""
+    below = (name[len(folder) :].partition("/") for name in page.names)
+    folders = {name for name, slash, _ in below if slash}
+    return 0 < len(folders) <= len(page.names) // _MANY
+
+
+def _is_plain(page: Page, segments: str) -> bool:
+    """Tell whether a page holds nothing but files that need no look, with names that every client takes as they are."""
+    if page.folders is not None or None in page.sizes or _ODD_SIGN.search(segments) is not None:
+        return False
+    return not any(odd in segments for odd in _ODD_SEGMENTS)

@@ -1,0 +1,140 @@
+"""What clearing some tasks of a run does, in each state that its window may be in. Applications run without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.sdk import DAG, BaseOperator
+
+from airflow_provider_blockread.hooks.ledger import LedgerHook
+from airflow_provider_blockread.ledger.windows.queries import list_windows
+from airflow_provider_blockread.options import FileSource, ParquetSink, SparkJob, Splitting, Transform
+from airflow_provider_blockread.task_group import BlockReadTaskGroup
+from tests.airflow.runs.test_runs import lines, values
+
+pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("without_spark")]
+
+FUNCTION = """
+from pathlib import Path
+def keep(batch):
+    assert Path({mended!r}).exists() or "b 0" not in batch["value"].to_pylist(), "no b"
+    return batch
+"""
+SUCCESS, FAILED, SKIPPED, UPSTREAM = "success", "failed", "skipped", "upstream_failed"
+
+#: State of the window -> how it begins, and what each clear makes of the last read, the commit and the window.
+#: A window is told as the generation that is published, and the newest one with its state.
+STORIES: dict[str, list[tuple[str, str, str, str]]] = {
+    "unpublished": [
+        ("", FAILED, UPSTREAM, "None, 1 reading"),
+        ("plan", FAILED, UPSTREAM, "None, 1 reading"),
+        ("commit", FAILED, UPSTREAM, "None, 1 reading"),
+        ("read", SUCCESS, UPSTREAM, "None, 1 reading"),
+        ("commit", SUCCESS, SUCCESS, "1, 1 published"),
+    ],
+    "failed": [
+        ("", SUCCESS, FAILED, "None, 1 failed"),
+        ("plan", SUCCESS, FAILED, "None, 1 failed"),
+        ("commit", SUCCESS, FAILED, "None, 1 failed"),
+        ("read", SUCCESS, FAILED, "None, 1 reading"),
+        ("commit", SUCCESS, SUCCESS, "1, 1 published"),
+    ],
+    "unpublished, then all": [
+        ("", FAILED, UPSTREAM, "None, 1 reading"),
+        ("all", SUCCESS, SUCCESS, "1, 1 published"),
+    ],
+    "failed, then all": [
+        ("", SUCCESS, FAILED, "None, 1 failed"),
+        ("all", SUCCESS, SUCCESS, "1, 1 published"),
+    ],
+    "published": [
+        ("", SUCCESS, SUCCESS, "1, 1 published"),
+        ("commit", SUCCESS, SUCCESS, "1, 1 published"),
+        ("read", SKIPPED, SUCCESS, "1, 1 published"),
+        ("plan", SKIPPED, SUCCESS, "1, 2 reading"),
+        ("all", SUCCESS, SUCCESS, "2, 2 published"),
+    ],
+    "empty": [
+        ("", SKIPPED, SKIPPED, "empty"),
+        ("commit", SKIPPED, SKIPPED, "empty"),
+        ("read", SKIPPED, SKIPPED, "empty"),
+        ("plan", SKIPPED, SKIPPED, "None, 1 reading"),
+        ("all", SUCCESS, SUCCESS, "1, 1 published"),
+    ],
+}
+
+
+class Harm(BaseOperator):
+    """Takes a staged file away, until a file `mended` stands beside the output."""
+
+    def __init__(self, *, folder: Path, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.folder = folder
+
+    def execute(self, context: Any) -> None:  # noqa: ARG002 - Airflow's
+        """Do the harm."""
+        if not (self.folder / "mended").exists():
+            (staged,) = (self.folder / "lake.blockread").rglob("00001-e1/data/*.parquet")
+            staged.unlink()
+
+
+@pytest.fixture
+def make_dag(dag_id: str, landing: Path, tmp_path: Path) -> Callable[[str], DAG]:
+    """What makes a DAG whose first run ends in a state; `mended` takes the cause away."""
+
+    def make(state: str) -> DAG:
+        module = tmp_path / f"functions_{dag_id}.py"
+        module.write_text(FUNCTION.format(mended=str(tmp_path / "mended")))
+        with DAG(dag_id) as dag:
+            BlockReadTaskGroup(
+                "logs",
+                source=FileSource(str(landing)),
+                sink=ParquetSink(str(tmp_path / "lake")),
+                transform=Transform(function=f"{module.stem}:keep" if state.startswith("unpublished") else None),
+                splitting=Splitting(group_bytes=1),
+                spark=SparkJob(master="local[1]", py_files=[str(module)]),
+            )
+            if state.startswith("failed"):
+                dag.get_task("logs.read") >> Harm(task_id="harm", folder=tmp_path) >> dag.get_task("logs.commit")
+        return dag
+
+    return make
+
+
+@pytest.mark.parametrize("state", STORIES)
+def test_clearing(
+    runs: Any, make_dag: Callable[[str], DAG], land: Callable[..., None], tmp_path: Path, state: str
+) -> None:
+    """Each task cleared alone, then what is missing: nothing is lost, doubled or published before it is proven."""
+    files = {"a": 3, "b": 3}
+    if state != "empty":
+        land(**files)
+    dag = make_dag(state)
+    run = runs.start(dag)
+    found = [("", *after(runs, dag, run))]
+    mend = tmp_path / "mended"
+    if state == "empty":
+        land(**files)
+    for what, *_ in STORIES[state][1:]:
+        if what in {"read", "all"}:
+            mend.touch()
+        read: str | tuple[str, int] = "logs.read" if state == "empty" else ("logs.read", 1)
+        tasks = {"plan": ["logs.plan"], "read": [read], "commit": ["logs.commit"], "all": None}[what]
+        run = runs.clear(dag, run, tasks)
+        found.append((what, *after(runs, dag, run)))
+        shown = values(tmp_path / "lake")
+        assert shown == (lines(**files) if found[-1][-1][0].isdigit() else [])
+
+    assert found == STORIES[state]
+
+
+def after(runs: Any, dag: DAG, run: Any) -> tuple[str, str, str]:
+    """Return how the last read, the commit and the window are."""
+    states = runs.states(run)
+    (window,) = list_windows(LedgerHook().get_conn(), f"{dag.dag_id}.logs")
+    newest = window.generation
+    told = f"{window.published}, {newest.number} {newest.state}" if newest else window.window.state
+    return states.get("logs.read[1]") or states["logs.read"], states["logs.commit"], told

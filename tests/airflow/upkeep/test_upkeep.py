@@ -1,0 +1,102 @@
+"""Windows rebuilt, abandoned and undone from a DAG, by `dag.test()` with Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.sdk import DAG
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.operators.rebuild_windows import RebuildWindowsOperator, ReprocessFilesOperator, time_of
+from airflow_provider_blockread.operators.split_files import SplitFilesOperator
+from airflow_provider_blockread.operators.withdraw_window import AbandonWindowOperator, UndoWindowOperator
+from airflow_provider_blockread.options import FileSource, ParquetSink
+from airflow_provider_blockread.task_group import BlockReadTaskGroup
+from tests.airflow.runs.test_runs import SPARK, lines, values
+
+pytestmark = [pytest.mark.airflow, pytest.mark.spark]
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """Where records are published."""
+    return tmp_path / "lake"
+
+
+@pytest.fixture
+def feeding(dag_id: str, landing: Path, lake: Path) -> Callable[[str], DAG]:
+    """What makes a DAG that reads the feed of this test into a window of a key."""
+
+    def make(key: str) -> DAG:
+        with DAG(f"{dag_id}_feeding") as dag:
+            BlockReadTaskGroup(
+                "logs",
+                source=FileSource(str(landing)),
+                sink=ParquetSink(str(lake)),
+                spark=SPARK,
+                feed=dag_id,
+                window=key,
+            )
+        return dag
+
+    return make
+
+
+def test_a_dag_rebuilds_reprocesses_and_undoes(
+    runs: Any, feeding: Callable[[str], DAG], land: Callable[..., None], dag_id: str, lake: Path
+) -> None:
+    """A published window is rebuilt as one of a range, one of its files is read again, and it is taken away."""
+    land(a=5)
+    runs.start(feeding("one"))
+    with DAG(dag_id) as dag:
+        rebuild = RebuildWindowsOperator(
+            task_id="rebuild", feed="{{ dag.dag_id }}", since="2026-01-01T00:00:00Z", first_key="one", spark=SPARK
+        )
+        some = ReprocessFilesOperator(
+            task_id="some", feed="{{ dag.dag_id }}", window="one", path="{{ 'a' }}.log", spark=SPARK
+        )
+        undo = UndoWindowOperator(task_id="undo", feed="{{ dag.dag_id }}", window="one", files="pending")
+        rebuild >> some >> undo
+    before = values(lake)
+    run = runs.start(dag)
+    undone = runs.xcom(run, "undo")
+
+    assert before == lines(a=5)
+    assert runs.states(run) == {"rebuild": "success", "some": "success", "undo": "success"}
+    for task in ("rebuild", "some"):
+        done = runs.xcom(run, task)
+        assert (done["windows"], done["records"], len(done["rebuilt"])) == (1, 5, 1)
+    assert (undone["key"], undone["files"], undone["files_are"], undone["removed"]) == ("one", 1, "pending", 1)
+    assert values(lake) == []
+
+
+def test_a_plan_is_given_up_by_a_task(
+    runs: Any, landing: Path, land: Callable[..., None], dag_id: str, lake: Path
+) -> None:
+    """What one task planned, another gives back; a retry of it has nothing more to do, an unknown window fails it."""
+    land(a=5)
+    with DAG(dag_id) as dag:
+        plan = SplitFilesOperator(
+            task_id="plan", feed=dag_id, window="one", source=FileSource(str(landing)), sink=ParquetSink(str(lake))
+        )
+        first = AbandonWindowOperator(
+            task_id="abandon", feed=dag_id, window="{{ ti.xcom_pull('plan', key='window').key }}"
+        )
+        again = AbandonWindowOperator(task_id="again", feed=dag_id, window="one")
+        plan >> first >> again >> AbandonWindowOperator(task_id="unknown", feed=dag_id, window="two")
+    run = runs.start(dag)
+
+    assert runs.states(run) == {"plan": "success", "abandon": "success", "again": "success", "unknown": "failed"}
+    assert [runs.xcom(run, task)["files"] for task in ("abandon", "again")] == [1, 0]
+
+
+def test_times_as_templates_give_them() -> None:
+    """A time or its ISO text, aware or taken for UTC; anything else is refused by name."""
+    assert str(time_of("2026-11-21")) == "2026-11-21 00:00:00+00:00"
+    assert str(time_of(" 2026-11-21T04:00:00+02:00 ")) == "2026-11-21 02:00:00+00:00"
+    assert time_of(None) is None
+    with pytest.raises(OptionsError, match=r"'yesterday' is not a time; write it as"):
+        time_of("yesterday")

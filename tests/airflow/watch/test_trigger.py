@@ -1,0 +1,157 @@
+"""The trigger as the triggerer runs it: beside others on one event loop, cancelled, and rebuilt from its arguments."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.steps.watch.looking_for_files import Lookout
+from airflow_provider_blockread.triggers.new_files import NewFilesTrigger
+
+pytestmark = pytest.mark.airflow
+
+FILES = 40_000
+GAP_S = 0.2
+
+
+def trigger(source: FileSource, **options: Any) -> NewFilesTrigger:
+    """Return a trigger as the triggerer makes it: from its arguments as JSON."""
+    lookout = Lookout(feed="feed", source=source).to_json()
+    path, arguments = NewFilesTrigger(lookout=lookout, **{"poke_interval": 0.01} | options).serialize()
+    assert path == "airflow_provider_blockread.triggers.new_files.NewFilesTrigger"
+    return NewFilesTrigger(**json.loads(json.dumps(arguments)))
+
+
+async def first(one: NewFilesTrigger) -> Any:
+    """Return what a trigger fires."""
+    try:
+        async for event in one.run():
+            return event.payload
+    finally:
+        await one.cleanup()
+    return None
+
+
+async def longest_gap(task: asyncio.Task[Any]) -> float:
+    """Return how long the event loop let another coroutine wait, at most, until the task is done."""
+    worst, last = 0.0, time.monotonic()
+    while not task.done():
+        await asyncio.sleep(0.005)
+        now = time.monotonic()
+        worst, last = max(worst, now - last), now
+    return worst
+
+
+def gap_while(*sources: FileSource) -> tuple[float, list[Any]]:
+    """Return the longest gap while triggers look at sources, and what they fire."""
+
+    async def together() -> tuple[float, list[Any]]:
+        await trigger(FileSource("/nowhere")).look()  # what is imported once is not what is measured
+        both = asyncio.ensure_future(asyncio.gather(*(first(trigger(source)) for source in sources)))
+        return await longest_gap(both), both.result()
+
+    return asyncio.run(together())
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """A tree of many files."""
+    for number in range(40):
+        folder = tmp_path / "large" / f"{number:02}"
+        folder.mkdir(parents=True)
+        for name in range(FILES // 40):
+            (folder / f"part-{name:08}.log").touch()
+    return tmp_path / "large"
+
+
+def test_a_large_tree_does_not_hold_up_the_loop(large: Path) -> None:
+    """While two triggers list it side by side, everything else on the loop goes on."""
+    gaps = []
+    while len(gaps) < 3 and min(gaps, default=GAP_S) >= GAP_S:  # a busy host adds gaps of its own
+        gap, found = gap_while(FileSource(str(large)), FileSource(str(large)))
+        assert [event["files"] for event in found] == [FILES] * 2
+        gaps.append(gap)
+
+    assert min(gaps) < GAP_S
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileSource]:
+    """A source in a store that takes requests and never answers."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(50)
+        store = {"endpoint_url": f"http://127.0.0.1:{listener.getsockname()[1]}"}
+        connection = {"conn_type": "aws", "login": "me", "password": "s3cret", "extra": store}
+        monkeypatch.setenv("AIRFLOW_CONN_SILENT", json.dumps(connection))
+        yield FileSource("s3://bucket/in", conn_id="silent")
+
+
+def children() -> list[psutil.Process]:
+    """Return the helpers of this process."""
+    return [child for child in psutil.Process().children() if "steps.serving" in " ".join(child.cmdline())]
+
+
+def test_a_silent_store_holds_up_nothing_and_a_cancelled_trigger_ends_at_once(silent: FileSource) -> None:
+    """Others are served meanwhile; the helper ends with its trigger, and shows no secret to who lists processes."""
+
+    async def cancelled() -> tuple[float, float]:
+        task = asyncio.ensure_future(first(trigger(silent)))
+        gap = await longest_gap(asyncio.ensure_future(trigger(FileSource("/nowhere")).look()))
+        assert not task.done()
+        busy = children()
+        assert busy
+        assert not any("s3cret" in text for child in busy for text in (*child.cmdline(), *child.environ()))
+        began = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        took = time.monotonic() - began
+        gone, _ = await asyncio.to_thread(psutil.wait_procs, busy, 20)
+        assert gone
+        return gap, took
+
+    gap, took = asyncio.run(cancelled())
+    assert gap < GAP_S
+    assert took < 1.0
+
+
+def test_a_helper_that_is_killed_is_an_error_that_may_pass(silent: FileSource) -> None:
+    """The wait ends with it, as a look on a worker would, and the next trigger gets a new helper."""
+
+    async def killed() -> Any:
+        task = asyncio.ensure_future(first(trigger(silent)))
+        await longest_gap(asyncio.ensure_future(trigger(FileSource("/nowhere")).look()))
+        for child in children():
+            child.kill()
+        return await task
+
+    assert asyncio.run(killed())["error"] == "TransientError"
+
+
+def test_errors_that_stay_fire_though_failures_are_silent(tmp_path: Path) -> None:
+    """A missing connection, and a root that is no folder's, end the wait by name."""
+    missing = FileSource("s3://bucket/in", conn_id="not_there")
+    event = asyncio.run(first(trigger(missing, silent_fail=True)))
+    assert (event["error"], "there is no connection 'not_there'" in event["message"]) == ("OptionsError", True)
+
+    event = asyncio.run(first(trigger(FileSource(str(tmp_path), pattern="[z-a]"), silent_fail=True)))
+    assert event["error"] == "OptionsError"
+
+
+def test_arguments_hold_names_of_connections_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Airflow stores of a trigger, and shows of it, has no credentials."""
+    monkeypatch.setenv("AIRFLOW_CONN_STORE", json.dumps({"conn_type": "aws", "login": "me", "password": "s3cret"}))
+    one = trigger(FileSource("s3://bucket/in", conn_id="store"), ledger_conn_id="ledger")
+
+    assert "s3cret" not in f"{one.serialize()} {one!r}"
+    assert "'conn_id': 'store'" in repr(one)

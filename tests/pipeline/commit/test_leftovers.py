@@ -1,0 +1,159 @@
+"""What lies in work areas for nothing: pruning clears it, beside another prune, and around a store that is down."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_blockread.errors import FileMissingError, SourceError
+from airflow_provider_blockread.ledger.windows.planning import Planner
+from airflow_provider_blockread.ledger.windows.queries import get_window, list_windows
+from airflow_provider_blockread.steps.upkeep.pruning import Pruned, PruneRequest, propose_pruning, prune
+from airflow_provider_blockread.storage.stores import Stores
+from tests.pipeline.make import Pipe
+
+_ALL = PruneRequest(older_than=0, keep=0)
+_DAY = 86_400.0
+
+
+class _Died(BaseException):
+    """A process that is gone."""
+
+
+def _left(here: Pipe) -> list[str]:
+    """Return the files in the work area, but the one that names its ledger."""
+    return sorted(path.name for path in here.work.rglob("*") if path.is_file() and path.name != "ledger")
+
+
+def test_a_torn_mark_goes(here: Pipe) -> None:
+    """What a process that died left of noting the ledger goes once nobody can be writing it."""
+    here.put({"a.txt": b"a\n"})
+    here.run("w")
+    (mark,) = here.work.rglob("ledger")
+    torn, fresh = mark.with_name(".ledger.0123.tmp"), mark.with_name(".ledger.4567.tmp")
+    for file in (torn, fresh):
+        file.touch()
+    os.utime(torn, (0, 0))
+    here.pass_seconds(_DAY)
+    prune(here.env, _ALL)
+
+    assert _left(here) == [fresh.name]
+
+
+def test_the_manifest_of_a_dead_planner_goes(here: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once the window is empty, whatever else was half written there; a window that was opened since keeps its own."""
+
+    def die(planner: Planner, _: object) -> None:
+        planner._ended = True  # a killed process gives nothing back
+        raise _Died
+
+    here.put({"a.txt": b"a\n"})
+    with monkeypatch.context() as patched:
+        patched.setattr(Planner, "open", die)
+        with pytest.raises(_Died):
+            here.plan("dead")
+    (manifest,) = here.work.rglob(f"{get_window(here.env.ledger, 'dead').id}/manifest-*")
+    manifest.with_name(".half.tmp").touch()
+    assert prune(here.env, _ALL).leftovers == 0  # the planner may live
+    here.plan("later")
+
+    told = propose_pruning(here.env, _ALL)
+    assert (told.leftovers, told.windows[0].key) == (1, "dead")
+    assert prune(here.env, _ALL) == Pruned(windows=0, files=0, leftovers=1, scans=0)
+    assert not manifest.parent.exists()
+    assert prune(here.env, _ALL).leftovers == 0
+    assert here.run("later").records == 1
+    here.pass_seconds(_DAY)
+    assert prune(here.env, _ALL).windows == 1
+    assert _left(here) == []
+    assert here.values() == ["a"]
+
+
+def test_two_prune_at_once(here: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The slower one goes on where the faster one is done already."""
+    here.put({"a.txt": b"a\n"})
+    here.run()
+    here.pass_seconds(_DAY)
+    other, unlink, calls = here.environment("ledger.db"), os.unlink, []
+
+    def overtaken(name: Any, **options: Any) -> None:
+        calls.append(name)
+        if len(calls) == 2:
+            prune(other, _ALL)
+        unlink(name, **options)
+
+    monkeypatch.setattr(os, "unlink", overtaken)
+    prune(here.env, _ALL)
+    other.ledger.close()
+
+    assert _left(here) == []
+    assert (here.values(), here.plan("next").status) == (["a"], "empty")
+
+
+class _Down(Stores):
+    """Stores of which one place cannot be reached."""
+
+    def __init__(self, place: Path) -> None:
+        super().__init__()
+        self.place = str(place)
+
+    def remove(self, uri: str) -> None:
+        self._reach(uri)
+        super().remove(uri)
+
+    def remove_folder(self, uri: str) -> None:
+        self._reach(uri)
+        super().remove_folder(uri)
+
+    def list_folders(self, folder: str) -> list[str]:
+        self._reach(folder)
+        return super().list_folders(folder)
+
+    def _reach(self, uri: str) -> None:
+        if self.place in uri:
+            msg = f"{uri} cannot be reached; try again when it is back"
+            raise SourceError(msg)
+
+
+def test_a_work_area_that_is_down_costs_its_own_windows(here: Pipe) -> None:
+    """The others are pruned; the error names what is left, and the next call goes on with that."""
+    for key in ("one", "two", "three"):
+        here.put({f"{key}.txt": f"{key}\n".encode()})
+        here.out_name = key
+        here.run(key)
+    here.pass_seconds(_DAY)
+    keep, plain = PruneRequest(older_than=0, keep=9), here.env
+    here.env = dataclasses.replace(plain, stores=_Down(here.folder / "two.blockread"))
+    two = get_window(plain.ledger, "two").id
+
+    assert f"window {two} 'two' of feed feed cannot be cleared" in propose_pruning(here.env, keep).alerts()[-1]
+    for request in (keep, _ALL):
+        with pytest.raises(SourceError, match=f"(?s)window {two} 'two' .* cannot be reached.*tried again") as error:
+            prune(here.env, request)
+        assert str(error.value).count("cannot be cleared") == 1
+    left = [name for name in ("one", "two", "three") if any((here.folder / f"{name}.blockread/feed").rglob("*.json"))]
+    assert left == ["two"]
+
+    assert prune(plain, PruneRequest(older_than=_DAY * 9, keep=9)).windows == 1  # begun, so it is ended
+    here.out_name = "two"
+    assert _left(here) == []
+    assert all(summary.window.pruned_at for summary in list_windows(plain.ledger))
+
+
+def test_errors_of_the_work_area_keep_their_kind(here: Pipe) -> None:
+    """A file that is missing stays one that is missing, so that whoever calls knows whether to try again."""
+    here.put({"a.txt": b"a\n"})
+    here.run()
+    here.pass_seconds(_DAY)
+
+    class Gone(Stores):
+        def remove(self, uri: str) -> None:
+            raise FileMissingError(uri)
+
+    here.env = dataclasses.replace(here.env, stores=Gone())
+    with pytest.raises(FileMissingError, match="some work areas are left"):
+        prune(here.env, _ALL)

@@ -1,0 +1,39 @@
+"""A heap that the collector of garbage passes by, and as it was before."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from airflow_provider_blockread.steps.plan.heap import settled_heap
+
+
+def _fail() -> None:
+    with settled_heap():
+        assert gc.get_freeze_count() > 0
+        assert gc.get_threshold()[0] == 5_000
+        raise KeyError
+
+
+def test_what_is_there_is_passed_by_and_given_back() -> None:
+    """Inside, the collector looks at what came since, and rarely; afterwards, whatever was raised, as it did before."""
+    before = gc.get_threshold()
+    assert gc.get_freeze_count() == 0
+
+    with pytest.raises(KeyError):
+        _fail()
+
+    assert (gc.get_freeze_count(), gc.get_threshold()) == (0, before)
+
+
+def test_a_heap_that_was_frozen_before_stays_so() -> None:
+    """Whoever froze it, as a server does before it forks, finds it frozen."""
+    gc.freeze()
+    try:
+        before = gc.get_freeze_count()
+        with settled_heap(), settled_heap():
+            pass
+        assert 0.9 * before < gc.get_freeze_count() <= before
+    finally:
+        gc.unfreeze()

@@ -1,0 +1,187 @@
+"""Bad files: each case names what, where and what to do, publishes nothing, and is completed by a retry once mended."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import Any, BinaryIO, cast
+
+import pytest
+
+from airflow_provider_blockread.errors import (
+    BlockReadError,
+    ConflictError,
+    FileChangedError,
+    FileMissingError,
+    ProofError,
+    RecordError,
+    SourceError,
+)
+from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
+from airflow_provider_blockread.options import Fixed, Lines
+from airflow_provider_blockread.steps import WindowRef
+from airflow_provider_blockread.storage.stores import Stores
+from tests.pipeline.make import Pipe, ReadHere
+
+
+@pytest.fixture
+def two(here: Pipe) -> Pipe:
+    """Two files in two groups."""
+    here.put({"a.txt": b"a1\na2\n", "b.txt": b"b1\nb2\n"})
+    here.group_bytes = 6
+    return here
+
+
+_ALL = ["a1", "a2", "b1", "b2"]
+
+
+def _fails(pipe: Pipe, error: type[BlockReadError], message: str) -> WindowRef:
+    """Plan, and see the read fail and nothing published."""
+    ref = pipe.plan()
+    with pytest.raises(error, match=message) as raised:
+        pipe.read(ref)
+    assert str(raised.value).startswith(f"feed feed window {ref.window}: ")
+    with pytest.raises(ConflictError, match=r"are not done; clear their read tasks"):
+        pipe.commit(ref)
+    assert pipe.published() == []
+    return ref
+
+
+def test_missing_source(here: Pipe) -> None:
+    """A source that is not there is named; once it is there, the same key takes it."""
+    here.source.rmdir()
+    with pytest.raises(SourceError, match=rf"the source file://{here.source} does not exist; correct its path"):
+        here.run()
+    here.source.mkdir()
+    here.put({"a.txt": b"1\n"})
+
+    assert here.run().records == 1
+
+
+class _Somebody(Stores):
+    """Opens files as somebody who is not root, to whom nothing is denied."""
+
+    def open_read(self, uri: str) -> BinaryIO:
+        """Return the file, if the kernel lets somebody else have it."""
+        root = os.geteuid() == 0
+        if root:
+            os.seteuid(65534)
+        try:
+            return super().open_read(uri)
+        finally:
+            if root:
+                os.seteuid(0)
+
+
+def test_unreadable_file(two: Pipe) -> None:
+    """A file that may not be read is named with what to do; readable again, the retry completes the window."""
+    (two.source / "a.txt").chmod(0)
+    two.submitter = ReadHere(_Somebody())
+    ref = _fails(two, SourceError, r"file://.*/a\.txt: access denied; let the account.* then retry")
+    (two.source / "a.txt").chmod(0o644)
+    two.submitter = ReadHere()
+    two.read(ref)
+    two.commit(ref)
+
+    assert two.values() == _ALL
+
+
+def test_file_changed_between_plan_and_read(two: Pipe) -> None:
+    """Another version of a planned file is refused, with both versions told; put back, the retry completes."""
+    stamp = (two.source / "b.txt").stat().st_mtime_ns
+    ref = two.plan()
+    two.put({"b.txt": b"longer than it was\n"})
+    when = r"modified at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{9}Z"
+    versions = rf"planned 6 bytes, {when}, found 19 bytes, {when}"
+    with pytest.raises(FileChangedError, match=rf"b\.txt is no longer the version that was planned: {versions}"):
+        two.read(ref)
+    two.put({"b.txt": b"b1\nb2\n"})
+    os.utime(two.source / "b.txt", ns=(stamp, stamp))
+    assert [outcome.done_before for outcome in two.read(ref)] == [True, False]
+    two.commit(ref)
+
+    assert two.values() == _ALL
+
+
+def test_file_deleted_between_plan_and_read(two: Pipe) -> None:
+    """A planned file that is gone is refused by name; excluded by hand, the retry completes without it."""
+    two.plan()
+    (two.source / "b.txt").unlink()
+    ref = _fails(two, FileMissingError, r"b\.txt does not exist; restore it, or exclude it .*blockread windows exclude")
+    exclude_file(two.env.ledger, ref.window, two.uri("b.txt"), reason="gone", who="me", groups=[1])
+    two.read(ref)
+    done = two.commit(ref)
+
+    assert (two.values(), done.files, done.excluded) == (["a1", "a2"], 1, 1)
+
+
+def test_file_truncated_while_it_is_read(two: Pipe) -> None:
+    """A file that is cut short under an unchanged identity is told by the read itself, with the range asked for."""
+    ref = two.plan()
+    path = two.source / "b.txt"
+    stamp = path.stat().st_mtime_ns
+
+    class Cut(io.FileIO):
+        """A file that somebody cuts short between its opening and its first read."""
+
+        def readinto(self, buffer: Any) -> int | None:
+            path.write_bytes(b"b1")
+            return super().readinto(buffer)
+
+        def read(self, size: int | None = -1) -> bytes | None:  # type: ignore[override]
+            path.write_bytes(b"b1")
+            return super().read(-1 if size is None else size)
+
+    class Cutting(Stores):
+        def open_read(self, uri: str) -> BinaryIO:
+            return cast("BinaryIO", Cut(path)) if uri.endswith("b.txt") else super().open_read(uri)
+
+    two.submitter = ReadHere(Cutting())
+    with pytest.raises(
+        FileChangedError, match=r"b\.txt is shorter than planned: asked for bytes \[0, \d\) of 6, got 2"
+    ):
+        two.read(ref)
+    path.write_bytes(b"b1\nb2\n")
+    os.utime(path, ns=(stamp, stamp))
+    two.submitter = ReadHere()
+    two.read(ref)
+    two.commit(ref)
+
+    assert two.values() == _ALL
+
+
+def test_file_changed_after_its_read(two: Pipe) -> None:
+    """A file that changes between its read and the proof is refused; excluded, the rest is published."""
+    ref = two.plan()
+    two.read(ref)
+    two.put({"b.txt": b"another content\n"})
+    with pytest.raises(
+        ProofError, match=r"feed feed window .*/b\.txt block 1 bytes \[0, 6\): the file was changed.* windows exclude"
+    ):
+        two.commit(ref)
+    assert (two.published(), two.state()) == ([], "failed")
+    exclude_file(two.env.ledger, ref.window, two.uri("b.txt"), reason="changed", who="me", groups=[1])
+    two.read(ref)
+    two.commit(ref)
+
+    assert two.values() == ["a1", "a2"]
+
+
+def test_fixed_file_of_odd_length(two: Pipe) -> None:
+    """A file that ends inside a record is refused at its byte; the right length makes a new generation."""
+    two.record_format = Fixed(length=4)
+    _fails(two, RecordError, r"a\.txt ends inside the fixed record that starts at byte 4: .*short_last='keep'")
+    two.record_format = Fixed(length=3)
+    done = two.run()
+
+    assert (done.generation, two.values()) == (2, ["a1\n", "a2\n", "b1\n", "b2\n"])
+
+
+def test_invalid_utf8(two: Pipe) -> None:
+    """Bytes that are no text are refused at their byte, and published as they are where that is asked for."""
+    two.put({"b.txt": b"b1\n\xffb\n"})
+    _fails(two, RecordError, r"record at byte 3 of file://.*b\.txt block 1 .*not UTF-8.*reprocess --window")
+    two.record_format = Lines(encoding="binary")
+    two.run()
+
+    assert two.values() == [b"a1", b"a2", b"b1", b"\xffb"]

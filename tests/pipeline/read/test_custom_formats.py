@@ -1,0 +1,218 @@
+"""Formats of one's own: the documentation's example is exact, and what is no format is refused before anything runs."""
+
+from __future__ import annotations
+
+import io
+import random
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from airflow_provider_blockread.errors import OptionsError, ProofError, RecordError
+from airflow_provider_blockread.options import CustomFormat
+from airflow_provider_blockread.records import BaseFormat, Walk, make_format, read_records
+from tests.pipeline.make import Pipe
+
+_PAGE = Path(__file__).parents[3] / "docs" / "custom_formats.md"
+_MARKER = b"\x89SYNC\r\n\x1a"
+_HERE = "test_custom_formats_classes"
+_OPTION = CustomFormat(path="messages:Messages")
+
+
+@pytest.fixture
+def _messages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The documentation's module, importable."""
+    code = re.findall(r"^```python\n(.*?)^```", _PAGE.read_text(), re.MULTILINE | re.DOTALL)[0]
+    (tmp_path / "messages.py").write_text(code)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield
+    sys.modules.pop("messages", None)
+
+
+def _message(payload: bytes) -> bytes:
+    return _MARKER + len(payload).to_bytes(4, "big") + payload
+
+
+def _payloads() -> list[bytes]:
+    """Payloads with markers by chance, markers with a length behind them, and none."""
+    random.seed(5)
+    parts = [_MARKER, _MARKER[:4], b"\x00\x00\x00\x03", b"abc", b"\r\n", b"\x89"]
+    return [b"".join(random.choices(parts, k=random.randrange(5))) for _ in range(25)]
+
+
+def _records(data: bytes, size: int) -> list[tuple[int, bytes]]:
+    fmt = make_format(_OPTION)
+    ends = [*range(size, len(data), size), len(data)]
+    return [
+        record
+        for start, end in zip([0, *ends], ends, strict=False)
+        for record in read_records(io.BytesIO(data), start, end, fmt, chunk_bytes=64)
+    ]
+
+
+@pytest.mark.usefixtures("_messages")
+def test_the_example_is_exact_at_every_split() -> None:
+    """Every block size and every two-way split give the same messages at the same offsets."""
+    payloads = _payloads()
+    data, expected = b"", []
+    for payload in payloads:
+        expected.append((len(data), payload))
+        data += _message(payload)
+    fmt = make_format(_OPTION)
+
+    assert all(_records(data, size) == expected for size in range(1, len(data) + 1))
+    for split in range(1, len(data)):
+        left = read_records(io.BytesIO(data), 0, split, fmt)
+        assert [*left, *read_records(io.BytesIO(data), split, len(data), fmt)] == expected
+
+
+@pytest.mark.usefixtures("_messages")
+def test_the_example_runs_through_a_window(here: Pipe) -> None:
+    """Blocks of a few bytes are read, proven and published; a damaged file publishes nothing and names the byte."""
+    payloads = _payloads()
+    here.put({"a.bin": b"".join(map(_message, payloads)), "b.bin": b"", "c.bin": _message(b"alone")})
+    here.record_format, here.block_size = _OPTION, 17
+    done = here.run()
+
+    assert here.values() == sorted([*payloads, b"alone"])
+    assert (done.records, done.proof) == (26, "proven")
+    assert done.blocks > 10
+    here.put({"d.bin": _message(b"whole") + _message(b"cut short")[:-1]})
+    here.block_size = 1000
+    with pytest.raises(RecordError, match=r"d\.bin ends inside the messages record that starts at byte 17: a marker"):
+        here.run("next")
+    assert len(here.values()) == 26
+
+
+@pytest.mark.usefixtures("_messages")
+def test_what_fools_the_example_is_refused_by_the_proof(here: Pipe) -> None:
+    """A payload that holds a file of messages is not read wrong: the borders do not agree, and it is said where."""
+    inner = b"".join(_message(b"inner") for _ in range(9))
+    here.put({"a.bin": _message(inner) + _message(b"outer") * 9})
+    here.record_format, here.block_size = _OPTION, 30
+    with pytest.raises(ProofError, match=r"a\.bin block 1 .*read twice"):
+        here.run()
+
+    assert here.published() == []
+
+
+class Good(BaseFormat):
+    """A format of one record a byte."""
+
+    def __init__(self, *, width: int = 1) -> None:
+        """Take the width."""
+        self.width = width
+
+    def cut(self, source: Any, offset: int, state: int) -> int:
+        """Every offset is a record start."""
+        del source, state
+        return offset
+
+    def walk(self, buffer: bytes, *, final: bool) -> Walk:
+        """Each byte is a record."""
+        del final
+        ends = np.arange(1, len(buffer) + 1, dtype=np.int64)
+        return Walk(ends=ends, nexts=ends)
+
+
+class LacksCut(BaseFormat):
+    """A format without `cut`."""
+
+    walk = Good.walk
+
+
+class LacksMost:
+    """A class with `walk` alone."""
+
+    walk = Good.walk
+
+
+class WalkIsData(Good):
+    """A format whose `walk` is no method."""
+
+    walk = 3  # type: ignore[assignment]
+
+
+class WalkReturnsList(Good):
+    """A format that forgets `Walk`."""
+
+    def walk(self, buffer: bytes, *, final: bool) -> Any:
+        """Return what is no Walk."""
+        del buffer, final
+        return []
+
+
+class WalkRaises(Good):
+    """A format that cannot walk nothing."""
+
+    def walk(self, buffer: bytes, *, final: bool) -> Walk:
+        """Raise."""
+        del final
+        return Walk(ends=np.array([buffer[0]]), nexts=np.array([1]))
+
+
+class StateIsText(Good):
+    """A format whose state is no number."""
+
+    initial_state = "start"  # type: ignore[assignment]
+
+
+a_function = Good.cut
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("LacksCut", {}, "lacks cut; derive it from records.BaseFormat and see docs/custom_formats.md"),
+        ("LacksMost", {}, "lacks name, .*, cut, scan, explain, content, decoder; derive it from records.BaseFormat"),
+        ("WalkIsData", {}, "has a member walk that is no method"),
+        ("WalkReturnsList", {}, r"walks no bytes to \[\] instead of a Walk without records"),
+        ("WalkRaises", {}, r"raises IndexError \(index out of range\) when it walks no bytes"),
+        ("StateIsText", {}, "has initial_state='start', which must be of type int"),
+        ("a_function", {}, "is no class"),
+        ("Good", {"wide": 2}, r"does not take the options \{'wide': 2\} .*unexpected keyword argument 'wide'"),
+        ("NoSuch", {}, "cannot be imported"),
+    ],
+)
+def test_what_is_no_format_is_refused_by_the_plan(
+    here: Pipe, monkeypatch: pytest.MonkeyPatch, name: str, options: dict[str, object], message: str
+) -> None:
+    """The plan says what is wrong with the class; nothing was listed or frozen."""
+    monkeypatch.setitem(sys.modules, _HERE, sys.modules[__name__])
+    here.put({"a": b"abc"})
+    here.record_format = CustomFormat(path=f"{_HERE}:{name}", options=options)
+    with pytest.raises(OptionsError, match=message):
+        here.plan()
+    assert not here.work.exists()
+    here.record_format = CustomFormat(path=f"{_HERE}:Good", options={"width": 2}, encoding="binary")
+
+    assert here.run().records == 3
+    assert here.values() == [b"a", b"b", b"c"]
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("import no_such_module", r"ModuleNotFoundError: No module named 'no_such_module'"),
+        ("class Format(:", "SyntaxError: "),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("Other = 1", "AttributeError: .*'Format'"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_refused_by_the_plan(
+    here: Pipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, message: str
+) -> None:
+    """Whatever its import raises, the error names the class, the reason and what to do."""
+    (tmp_path / "broken_format.py").write_text(code)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "broken_format", raising=False)
+    here.record_format = CustomFormat(path="broken_format:Format")
+    with pytest.raises(OptionsError, match=rf"'broken_format:Format' cannot be imported \({message}.*py_files"):
+        here.plan()
+
+    assert not here.work.exists()

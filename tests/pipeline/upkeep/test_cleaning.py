@@ -1,0 +1,256 @@
+"""Published files are archived, deleted or tagged, and come back; nothing else at the source is ever touched."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_blockread.errors import CleanedError, OptionsError
+from airflow_provider_blockread.ledger.windows.queries import get_window, list_files
+from airflow_provider_blockread.options import FileSource, Selection
+from airflow_provider_blockread.options.plan import Limits
+from airflow_provider_blockread.steps import plan
+from airflow_provider_blockread.steps.plan.cleaned import restore_files
+from airflow_provider_blockread.steps.upkeep import cleaning
+from airflow_provider_blockread.steps.upkeep.cleaning import Cleaned, CleanRequest, clean, propose_cleaning
+from tests.pipeline.make import Pipe, ReadHere
+
+_DAY_S = 86_400.0
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Iterator[Pipe]:
+    """A feed that has published `a.txt` and `sub/b.txt`, each in a group of its own, ten days ago."""
+    pipe = Pipe(folder=tmp_path, submitter=ReadHere(), group_bytes=4)
+    pipe.put({"a.txt": b"a1\na2\n", "sub/b.txt": b"b1\n"})
+    pipe.run()
+    pipe.pass_seconds(10 * _DAY_S)
+    yield pipe
+    pipe.close()
+
+
+def request(pipe: Pipe, action: str = "archive", **options: Any) -> CleanRequest:
+    """Return what is to be cleaned, by default into a folder beside the source."""
+    if action == "archive":
+        options.setdefault("archive", str(pipe.folder / "kept"))
+    source = options.pop("source", FileSource(str(pipe.source)))
+    return CleanRequest(**{"feed": pipe.feed, "source": source, "action": action, "grace": 7 * _DAY_S} | options)
+
+
+def cleaned(pipe: Pipe, action: str = "archive", **options: Any) -> Cleaned:
+    """Clean, after what is proposed was compared with it."""
+    asked = request(pipe, action, **options)
+    told = propose_cleaning(pipe.env, asked)
+    done = clean(pipe.env, asked, who="me")
+    assert (told.files, told.bytes) == (done.files + done.left.get("changed", 0) + done.left.get("gone", 0), told.bytes)
+    return done
+
+
+def there(folder: Path) -> list[str]:
+    """Return the files below a folder, in order."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def test_archive(pipe: Pipe) -> None:
+    """Files keep their paths below the root, and their times; the next listing misses none and takes none."""
+    before = (pipe.source / "a.txt").stat().st_mtime_ns
+
+    done = cleaned(pipe)
+
+    assert (done.files, done.bytes, done.left) == (2, 9, {})
+    assert there(pipe.source) == []
+    assert there(pipe.folder / "kept") == ["a.txt", "sub/b.txt"]
+    assert (pipe.folder / "kept" / "a.txt").stat().st_mtime_ns == before
+    assert cleaned(pipe).files == 0
+    assert pipe.run("next").status == "empty"
+    assert not any("vanished" in message for message in pipe.messages)
+    assert [row.state for row in list_files(pipe.env.ledger, pipe.feed)] == ["done", "done"]
+
+
+def test_delete(pipe: Pipe) -> None:
+    """Deleted files are gone; one that lands again as it was is known."""
+    time = (pipe.source / "a.txt").stat().st_mtime_ns
+    assert cleaned(pipe, "delete").files == 2
+    assert there(pipe.source) == []
+
+    pipe.put({"a.txt": b"a1\na2\n"})
+    os.utime(pipe.source / "a.txt", ns=(time, time))
+
+    assert pipe.run("next").status == "empty"
+
+
+def test_tags_need_a_store_that_has_them(pipe: Pipe) -> None:
+    """The local disk has none, and says so before anything is done."""
+    with pytest.raises(OptionsError, match="tags cannot be set there"):
+        cleaned(pipe, "tag")
+
+
+@pytest.mark.parametrize(
+    ("place", "source"),
+    [
+        ("in", {}),
+        ("in/kept", {}),
+        ("in/kept", {"pattern": "**/*.txt"}),
+        (".", {}),
+        ("link", {}),
+        ("in/kept", {"pattern": "sub/**"}),
+        ("in/kept", {"exclude": "kept/**"}),
+        ("in/kept", {"uris": "in/sub"}),
+    ],
+)
+def test_an_archive_in_the_source_is_refused(pipe: Pipe, place: str, source: dict[str, Any]) -> None:
+    """One that the feed's own listing comes to, whatever part of it is cleaned, or that holds a root."""
+    (pipe.folder / "link").symlink_to(pipe.source)
+    taken = FileSource(**{"uris": "in"} | source)
+    taken = dataclasses.replace(taken, uris=str(pipe.folder / str(taken.uris)))
+    asked = request(pipe, archive=str(pipe.folder / place), source=taken)
+    with pytest.raises(OptionsError, match="source's own listing"):
+        propose_cleaning(pipe.env, asked)
+    with pytest.raises(OptionsError, match="source's own listing"):
+        clean(pipe.env, asked, who="me")
+
+
+@pytest.mark.parametrize(
+    ("place", "source"),
+    [("in/_kept", {}), ("in/kept", {"exclude": "kept/**"})],
+)
+def test_an_archive_that_no_listing_comes_to(pipe: Pipe, place: str, source: dict[str, Any]) -> None:
+    """It may lie below the root where hidden names, or patterns of the feed's own, keep listings out of it."""
+    taken = FileSource(str(pipe.source), **source)
+    plan(pipe.env, dataclasses.replace(pipe.request("next"), source=taken))
+    done = cleaned(pipe, archive=str(pipe.folder / place), source=taken)
+
+    assert (done.files, done.left) == (2, {})
+
+
+def test_an_archive_in_another_store_is_refused(pipe: Pipe) -> None:
+    """A store brings files to its own places only."""
+    with pytest.raises(OptionsError, match=r"memory://kept is not in the store of file://"):
+        cleaned(pipe, archive="memory://kept")
+
+
+def test_grace(pipe: Pipe) -> None:
+    """Files wait from their publication on, and anew when they are published again."""
+    assert cleaned(pipe, grace=11 * _DAY_S).files == 0
+    pipe.run(clear_number=1)
+    assert cleaned(pipe).files == 0
+    pipe.pass_seconds(8 * _DAY_S)
+    assert cleaned(pipe).files == 2
+
+
+def test_what_is_not_published_stays(pipe: Pipe) -> None:
+    """Pending, planned and excluded files are left alone, and those of a window that is being read again."""
+    pipe.put({"c.txt": b"c1\n"})
+    pipe.plan("open")
+    pipe.put({"d.txt": b"d1\n"})
+    pipe.plan(clear_number=1)
+    pipe.pass_seconds(10 * _DAY_S)
+
+    done = cleaned(pipe)
+
+    assert (done.files, done.left) == (0, {"busy": 2})
+    assert len(there(pipe.source)) == 4
+
+
+def test_another_feed_waits(pipe: Pipe) -> None:
+    """A file that two feeds have seen is cleaned when both have published it, once."""
+    other = dataclasses.replace(pipe, feed="other", out_name="out2")
+    other.env = pipe.env
+    ref = other.plan()
+    assert cleaned(pipe).left == {"waiting": 2}
+
+    other.time = pipe.time
+    other.read(ref)
+    other.commit(ref)
+    assert cleaned(pipe).left == {"busy": 2}
+
+    pipe.pass_seconds(8 * _DAY_S)
+    assert cleaned(pipe).files == 2
+    with pytest.raises(CleanedError, match=r"2 of its files were cleaned.*archived to file://.*kept/a\.txt"):
+        other.run(clear_number=1)
+
+
+def test_parts_of_a_file(tmp_path: Path) -> None:
+    """A file in parts is cleaned when the windows of all of them are published; each of them needs it again."""
+    pipe = Pipe(folder=tmp_path, submitter=ReadHere(), block_size=4, selection=Selection(limits=Limits(max_bytes=4)))
+    pipe.put({"big.txt": b"one\ntwo\nsix\n"})
+    for key in ("w1", "w2"):
+        pipe.run(key)
+        pipe.pass_seconds(10 * _DAY_S)
+        assert cleaned(pipe).files == 0
+    pipe.run("w3")
+    assert cleaned(pipe).left.get("busy", 0) == 0
+    pipe.pass_seconds(10 * _DAY_S)
+    assert cleaned(pipe).files == 1
+    for key in ("w1", "w3"):
+        with pytest.raises(CleanedError, match=r"big\.txt"):
+            pipe.run(key, clear_number=1)
+    pipe.close()
+
+
+def test_changed_and_gone_files(pipe: Pipe) -> None:
+    """A file that is another one now is left alone and counted, and so is one that is gone."""
+    pipe.put({"a.txt": b"corrected\n"})
+    (pipe.source / "sub" / "b.txt").unlink()
+
+    done = cleaned(pipe)
+
+    assert (done.files, done.left) == (0, {"changed": 1, "gone": 1})
+    assert there(pipe.source) == ["a.txt"]
+    assert there(pipe.folder / "kept") == []
+
+
+def test_what_lies_outside_stays(pipe: Pipe, tmp_path: Path) -> None:
+    """Files that the source given does not take, or that a link leads to, are left alone and counted."""
+    assert cleaned(pipe, source=FileSource(str(pipe.source), pattern="nothing")).left == {"outside": 2}
+    assert cleaned(pipe, "delete", source=FileSource(str(pipe.folder / "out"))).left == {"outside": 2}
+    (pipe.source / "sub").rename(tmp_path / "elsewhere")
+    (pipe.source / "sub").symlink_to(tmp_path / "elsewhere")
+
+    done = cleaned(pipe, "delete")
+
+    assert (done.files, done.left) == (1, {"outside": 1})
+    assert there(tmp_path / "elsewhere") == ["b.txt"]
+
+
+def test_a_name_that_is_taken_in_the_archive(pipe: Pipe) -> None:
+    """Other content stays; the file gets a longer name there, and comes back from it."""
+    kept = pipe.folder / "kept"
+    kept.mkdir()
+    (kept / "a.txt").write_bytes(b"x1\nx2\n")
+
+    assert cleaned(pipe).files == 2
+
+    assert (kept / "a.txt").read_bytes() == b"x1\nx2\n"
+    assert [name[:6] for name in there(kept)] == ["a.txt", "a.txt.", "sub/b."]
+    assert restore_files(pipe.env, get_window(pipe.env.ledger, "w", pipe.feed)).files == 2
+    assert (pipe.source / "a.txt").read_bytes() == b"a1\na2\n"
+    assert pipe.run(clear_number=1).records == 3
+
+
+def test_a_generation_that_begins_meanwhile(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever comes second sees it: files of a window that has begun to be read again are not cleaned."""
+    asked = request(pipe)
+    write = cleaning.write_down
+
+    def late(*given: Any, **options: Any) -> Any:
+        pipe.plan(clear_number=1)
+        return write(*given, **options)
+
+    monkeypatch.setattr(cleaning, "write_down", late)
+    assert clean(pipe.env, asked, who="me").files == 0
+    assert len(there(pipe.source)) == 2
+
+
+def test_requests_that_mean_nothing(pipe: Pipe) -> None:
+    """Each is refused by name."""
+    for options in ({"action": "burn"}, {"action": "delete", "archive": "x"}, {"archive": None}, {"grace": -1.0}):
+        with pytest.raises(OptionsError, match="clean:"):
+            request(pipe, **options)
+    with pytest.raises(OptionsError, match="knows no feed 'other'"):
+        cleaned(pipe, "delete", feed="other")

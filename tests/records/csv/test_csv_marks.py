@@ -1,0 +1,101 @@
+"""Csv with marks of any kind: what Arrow's parser and Python's `csv` read differently."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from airflow_provider_blockread.options import Csv
+from airflow_provider_blockread.records.csv.fields import dialect_of
+from airflow_provider_blockread.records.csv.text import rewritten
+from airflow_provider_blockread.records.model import Chunk
+from airflow_provider_blockread.records.reading import open_source
+from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.records.walking import walk_block
+from tests.records.csv.csv_reading import decode
+
+
+def chunk_of(records: list[bytes]) -> Chunk:
+    """Return a chunk of records that LF ends."""
+    source, fmt = open_source(io.BytesIO(b"".join(record + b"\n" for record in records)), make_format(Csv()))
+    return next(iter(walk_block(source, fmt, 0, source.size)))
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "quote", "encoding"),
+    [
+        (b"\xfe", b"\xff", "binary"),
+        ("§", "«", "latin-1"),
+        ("§", '"', "utf-16"),
+        (b"\xfe", '"', "utf-8"),
+        ("\0", "'", "utf-8"),
+    ],
+)
+def test_marks_may_be_any_byte_or_character(delimiter: str | bytes, quote: str | bytes, encoding: str) -> None:
+    """Marks that Arrow's parser does not know split fields too, and stay text inside quotes."""
+    option = Csv(delimiter=delimiter, quote=quote, encoding=encoding, schema="id long, s binary, t string")
+    codec = "latin-1" if encoding in {"utf-8", "binary"} else encoding
+    d, q = (mark if isinstance(mark, str) else mark.decode("latin-1") for mark in (delimiter, quote))
+    text = f"1{d}a b{d}\n2{d}{q}x{d}y{q}{q}\n{q}{d}z\n3{d}\x01{d}\n4{d}b\n{d}\n"
+    rows, bad, _ = decode(text.encode(codec), option)
+    inside = (f"x{d}y{q}\n").encode("latin-1" if isinstance(delimiter, bytes) else "utf-8")
+
+    assert [(row["id"], row["s"], row["t"]) for row in rows] == [
+        (1, b"a b", None),
+        (2, inside, "z"),
+        (3, b"\x01", None),
+    ]
+    assert len(bad) == 2
+
+
+def test_a_mark_inside_text_must_be_text_itself() -> None:
+    """A delimiter that is no UTF-8 splits fields; inside a quoted field of text it is a bad byte."""
+    option = Csv(delimiter=b"\xfe", schema="id long, s string")
+    rows, bad, _ = decode(b'1\xfea\n2\xfe"b\xfec"\n3\xfe\n', option)
+
+    assert [row["id"] for row in rows] == [1, 3]
+    assert set(bad) == {1}
+
+
+def test_no_byte_need_be_free() -> None:
+    """A chunk that holds all control bytes is split as exactly."""
+    every = bytes(code for code in range(1, 32) if code not in b"\n\r")
+    option = Csv(delimiter=b"\xfe", schema="id long, s binary")
+    rows, _, _ = decode(b'1\xfe"' + every + b'\xfe"\n2\xfe\n', option)
+
+    assert [(row["id"], row["s"]) for row in rows] == [(1, every + b"\xfe"), (2, None)]
+
+
+def test_rows_written_anew_are_the_same_rows() -> None:
+    """The slow way that asks no parser about marks gives the text of the same fields."""
+    chunk = chunk_of([b'1,"a,""b""",', b'"",x"y,""', b"a"])
+
+    assert rewritten(chunk, dialect_of(Csv())).text == b'1,"a,""b""",\n"","x""y",""\na\n'
+
+
+def test_escapes_are_those_of_python() -> None:
+    """An escape behind a closing quote is text; many of them before a quote take no time."""
+    option = Csv(escape="\\", schema="a string, b string")
+    rows, _, _ = decode(b'"a"\\,b\\,c\n"\\"",\\\\\n' + b'"' + b"\\" * 2**20 + b'",\\n\n"\\"\\"",\\', option)
+
+    assert [tuple(row.values()) for row in rows[:2]] == [("a\\", "b,c"), ('"', "\\")]
+    assert tuple(rows[2].values()) == ("\\" * 2**19, "n")
+    assert tuple(rows[3].values()) == ('""', "\n")
+
+
+@pytest.mark.parametrize("text", [b"\xef", b"\xef\xbb", b"\xef,a\n", b"a,b\n\xff\n\xfe,c,\n1,2\n", b"\xff\n\xff"])
+def test_rows_of_another_width_need_not_be_utf8(text: bytes) -> None:
+    """Arrow's parser can neither hand over such a row, nor begin with a part of a byte order mark."""
+    rows, bad, records = decode(text, Csv(schema="a binary, b binary"))
+    good = [record.split(b",") for record in records if record.count(b",") == 1]
+
+    assert [list(row.values()) for row in rows] == good
+    assert all(reason.endswith("where 2 should be") for reason in bad.values())
+
+
+def test_an_empty_field_at_the_end_of_the_file_is_not_quoted() -> None:
+    """Nulls do not depend on a newline behind them."""
+    option = Csv(schema="a string, b string")
+
+    assert decode(b'"",', option)[0] == decode(b'"",\n', option)[0] == [{"a": "", "b": None}]

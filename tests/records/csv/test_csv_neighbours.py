@@ -1,0 +1,40 @@
+"""A csv row comes out the same whatever stands beside it: a chunk without anything unusual takes a quicker way."""
+
+from __future__ import annotations
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from airflow_provider_blockread.options import Csv
+from tests.records.csv.csv_reading import decode
+
+OPTION = Csv(schema="i tinyint, l long, f float, v double, s string, b binary", null="NA")
+_FIRST = b"0,0,0,0,0,0\n"  # so that nothing else begins the file: a byte order mark is text elsewhere
+_TYPO = b"this row has another width\n"
+
+numbers = st.integers(-(2**64), 2**64) | st.integers(-200, 200) | st.floats(width=32) | st.floats()
+texts = st.sampled_from(
+    ["", "NA", " 7", "7 ", "\t7", "+5", "007", "-0", "0x1F", "1e5", "1e400", "1.", ".5", "nan", "-inf"]
+)
+values = st.one_of(
+    numbers.map(str),
+    texts,
+    texts.map(lambda text: f'"{text}"'),
+    st.sampled_from(["é", '"a,""b"""', '"two\nlines"', "true", "1_000", "\u0661", "\ufeff1", "1,5", "Infinity"]),
+)
+
+
+@settings(max_examples=400, deadline=None)
+@example(rows=[["1", "2", "3", "4", "5", "6"]])
+@given(rows=st.lists(st.lists(values, min_size=6, max_size=6), min_size=1, max_size=5))
+def test_rows_do_not_depend_on_their_neighbours(rows: list[list[str]]) -> None:
+    """All rows of a chunk are what each is alone, and what they are beside a row of another width."""
+    lines = [(",".join(row) + "\n").encode() for row in rows]
+    found, bad, _ = decode(_FIRST + b"".join(lines), OPTION)
+    beside, bad_beside, _ = decode(_FIRST + b"".join(lines) + _TYPO, OPTION)
+    alone = [decode(_FIRST + line, OPTION) for line in lines]
+
+    assert repr(found) == repr(beside)
+    assert repr(found[1:]) == repr([row for rows_of_one, _, _ in alone for row in rows_of_one[1:]])
+    assert bad == {place: reason for place, reason in bad_beside.items() if place <= len(lines)}
+    assert bad == {place: one[1][1] for place, one in enumerate(alone, start=1) if one[1]}

@@ -1,0 +1,136 @@
+"""Where the remedies of Airflow's side and of the command line are carried out."""
+
+from __future__ import annotations
+
+from tests.remedies.catalog.model import Entry, Explained, Remedy
+
+_HERE, _AIRFLOW = "tests/remedies", "tests/airflow"
+_EXCLUDED = "tests/remedies/data/test_records.py::test_a_run_goes_on_without_a_file_that_is_excluded"
+_NAMES = "it names the feed and window in front of another error, whose remedy has an entry of its own"
+
+CATALOG: list[Entry] = [
+    Remedy("cli/clean.py", "name the SOURCE", f"{_HERE}/test_cleaned.py::test_options_that_belong_together"),
+    Remedy("cli/records.py", "correct the path", f"{_HERE}/test_commands.py::test_a_file_that_is_not_there"),
+    Remedy("cli/options/selecting.py", "--interval", f"{_HERE}/test_commands.py::test_options_of_a_plan"),
+    Remedy("cli/options/shared.py", "--schema belongs to", f"{_HERE}/test_commands.py::test_options_of_a_plan"),
+    Remedy("cli/options/shared.py", "KEY=VALUE", f"{_HERE}/test_commands.py::test_options_of_a_plan"),
+    Remedy("cli/spark.py", "did not start", f"{_HERE}/test_commands.py::test_spark_that_does_not_start"),
+    Explained("cli/spark.py", "stopped before it began", "Ctrl-C causes it within the moment in which Spark starts"),
+    Remedy("cli/spark.py", "needs Java", f"{_HERE}/test_commands.py::test_java_that_is_missing"),
+    Remedy(
+        "cli/windows.py",
+        "repeat what began it",
+        f"{_HERE}/test_generations.py::test_a_verification_of_what_was_begun",
+    ),
+    Remedy("hooks/assumed_role.py", "needs botocore", f"{_AIRFLOW}/test_remedies.py::test_what_an_extra_installs"),
+    Explained("hooks/assumed_role.py", ": {}; try again", "only a service that is overloaded causes it"),
+    Remedy(
+        "hooks/assumed_role.py",
+        "let the role trust",
+        "tests/stores/test_connections.py::test_an_aws_connection_that_assumes_a_role",
+    ),
+    Remedy(
+        "hooks/assumed_role.py",
+        "name the service's address",
+        f"{_AIRFLOW}/test_store_remedies.py::test_a_role_that_is_not_assumed",
+    ),
+    Remedy(
+        "hooks/assumed_role.py",
+        "correct the connection",
+        f"{_AIRFLOW}/test_store_remedies.py::test_a_role_that_is_not_assumed",
+    ),
+    Remedy(
+        "hooks/assumed_role.py",
+        "assume_role_method",
+        f"{_AIRFLOW}/test_store_remedies.py::test_a_role_that_is_assumed_in_another_way",
+    ),
+    Remedy(
+        "hooks/ledger.py",
+        "there is no connection",
+        f"{_AIRFLOW}/test_remedies.py::test_a_ledger_connection_that_is_missing",
+    ),
+    Remedy(
+        "hooks/ledger.py", "may run on other hosts", f"{_AIRFLOW}/test_remedies.py::test_an_executor_on_other_hosts"
+    ),
+    Remedy(
+        "hooks/ledger.py", "needs a host", f"{_AIRFLOW}/test_remedies.py::test_a_ledger_connection_without_a_database"
+    ),
+    Remedy("hooks/queues/azure.py", "needs azure", f"{_AIRFLOW}/test_remedies.py::test_what_an_extra_installs"),
+    Remedy(
+        "hooks/queues/azure.py",
+        "cannot be opened",
+        f"{_AIRFLOW}/test_store_remedies.py::test_a_queue_of_azure_that_cannot_be_opened",
+    ),
+    Remedy(
+        "hooks/queues/azure.py",
+        "see that it exists",
+        f"{_AIRFLOW}/watch/test_azure_queue.py::test_a_queue_of_azure_that_fails",
+    ),
+    Remedy(
+        "hooks/queues/azure.py",
+        "has type",
+        f"{_AIRFLOW}/test_store_remedies.py::test_a_type_that_opens_no_queue_of_azure",
+    ),
+    Remedy(
+        "hooks/queues/opening.py", "by its import path", f"{_AIRFLOW}/test_store_remedies.py::test_a_class_of_a_queue"
+    ),
+    Remedy("hooks/queues/sqs.py", "needs botocore", f"{_AIRFLOW}/test_remedies.py::test_what_an_extra_installs"),
+    Remedy(
+        "hooks/queues/sqs.py",
+        "see that it exists",
+        f"{_AIRFLOW}/test_store_remedies.py::test_a_queue_that_is_not_there",
+    ),
+    Remedy("hooks/spark.py", "not on PATH", f"{_AIRFLOW}/test_remedies.py::test_spark_submit_that_is_missing"),
+    Remedy("hooks/spark.py", "application failed", f"{_AIRFLOW}/test_remedies.py::test_an_application_that_failed"),
+    Remedy("hooks/spark.py", "was stopped", f"{_AIRFLOW}/test_remedies.py::test_an_application_that_was_stopped"),
+    Remedy("hooks/spark.py", "provider is missing", f"{_AIRFLOW}/test_remedies.py::test_what_an_extra_installs"),
+    Remedy("hooks/spark.py", "deploy mode cluster", f"{_AIRFLOW}/test_remedies.py::test_a_driver_elsewhere"),
+    Remedy(
+        "hooks/spark.py",
+        "there is no connection",
+        f"{_AIRFLOW}/test_remedies.py::test_a_spark_connection_that_is_missing",
+    ),
+    Explained("hooks/spark.py", "install it again", "a test cannot install this package again while it runs from it"),
+    Remedy("hooks/store_options.py", "", f"{_AIRFLOW}/test_store_remedies.py::test_a_connection_that_asks_for_more"),
+    Remedy(
+        "hooks/stores.py",
+        "there is no connection",
+        f"{_AIRFLOW}/test_store_remedies.py::test_a_store_connection_that_is_missing",
+    ),
+    Remedy("hooks/stores.py", "holds no root", f"{_AIRFLOW}/test_store_remedies.py::test_a_connection_for_no_root"),
+    Remedy("hooks/stores.py", "names no store", f"{_AIRFLOW}/test_store_remedies.py::test_a_type_that_names_no_store"),
+    Remedy("operators/clean_source.py", "name the source", f"{_AIRFLOW}/test_task_remedies.py::test_options_of_tasks"),
+    Remedy(
+        "operators/run_identity.py",
+        "blank after rendering",
+        f"{_AIRFLOW}/test_task_remedies.py::test_a_key_that_renders_blank",
+    ),
+    Remedy(
+        "operators/run_identity.py",
+        "has no data interval",
+        f"{_AIRFLOW}/test_task_remedies.py::test_a_run_without_an_interval",
+    ),
+    Remedy("operators/split_files.py", "give both", f"{_AIRFLOW}/test_task_remedies.py::test_options_of_tasks"),
+    Remedy(
+        "operators/upstream.py",
+        "upstream gave no list",
+        f"{_AIRFLOW}/test_task_remedies.py::test_what_upstream_hands_over",
+    ),
+    Remedy(
+        "operators/upstream.py",
+        "must be a list of paths",
+        f"{_AIRFLOW}/test_task_remedies.py::test_what_upstream_hands_over",
+    ),
+    Remedy(
+        "operators/timetables.py",
+        "",
+        f"{_AIRFLOW}/runs/test_interval_schedules.py::test_a_schedule_without_intervals_is_an_import_error",
+    ),
+    Remedy("operators/upstream.py", "names no paths", f"{_AIRFLOW}/test_task_remedies.py::test_events_without_paths"),
+    Remedy(
+        "sensors/new_files.py",
+        "whose files are new",
+        f"{_AIRFLOW}/test_task_remedies.py::test_a_sensor_that_knows_no_feed",
+    ),
+    Remedy("triggers/helpers.py", "try again", f"{_AIRFLOW}/test_task_remedies.py::test_a_helper_that_ended"),
+]

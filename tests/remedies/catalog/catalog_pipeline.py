@@ -1,0 +1,189 @@
+"""Where the remedies of the pipeline's steps, of Airflow and of commands are carried out; the ledger's are beside."""
+
+from __future__ import annotations
+
+from tests.remedies.catalog.model import Entry, Explained, Remedy
+
+_HERE, _AIRFLOW = "tests/remedies", "tests/airflow"
+_SEALED = "only who can write to the work area causes it, and what it asks is to find that out"
+_EXCLUDED = "tests/remedies/data/test_records.py::test_a_run_goes_on_without_a_file_that_is_excluded"
+_NAMES = "it names the feed and window in front of another error, whose remedy has an entry of its own"
+
+CATALOG: list[Entry] = [
+    Explained("exchange/failures.py", "was not written by", _SEALED),
+    Remedy("exchange/files.py", "clear the group's task", "tests/pipeline/read/test_bad_state.py::test_corrupt_result"),
+    Remedy("exchange/files.py", "or put it back", f"{_HERE}/test_plans.py::test_a_manifest_that_was_lost"),
+    Remedy("exchange/manifest.py", "cannot be read", f"{_HERE}/test_plans.py::test_a_manifest_that_was_lost"),
+    Remedy(
+        "exchange/files.py",
+        "clear the task, which writes it again",
+        f"{_HERE}/test_plans.py::test_a_specification_that_was_replaced",
+    ),
+    Remedy("exchange/receipts.py", "", "tests/pipeline/read/test_bad_state.py::test_corrupt_result"),
+    Remedy(
+        "exchange/results.py",
+        "is not what the application",
+        "tests/pipeline/read/test_bad_state.py::test_foreign_result",
+    ),
+    Explained("exchange/results.py", "use one version", "two versions of this package cannot be installed in one test"),
+    Remedy("exchange/states.py", "", "tests/pipeline/read/test_states.py::test_lost_states_of_files_that_span_groups"),
+    Remedy("sinks/conform.py", "distinct columns", f"{_HERE}/test_functions.py::test_a_function_that_is_corrected"),
+    Remedy("sinks/conform.py", "at every call", f"{_HERE}/test_functions.py::test_columns_that_are_declared"),
+    Explained(
+        "sinks/names.py", "is not a data file", "results name what this package's writer has named, and are sealed"
+    ),
+    Remedy("sinks/parquet.py", "cast it", f"{_HERE}/test_functions.py::test_a_function_that_is_corrected"),
+    Remedy(
+        "sinks/parquet.py", "cannot be written", f"{_HERE}/test_functions.py::test_an_output_that_cannot_be_written"
+    ),
+    Remedy(
+        "sinks/publish.py", "is not published", "tests/pipeline/commit/test_half_published.py::test_staged_file_is_lost"
+    ),
+    Remedy(
+        "sinks/publish.py",
+        "the output folder",
+        "tests/pipeline/commit/test_half_published.py::test_output_folder_is_removed",
+    ),
+    Remedy(
+        "sinks/publish.py",
+        "clear the group that wrote it",
+        f"{_HERE}/test_functions.py::test_a_staged_file_that_was_harmed",
+    ),
+    Remedy(
+        "spark/job.py",
+        "different schemas",
+        f"{_HERE}/test_functions.py::test_tasks_and_groups_that_return_other_columns",
+    ),
+    Remedy("spark/partition.py", "windows exclude", _EXCLUDED),
+    Explained("spark/partition.py", "function {} on {} records", _NAMES),
+    Remedy("spark/partition.py", "or set on_bad_record", f"{_HERE}/test_functions.py::test_a_bad_record"),
+    Remedy(
+        "spark/reporting.py", "the Spark job failed", "tests/pipeline/read/test_deaths.py::test_python_worker_that_dies"
+    ),
+    Remedy("spark/user_function.py", "raised", f"{_HERE}/test_functions.py::test_a_function_that_is_corrected"),
+    Remedy("spark/user_function.py", "must return", f"{_HERE}/test_functions.py::test_a_function_that_is_corrected"),
+    Remedy("steps/plan/choosing.py", "status must be", f"{_HERE}/test_commands.py::test_a_status_of_files"),
+    Remedy(
+        "steps/plan/cleaned.py",
+        "were cleaned from the source",
+        f"{_HERE}/test_cleaned.py::test_archived_files_are_brought_back",
+    ),
+    Remedy(
+        "steps/plan/cleaned.py",
+        "another file is there now",
+        f"{_HERE}/test_cleaned.py::test_another_file_in_the_place_of_an_archived_one",
+    ),
+    Remedy(
+        "steps/plan/cleaned.py",
+        "by hand and use",
+        f"{_HERE}/test_cleaned.py::test_a_store_that_makes_every_copy_another_version",
+    ),
+    Remedy("steps/upkeep/cleaning.py", "action must be", f"{_HERE}/test_cleaned.py::test_values_that_a_task_may_give"),
+    Remedy(
+        "steps/upkeep/cleaning.py",
+        "give both or neither",
+        f"{_HERE}/test_cleaned.py::test_options_that_belong_together",
+    ),
+    Remedy(
+        "steps/upkeep/cleaning.py", "must be 0 or more", f"{_HERE}/test_cleaned.py::test_values_that_a_task_may_give"
+    ),
+    Remedy(
+        "steps/upkeep/cleaning.py",
+        "archive or delete instead",
+        f"{_HERE}/test_cleaned.py::test_tags_where_there_are_none",
+    ),
+    Remedy(
+        "steps/upkeep/cleaning.py",
+        "choose a folder in that store",
+        f"{_HERE}/test_cleaned.py::test_an_archive_in_another_store",
+    ),
+    Remedy(
+        "steps/upkeep/cleaning.py", "choose a folder beside", f"{_HERE}/test_cleaned.py::test_an_archive_in_the_source"
+    ),
+    Remedy(
+        "steps/upkeep/cleaning_files.py",
+        "is not whole there",
+        f"{_HERE}/test_cleaned.py::test_a_copy_that_is_not_whole",
+    ),
+    Remedy(
+        "steps/upkeep/cleaning_files.py",
+        "taken by other content",
+        f"{_HERE}/test_cleaned.py::test_a_name_that_is_taken_twice",
+    ),
+    Explained(
+        "steps/commit/committing.py",
+        "another attempt or manifest",
+        "the ledger keeps each result's hash, which is told first",
+    ),
+    Remedy(
+        "steps/commit/committing.py",
+        "verifying read",
+        f"{_HERE}/test_functions.py::test_a_verification_that_finds_something_else",
+    ),
+    Remedy(
+        "steps/excluding.py",
+        "goes on behind it",
+        f"{_HERE}/test_windows.py::test_a_part_is_left_out_of_the_last_window_first",
+    ),
+    Remedy(
+        "steps/excluding.py",
+        "and holds no files",
+        f"{_HERE}/test_windows.py::test_an_abandoned_window_reads_nothing_more",
+    ),
+    Remedy("steps/excluding.py", "holds no file {}", f"{_HERE}/test_windows.py::test_what_a_window_holds_is_shown"),
+    Remedy(
+        "steps/excluding.py",
+        "which no policy takes away",
+        f"{_HERE}/test_newer.py::test_no_policy_takes_away_what_is_published",
+    ),
+    Remedy("steps/read/inferring.py", "windows exclude", _EXCLUDED),
+    Remedy(
+        "steps/read/inferring.py",
+        "cannot be inferred",
+        f"{_HERE}/test_functions.py::test_columns_that_cannot_be_inferred",
+    ),
+    Remedy(
+        "steps/model.py",
+        "the same ledger connection",
+        f"{_HERE}/test_plans.py::test_a_step_that_reaches_another_ledger",
+    ),
+    Remedy("steps/places.py", "is in the source", f"{_HERE}/test_plans.py::test_an_output_in_the_source"),
+    Remedy("steps/places.py", "holds files that ledger", f"{_HERE}/test_plans.py::test_an_output_of_another_ledger"),
+    Remedy("steps/plan/planning.py", "key is blank", f"{_HERE}/test_plans.py::test_a_blank_key"),
+    Remedy("steps/upkeep/pruning.py", "must be 0 or more", f"{_HERE}/test_commands.py::test_bounds_of_pruning"),
+    Remedy(
+        "steps/upkeep/pruning.py",
+        "some work areas are left",
+        "tests/remedies/test_commands.py::test_a_work_area_that_cannot_be_cleared",
+    ),
+    Remedy("steps/read/reading.py", "", "tests/pipeline/read/test_bad_state.py::test_foreign_result"),
+    Remedy("steps/upkeep/rebuilding.py", "name a window", f"{_HERE}/test_commands.py::test_windows_to_read_again"),
+    Remedy("steps/upkeep/rebuilding.py", "failed: {}", f"{_HERE}/test_commands.py::test_a_rebuild_that_fails_goes_on"),
+    Remedy(
+        "steps/plan/replacing.py", "parts of two versions", f"{_HERE}/test_newer.py::test_a_newer_version_of_a_part"
+    ),
+    Remedy("steps/plan/replacing.py", "too few", f"{_HERE}/test_newer.py::test_a_newer_version_that_is_too_small"),
+    Remedy(
+        "steps/plan/restoring.py",
+        "cannot go on there",
+        f"{_HERE}/test_parts.py::test_the_rest_of_a_file_that_a_format_cannot_enter",
+    ),
+    Remedy(
+        "steps/plan/restoring.py", "was pruned on", f"{_HERE}/test_generations.py::test_a_window_whose_plan_was_pruned"
+    ),
+    Explained("steps/plan/taking.py", "report it with the sizes", "only a mistake in this package causes it"),
+    Explained("steps/plan/taking.py", "another planner took", "plans that meet it choose again by themselves"),
+    Remedy(
+        "steps/watch/watching.py", "not noop", f"{_AIRFLOW}/test_task_remedies.py::test_a_watch_whose_ledger_forgets"
+    ),
+    Remedy(
+        "steps/plan/restoring.py",
+        "cannot be written again",
+        "tests/pipeline/upkeep/test_corrected_refused.py::test_a_lost_plan_is_told",
+    ),
+    Remedy(
+        "steps/read/scanning.py",
+        "to rebuild it",
+        f"{_AIRFLOW}/runs/test_corrected_runs.py::test_a_read_of_what_is_published_is_skipped",
+    ),
+]

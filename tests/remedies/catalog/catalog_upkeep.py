@@ -1,0 +1,65 @@
+"""Where the remedies of the ledger's upkeep are carried out."""
+
+from __future__ import annotations
+
+from tests.remedies.catalog.model import Entry, Remedy
+
+_HERE = "tests/remedies"
+_STEPS = (
+    "this package calls the steps in this order only, so no user meets it; tests/ledger/windows/test_publishing.py does"
+)
+_RACE = "plans that meet it choose again by themselves up to four times (tests/crash/test_two_at_once.py)"
+CATALOG: list[Entry] = [
+    Remedy(
+        "ledger/upkeep/requests.py", "finished by somebody else", f"{_HERE}/test_newer.py::test_what_came_in_between"
+    ),
+    Remedy("ledger/upkeep/requests.py", "no longer published", f"{_HERE}/test_newer.py::test_what_came_in_between"),
+    Remedy(
+        "ledger/upkeep/requests.py", "was published in between", f"{_HERE}/test_newer.py::test_what_came_in_between"
+    ),
+    Remedy(
+        "ledger/upkeep/withdrawing.py",
+        "files must be",
+        f"{_HERE}/test_plans.py::test_a_withdrawal_to_a_word_that_is_none",
+    ),
+    Remedy(
+        "ledger/upkeep/withdrawing.py",
+        "holds no plan to give up",
+        f"{_HERE}/test_generations.py::test_a_window_that_was_not_planned",
+    ),
+    Remedy(
+        "ledger/upkeep/withdrawing.py",
+        "let them stay excluded",
+        f"{_HERE}/test_generations.py::test_files_of_a_pruned_window_do_not_go_back",
+    ),
+    Remedy(
+        "ledger/upkeep/withdrawing.py",
+        "take it away with",
+        f"{_HERE}/test_windows.py::test_a_half_published_window_is_undone_instead",
+    ),
+    Remedy(
+        "ledger/upkeep/withdrawing.py",
+        "nothing of window",
+        f"{_HERE}/test_windows.py::test_an_unpublished_window_is_abandoned_instead",
+    ),
+    Remedy(
+        "ledger/upkeep/withdrawing.py",
+        "is publishing generation",
+        f"{_HERE}/test_windows.py::test_an_undoing_waits_for_the_publisher",
+    ),
+    Remedy(
+        "ledger/upkeep/withdrawing.py",
+        "without a record",
+        f"{_HERE}/test_windows.py::test_a_window_that_was_withdrawn_by_hand",
+    ),
+    Remedy(
+        "ledger/upkeep/withdrawing.py",
+        "gone back to pending",
+        f"{_HERE}/test_windows.py::test_files_that_have_gone_back_are_in_another_window",
+    ),
+    Remedy(
+        "ledger/upkeep/withdrawing.py",
+        "changed by somebody else",
+        f"{_HERE}/test_windows.py::test_a_withdrawal_that_somebody_else_changed",
+    ),
+]
