@@ -9,8 +9,8 @@ import click
 
 from airflow_provider_blockread.cli.options.shared import (
     json_option,
-    ledger_url,
     open_environment,
+    open_ledger,
     print_json,
     print_table,
     say,
@@ -18,7 +18,6 @@ from airflow_provider_blockread.cli.options.shared import (
 )
 from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.schema.columns import FILE_STATES
-from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.queries import FileRow, feed_counts, list_files
 from airflow_provider_blockread.options.sizes import format_bytes
 
@@ -32,7 +31,7 @@ def db() -> None:
 @state_option
 def upgrade(state: str | None) -> None:
     """Create the ledger, or bring its schema up to this version."""
-    ledger = Ledger(ledger_url(state))
+    ledger = open_ledger(state)
     say(f"ledger {ledger.name} is {ledger.upgrade()}, identity {ledger.uuid}")
 
 

@@ -126,7 +126,7 @@ def test_failed_proof_is_read_again(place: Place) -> None:
     (place.folder / "harm.py").write_text(
         "import pathlib, sys\n"
         "from airflow_provider_blockread.cli.commands import blockread\n"
-        "from airflow_provider_blockread.steps import committing\n"
+        "from airflow_provider_blockread.steps.commit import committing\n"
         "from click.testing import CliRunner\n"
         "class Harmed(committing._Commitment):\n"
         "    def _results(self):\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import dataclasses
 import getpass
 import json
@@ -11,7 +10,6 @@ import re
 import socket
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -86,10 +84,20 @@ def parse_pairs(option: str, pairs: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def ledger_url(state: str | None) -> str:
-    """Return the ledger's URL: the one given, or that of the embedded ledger in AIRFLOW_HOME."""
-    home = Path(os.environ.get("AIRFLOW_HOME", "~/airflow")).expanduser()
-    return state or default_url(str(home))
+def open_ledger(state: str | None) -> Ledger:
+    """Return the ledger given, or the embedded one in AIRFLOW_HOME; its connections end with the command.
+
+    Raises:
+        OptionsError: when the URL is malformed.
+    """
+    command = click.get_current_context()
+    if is_noop(state):
+        ledger = noop_ledger(command.with_resource(private_folder()), "this")
+    else:
+        home = Path(os.environ.get("AIRFLOW_HOME", "~/airflow")).expanduser()
+        ledger = Ledger(state or default_url(str(home)))
+    command.call_on_close(ledger.close)
+    return ledger
 
 
 def open_environment(state: str | None, *, quiet: bool = False, makes: bool = False) -> Environment:
@@ -100,7 +108,7 @@ def open_environment(state: str | None, *, quiet: bool = False, makes: bool = Fa
         LedgerSchemaError: when there is no ledger, or its schema is not this package's.
         LedgerUnavailableError: when the database cannot be reached.
     """
-    ledger = _forgetful() if is_noop(state) else Ledger(ledger_url(state))
+    ledger = open_ledger(state)
     if makes:
         ledger.make()
     ledger.check()
@@ -115,14 +123,6 @@ def open_environment(state: str | None, *, quiet: bool = False, makes: bool = Fa
 def warn(message: str) -> None:
     """Tell on standard error what somebody should look at."""
     click.echo(f"Warning: {message}", err=True)
-
-
-def _forgetful() -> Ledger:
-    """Return a ledger of this process alone, gone with it."""
-    opened = ExitStack()
-    folder = opened.enter_context(private_folder())
-    atexit.register(opened.close)
-    return noop_ledger(folder, "this")
 
 
 def owner() -> str:
