@@ -134,7 +134,7 @@ class Ledger:
             revision = migrations.current(connection)
             if revision is not None and revision not in tables.REVISIONS:
                 raise LedgerSchemaError(self._is_newer(revision))
-            migrations.run(connection)
+            migrations.run(connection, revision)
             if connection.scalar(select(tables.ledger.c.uuid)) is None:
                 made = {"uuid": identity or str(uuid4()), "secret": secrets.token_hex(32)}
                 row = made | {"created_at": self.now(), "singleton": 1}

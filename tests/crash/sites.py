@@ -23,7 +23,7 @@ from types import FrameType
 PACKAGE = Path(__file__).resolve().parents[2] / "airflow_provider_blockread"
 POINTS = Path(__file__).with_name("points.txt")
 
-_STATEMENTS = {"execute", "scalar", "scalars", "exec_driver_sql", "has_table", "run_migrations"}
+_STATEMENTS = {"execute", "scalar", "scalars", "exec_driver_sql", "has_table", "create_all", "run_migrations"}
 _CHANGES = {
     "move",
     "place",

@@ -29,7 +29,6 @@ from airflow_provider_blockread.options import Selection
 from airflow_provider_blockread.proof.model import Sums
 
 FEED = "logs"
-VIEWS = ("file_lifecycle", "window_audit", "backlog")
 STALE_S = 60.0
 SUMS = Sums(records=10, bad_records=1, skipped_records=2, rows=9, bytes=100, digest="d")
 

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, event, inspect, select, text
+from sqlalchemy import event, select
 
 from airflow_provider_blockread.errors import (
     BlockReadError,
@@ -19,10 +18,8 @@ from airflow_provider_blockread.errors import (
     LedgerUnavailableError,
     OptionsError,
 )
-from airflow_provider_blockread.ledger import migrations
 from airflow_provider_blockread.ledger.schema import tables
 from airflow_provider_blockread.ledger.store import Ledger, default_url, utc_now
-from tests.ledger.make import VIEWS
 
 SECRET = "s3cr3t"  # noqa: S105
 
@@ -84,74 +81,12 @@ def test_a_ledger_that_is_refused_keeps_no_connection(url: str) -> None:
 def test_a_newer_schema_is_refused(ledger: Ledger) -> None:
     """A ledger that a newer package migrated is neither used nor migrated."""
     with ledger.writing() as connection:
-        connection.execute(text(f"UPDATE {tables.VERSION_TABLE} SET version_num = '9999'"))  # noqa: S608 - a constant
+        connection.execute(tables.version.update().values(version_num="9999"))
 
     with pytest.raises(LedgerSchemaError, match="newer than this package"):
         ledger.check()
     with pytest.raises(LedgerSchemaError, match="newer than this package"):
         ledger.upgrade()
-
-
-def test_an_older_schema_asks_for_an_upgrade(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ledger behind this package is refused with the command that helps."""
-    monkeypatch.setattr(tables, "REVISIONS", (*tables.REVISIONS, "9999"))
-
-    with pytest.raises(LedgerSchemaError, match="older than this package; run `blockread db upgrade"):
-        ledger.check()
-
-
-def test_revisions_are_those_of_the_migrations() -> None:
-    """The revisions that the check knows are the migrations that exist, in order."""
-    scripts = ScriptDirectory.from_config(migrations.config())
-
-    assert [script.revision for script in scripts.walk_revisions()][::-1] == list(tables.REVISIONS)
-
-
-def test_migrations_make_the_tables_that_the_code_uses(ledger: Ledger, url: str) -> None:
-    """Columns, types, keys, checks and indexes are the same, whether migrated or created from the metadata."""
-    with ledger.reading() as connection:
-        migrated = _schema(connection)
-    with ledger.writing() as connection:
-        for view in VIEWS:
-            connection.execute(text(f"DROP VIEW {view}"))
-        tables.metadata.drop_all(connection)
-        connection.execute(text(f"DROP TABLE {tables.VERSION_TABLE}"))
-    with ledger.writing() as connection:
-        tables.metadata.create_all(connection)
-    with ledger.reading() as connection:
-        created = _schema(connection)
-
-    assert len(created) == len(tables.metadata.tables)
-    assert migrated == created, url
-
-
-def _schema(connection: Connection) -> dict[str, list[str]]:
-    """Return each table's definition as the database tells it, its parts in a fixed order."""
-    names = [name for name in inspect(connection).get_table_names() if name in tables.metadata.tables]
-    if connection.dialect.name == "sqlite":
-        query = "SELECT sql FROM sqlite_master WHERE tbl_name = :name AND sql IS NOT NULL"
-        return {
-            name: sorted(line for sql in connection.scalars(text(query), {"name": name}) for line in _lines(sql))
-            for name in names
-        }
-    columns = "column_name, data_type, character_maximum_length, is_nullable, column_default, collation_name"
-    here = "WHERE table_schema = current_schema()"
-    queries = (
-        (
-            "SELECT pg_get_constraintdef(oid) || conname FROM pg_constraint WHERE conrelid = CAST(:name AS regclass)"
-            " AND contype <> 'n'"
-        ),  # PostgreSQL 18 names those, after what a table was called; `is_nullable` tells below
-        "SELECT indexdef FROM pg_indexes WHERE tablename = :name AND schemaname = current_schema()",
-        f"SELECT concat_ws(' ', {columns}) FROM information_schema.columns {here} AND table_name = :name",  # noqa: S608
-    )
-    return {name: sorted(v for q in queries for v in connection.scalars(text(q), {"name": name})) for name in names}
-
-
-def _lines(sql: str) -> list[str]:
-    """Return the parts of a definition; SQLite puts a column that was added later on the line of the last one."""
-    lines = [line.strip().rstrip(",").strip() for line in sql.splitlines()]
-    whole = ("CREATE", "CONSTRAINT")
-    return [part for line in lines for part in ([line] if line.startswith(whole) else line.split(", "))]
 
 
 def test_an_error_rolls_back(ledger: Ledger) -> None:

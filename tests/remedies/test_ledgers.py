@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from contextlib import closing
+from contextlib import closing, nullcontext
 from importlib.metadata import requires
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from airflow_provider_blockread.ledger.feeds import open_feed
 from airflow_provider_blockread.ledger.schema import tables
 from airflow_provider_blockread.ledger.schema.tables import feeds
 from airflow_provider_blockread.ledger.store import Ledger
-from tests.ledger.schema.test_upgrades import RELEASED, fill
+from tests.ledger.schema.revisions import one_more_revision
 from tests.pipeline.make import Pipe
 from tests.postgres import new_schema
 from tests.remedies.advice import commands
@@ -67,11 +67,12 @@ def test_an_address_of_a_server_as_the_message_writes_it(server: str) -> None:
 def test_a_ledger_is_made_or_brought_up_to_date(desk: Desk, tmp_path: Path, missing: str) -> None:
     """The command that the message names, with the ledger's URL in the place of URL."""
     url = f"sqlite:///{tmp_path}/other.db"
-    _lacking(Ledger(url), tmp_path / "other.db", missing)
     look = ["plan", str(desk.pipe.source)] if missing == "identity" else ["windows", "list"]
-    desk.done(*_with(url, desk.refused(*look, state=url)))
-
-    desk.done(*look, state=url)
+    if missing != "file":
+        _lacking(Ledger(url), tmp_path / "other.db", missing)
+    with one_more_revision() if missing == "older" else nullcontext():
+        desk.done(*_with(url, desk.refused(*look, state=url)))
+        desk.done(*look, state=url)
 
 
 def _with(url: str, message: str) -> list[str]:
@@ -81,11 +82,9 @@ def _with(url: str, message: str) -> list[str]:
 def _lacking(ledger: Ledger, file: Path, missing: str) -> None:
     if missing == "tables":
         file.touch()
-    elif missing == "older":
-        with ledger.writing() as connection:
-            fill(connection, RELEASED[0])
-    elif missing == "identity":
+    else:
         ledger.upgrade()
+    if missing == "identity":
         with ledger.writing() as connection:
             connection.execute(text("DELETE FROM ledger"))
     ledger.close()

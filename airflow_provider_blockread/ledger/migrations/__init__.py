@@ -1,12 +1,16 @@
-"""The ledger's migrations: Alembic revisions that travel in the package and run on a given connection."""
+"""Creates a ledger's schema, and upgrades the schema of an earlier package.
+
+A new ledger is created from `tables` and `views`. An older one runs the Alembic revisions that it lacks.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, inspect, select
 
-from airflow_provider_blockread.ledger.schema.tables import VERSION_TABLE
+from airflow_provider_blockread.ledger.schema import tables, views
+from airflow_provider_blockread.ledger.schema.columns import metadata
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -22,16 +26,29 @@ def config(connection: Connection | None = None) -> Config:
     return found
 
 
-def run(connection: Connection) -> None:
-    """Bring the schema up to the newest revision, inside the connection's transaction."""
-    from alembic import command  # noqa: PLC0415 - as above
+def run(connection: Connection, revision: str | None) -> None:
+    """Bring the schema to the newest revision, inside the connection's transaction.
 
-    command.upgrade(config(connection), "head")
+    Args:
+        connection: to the ledger.
+        revision: that the schema has; None where there is no ledger.
+    """
+    newest = tables.REVISIONS[-1]
+    if revision == newest:
+        return
+    if revision is None:
+        metadata.create_all(connection, checkfirst=False)
+        connection.execute(tables.version.insert().values(version_num=newest))
+    else:
+        from alembic import command  # noqa: PLC0415 - as above
+
+        views.drop(connection)
+        command.upgrade(config(connection), newest)
+    views.create(connection)
 
 
 def current(connection: Connection) -> str | None:
     """Return the schema's revision; None where there is no ledger."""
-    if not inspect(connection).has_table(VERSION_TABLE):
+    if not inspect(connection).has_table(tables.version.name):
         return None
-    found = connection.scalar(text(f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608 - a constant
-    return None if found is None else str(found)
+    return connection.scalar(select(tables.version.c.version_num))

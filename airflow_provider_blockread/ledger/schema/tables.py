@@ -24,6 +24,7 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
+    PrimaryKeyConstraint,
     String,
     Table,
     Text,
@@ -52,18 +53,23 @@ from airflow_provider_blockread.ledger.schema.file_tables import stretches as _s
 from airflow_provider_blockread.ledger.schema.upkeep_tables import withdrawals as _withdrawals  # noqa: F401 - `metadata` is whole
 
 #: Alembic revisions of this schema, oldest first; the last one is what this package works with.
-REVISIONS = ("0001", "0002")
+REVISIONS = ("0001",)
 
-#: Where Alembic remembers the revision; a name of its own, since another application may share the database.
-VERSION_TABLE = "blockread_version"
+# Alembic's table, under a name of its own, since another application may share the database.
+version = Table(
+    "blockread_version",
+    metadata,
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="blockread_version_pkc"),
+)
 
 ledger = Table(
     "ledger",
     metadata,
     Column("uuid", String(36), primary_key=True),
-    Column("secret", String(64)),  # of this ledger alone: it seals what windows keep in the work area
     Column("created_at", UtcDateTime, nullable=False),
     Column("singleton", Integer, nullable=False, unique=True),
+    Column("secret", String(64)),  # of this ledger alone: it seals what windows keep in the work area
     CheckConstraint("singleton = 1", name="singleton"),
 )
 
@@ -83,11 +89,11 @@ scans = Table(
     Column("feed_id", ForeignKey("feeds.id"), nullable=False, index=True),
     Column("started_at", UtcDateTime, nullable=False),
     Column("finished_at", UtcDateTime),
-    Column("source", JSON(none_as_null=True)),  # what was listed, as the options say it; empty where nobody told
     count("seen"),
     count("new"),
     count("modified"),
     count("ignored"),
+    Column("source", JSON(none_as_null=True)),  # what was listed, as the options say it; empty where it is not known
     sqlite_autoincrement=True,
 )
 
@@ -105,12 +111,12 @@ windows = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("manifest_uri", Text, nullable=False, server_default=""),
     Column("manifest_hash", String(128), nullable=False, server_default=""),
-    Column("interval_start_ns", BigInteger),  # the times whose files it was planned for, half-open; empty for any
-    Column("interval_end_ns", BigInteger),
     count("files"),
     count("blocks"),
     count("groups"),
     count("bytes"),
+    Column("interval_start_ns", BigInteger),  # the times whose files it was planned for, half-open; empty for any
+    Column("interval_end_ns", BigInteger),
     Column("pruned_at", UtcDateTime),  # since when its detail is dropped; see `retention`
     UniqueConstraint("feed_id", "key"),
     UniqueConstraint("feed_id", "sequence"),
@@ -192,9 +198,6 @@ generations = Table(
     Column("options", JSON, nullable=False),
     Column("options_digest", DIGEST, nullable=False),
     Column("clear_number", Integer, nullable=False),
-    Column("run", Text),  # of Airflow, that asked for it: dag_id/run_id
-    Column("manifest_uri", Text),  # of its own plan, which names newer versions; empty: the window's
-    Column("manifest_hash", String(128)),
     Column("publish_epoch", BigInteger, nullable=False, server_default="0"),
     Column("publish_owner", Text),
     Column("publish_heartbeat_at", UtcDateTime),
@@ -208,6 +211,9 @@ generations = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("proven_at", UtcDateTime),
     Column("published_at", UtcDateTime),
+    Column("run", Text),  # of Airflow, that asked for it: dag_id/run_id
+    Column("manifest_uri", Text),  # of its own plan, which names newer versions; empty: the window's
+    Column("manifest_hash", String(128)),
     one_of("state", GENERATION_STATES),
     one_of("mode", GENERATION_MODES),
     CheckConstraint("mode = 'write' OR state NOT IN ('publishing', 'published')", name="verify_writes_nothing"),
@@ -234,7 +240,6 @@ groups = Table(
     Column("epoch", BigInteger, nullable=False, server_default="0"),
     Column("owner", Text),
     Column("heartbeat_at", UtcDateTime),
-    Column("stale_after_s", Double, nullable=False, server_default="120"),  # as the owner's claim says
     Column("clear_number", Integer, nullable=False),  # of the claim that the state belongs to
     Column("files", BigInteger, nullable=False),
     Column("blocks", BigInteger, nullable=False),
@@ -250,6 +255,7 @@ groups = Table(
     Column("error", Text),
     Column("started_at", UtcDateTime),
     Column("finished_at", UtcDateTime),
+    Column("stale_after_s", Double, nullable=False, server_default="120"),  # as the owner's claim says
     _of_generation(),
     one_of("state", GROUP_STATES),
     CheckConstraint("state <> 'running' OR (owner IS NOT NULL AND heartbeat_at IS NOT NULL)", name="running_has_owner"),

@@ -19,7 +19,7 @@ from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, W
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, undo
 from tests.crash.doomed import Doomed, Tasks, die_at
 from tests.crash.scenarios.making import FILES, Scenario
-from tests.ledger.schema.test_upgrades import RELEASED, fill
+from tests.ledger.schema.revisions import one_more_revision
 from tests.pipeline.make import START
 
 _DAY_S = 86_400.0
@@ -173,21 +173,20 @@ def _not_dated_yet(pipe: Doomed) -> None:
     pipe.selection, pipe.time_pattern = Selection(), pattern
 
 
-def _of_first_schema(pipe: Doomed) -> None:
-    """Create a ledger of the first release, with rows in it."""
-    with pipe.env.ledger.writing() as connection:
-        fill(connection, RELEASED[0])
-    pipe.put_old(FILES)
+def _of_earlier_package(pipe: Doomed) -> None:
+    pipe.env.ledger.upgrade()
+    _half_read(pipe)
 
 
 def _upgrading(pipe: Doomed, tasks: Tasks) -> None:
-    pipe.env.ledger.upgrade()
-    tasks.window(pipe)
+    with one_more_revision():
+        pipe.env.ledger.upgrade()
+        tasks.window(pipe)
 
 
 UPKEEP = [
     Scenario(name="time pattern", setup=_dated, prepare=_not_dated_yet, act=lambda pipe, tasks: tasks.window(pipe)),
-    Scenario(name="upgrade with rows", prepare=_of_first_schema, act=_upgrading, makes_ledger=True),
+    Scenario(name="upgrade with rows", prepare=_of_earlier_package, act=_upgrading, makes_ledger=True),
     Scenario(name="undo, then give back", prepare=_published_at_once, act=_undoing_twice),
     Scenario(name="prune leftovers", prepare=_published_in_the_end, act=_pruning(keep_manifests=False)),
     Scenario(name="prune a dead plan", prepare=_planned_for_nothing, act=_pruning(keep_manifests=False)),

@@ -1,178 +1,135 @@
-"""Ledgers of every released schema, with rows in them, become ledgers of this package, and their windows go on."""
+"""A ledger of an earlier package is refused until it is upgraded; then its rows are there and its windows go on."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from alembic import command
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, func, inspect, select, text
 
-from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import LedgerSchemaError
 from airflow_provider_blockread.ledger import migrations
-from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.schema import tables
+from airflow_provider_blockread.ledger.schema.views import VIEWS
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.upkeep.requests import open_request, start_requested
-from airflow_provider_blockread.ledger.windows.generations import (
-    get_generation,
-    list_generations,
-    list_groups,
-    published_generation,
-)
+from airflow_provider_blockread.ledger.windows.generations import get_generation, list_groups
 from airflow_provider_blockread.ledger.windows.groups import claim_group, complete_group
-from airflow_provider_blockread.ledger.windows.journal import confirm_entries, journal, journal_entries
+from airflow_provider_blockread.ledger.windows.journal import confirm_entries, journal
 from airflow_provider_blockread.ledger.windows.publishing import finish_publication, mark_proven
-from airflow_provider_blockread.ledger.windows.queries import feed_counts, get_window, list_files
-from airflow_provider_blockread.ledger.windows.replacing import NewerPlan, record_versions
+from airflow_provider_blockread.ledger.windows.queries import feed_counts, list_files
 from tests.ledger.conftest import Clock
-from tests.ledger.make import FEED, STALE_S, SUMS, committer, outcome, read_all, ref, steps, version
+from tests.ledger.make import FEED, SUMS, claim, committer, open_window, outcome, publish, ref, steps
+from tests.ledger.schema.revisions import DATABASES, NEXT, kept, make, newest, one_more_revision
 
-RELEASED = sorted((Path(__file__).parent / "released").glob("*.sql"))
-# The rows that an upgrade moves elsewhere: the sums of what is published stand in the files' own rows.
-MOVED = {"0001": {"file_sums": 2}}
-
-
-def fill(connection: Connection, dump: Path) -> None:
-    """Create the schema of a released revision, and its rows."""
-    command.upgrade(migrations.config(connection), dump.stem)
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("SET LOCAL TIME ZONE 'UTC'"))
-        connection.execute(text("SELECT setval('files_id_seq', 99)"))
-    else:
-        connection.execute(text("INSERT INTO sqlite_sequence (name, seq) VALUES ('files', 99)"))
-    for line in dump.read_text().splitlines():
-        if not line.startswith("--"):
-            connection.exec_driver_sql(line)
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT setval('scans_id_seq', 2)"))
-        connection.execute(text("SELECT setval('feeds_id_seq', max(id)) FROM feeds"))
+NEWEST = tables.REVISIONS[-1]
 
 
-def counts(connection: Connection) -> dict[str, int]:
-    """Return the number of rows of every table but Alembic's."""
-    names = set(inspect(connection).get_table_names()) - {tables.VERSION_TABLE}
-    return {name: int(connection.execute(text(f"SELECT count(*) FROM {name}")).scalar_one()) for name in sorted(names)}  # noqa: S608 - our names
+def test_revisions_are_those_of_the_migrations() -> None:
+    """The revisions that the check knows are the migrations that exist, in order."""
+    scripts = ScriptDirectory.from_config(migrations.config())
+
+    assert [script.revision for script in scripts.walk_revisions()][::-1] == list(tables.REVISIONS)
 
 
-@pytest.fixture(params=RELEASED, ids=lambda dump: dump.stem)
-def dump(request: pytest.FixtureRequest) -> Path:
-    """The rows of a released revision."""
-    found: Path = request.param
-    return found
+@pytest.mark.parametrize("database", DATABASES)
+def test_a_schema_changes_by_a_revision(database: str) -> None:
+    """What a new ledger is made by is kept for each revision; after a release it stays as it is."""
+    assert kept(NEWEST, database).read_text("utf-8") == newest(database)
 
 
-@pytest.fixture
-def old(url: str, clock: Clock, dump: Path) -> Iterator[Ledger]:
-    """A ledger as an earlier package left it."""
-    clock.pass_seconds(5 * 86_400)
-    ledger = Ledger(url, now=clock)
+@pytest.mark.parametrize("revision", tables.REVISIONS)
+def test_an_upgraded_ledger_is_as_a_new_one(ledger: Ledger, revision: str) -> None:
+    """Columns, types, keys, checks and indexes are the same."""
     with ledger.writing() as connection:
-        fill(connection, dump)
-    yield ledger
-    ledger.close()
+        new = _schema(connection)
+        for view in VIEWS:
+            connection.execute(text(f"DROP VIEW {view}"))
+        tables.metadata.drop_all(connection)
+        make(connection, revision)
+    ledger.upgrade()
+    with ledger.reading() as connection:
+        upgraded = _schema(connection)
+
+    assert len(new) == len(tables.metadata.tables)
+    assert upgraded == new
 
 
-def test_there_is_a_dump_of_every_earlier_schema() -> None:
-    """Each has rows of every table it had."""
-    assert [dump.stem for dump in RELEASED] == list(tables.REVISIONS[:-1])
+def test_an_older_ledger_is_upgraded_and_keeps_every_row(ledger: Ledger) -> None:
+    """It is refused with the command that helps, which says from where to where it went; the same again is none."""
+    publish(ledger, open_window(ledger, "k1"))
+    open_window(ledger, "k2", ["c"])
+    with ledger.reading() as connection:
+        before = _rows(connection)
+
+    with one_more_revision():
+        with pytest.raises(LedgerSchemaError, match=f"is at revision {NEWEST}, older than this package; run `blockr"):
+            ledger.check()
+        assert str(ledger.upgrade()) == f"upgraded from revision {NEWEST} to {NEXT}"
+        assert str(ledger.upgrade()) == f"at revision {NEXT} already"
+        ledger.check()
+    with ledger.reading() as connection:
+        after = _rows(connection)
+        added = connection.scalars(text("SELECT DISTINCT scratch FROM files")).all()
+    assert (after, added) == (before, ["as before"])
+    with pytest.raises(LedgerSchemaError, match=f"is at revision {NEXT}, newer than this package"):
+        ledger.upgrade()
 
 
-def test_an_upgrade_keeps_every_row(old: Ledger, dump: Path) -> None:
-    """It says from where to where it went, and the same again is no upgrade."""
-    with old.reading() as connection:
-        before = counts(connection)
-    with pytest.raises(LedgerSchemaError, match=f"is at revision {dump.stem}, older than this package"):
-        old.check()
+def test_windows_go_on_after_an_upgrade(ledger: Ledger, clock: Clock) -> None:
+    """The group that ran is taken over, the window proven and published."""
+    window = open_window(ledger)
+    done, running = ref(window, 0), ref(window, 1)
+    complete_group(ledger, claim(ledger, done), outcome(done))
+    claim(ledger, running)
+    with one_more_revision():
+        ledger.upgrade()
 
-    assert str(old.upgrade()) == f"upgraded from revision {dump.stem} to {tables.REVISIONS[-1]}"
-    assert str(old.upgrade()) == f"at revision {tables.REVISIONS[-1]} already"
+    assert [group.state for group in list_groups(ledger, window.id, 1)] == ["done", "running"]
+    clock.pass_seconds(3600)
+    heir = claim_group(ledger, running, owner="heir", clear_number=0, stale_after_s=60)
+    assert heir is not None
+    assert heir.epoch == 2
+    complete_group(ledger, heir, outcome(running, heir.epoch))
+    held = committer(ledger, window)
+    mark_proven(ledger, held, SUMS)
+    journal(ledger, held, steps())
+    confirm_entries(ledger, held, [0, 1, 2])
+    finish_publication(ledger, held)
 
-    old.check()
-    with old.reading() as connection:
-        after = counts(connection)
-    assert all(before.values())
-    moved = MOVED[dump.stem]
-    assert {name: after[name] + moved.get(name, 0) for name in before} == before
-
-
-def test_files_are_the_same_after_an_upgrade(old: Ledger) -> None:
-    """Versions, states, windows, times of discovery and sums; a listing finds nothing new in them."""
-    old.upgrade()
-
-    found = {(row.version, row.state, row.window and get_window(old, row.window).key) for row in list_files(old, FEED)}
-    assert found == {
-        *((version(name), "done", "k1") for name in "ab"),
-        (version("c"), "excluded", "k1"),
-        (FileVersion(path="file:///in/d", size=10, mtime_ns=2, etag='"tag"'), "planned", "k2"),
-        (version("e", mtime_ns=2), "planned", "k2"),
-        (version("f", mtime_ns=2), "pending", None),
-        (version("a", size=11, mtime_ns=5), "ignored", None),
-        (version("g"), "missing", None),
-    }
-    assert {row.discovered_at.day for row in list_files(old, FEED)} == {1, 2}
-    with old.reading() as connection:
-        sums = connection.execute(select(tables.files.c.records, tables.files.c.bad_records).order_by("id")).all()
-    assert sums[:3] == [(2, None), (3, 1), (None, None)]
-
-    again = record_files(old, FEED, [row.version for row in list_files(old, FEED)], complete=False)
-    assert (again.new, again.modified, again.returned, again.ignored) == (0, 0, 1, 1)
-    record_files(old, FEED, [version("z")], complete=False)
-    with old.reading() as connection:
-        assert connection.scalar(select(func.max(tables.files.c.id))) == 100  # no id is used again
+    assert get_generation(ledger, window.id, 1).state == "published"
+    assert feed_counts(ledger, FEED) == {"done": 2}
+    assert {row.window for row in list_files(ledger, FEED)} == {window.id}
 
 
-def test_windows_go_on_after_an_upgrade(old: Ledger) -> None:
-    """The group that ran is taken over, the window proven and published; what was published before still is."""
-    old.upgrade()
-    shown = published_generation(old, get_window(old, "k1").id)
-    assert shown is not None
-    assert (shown.number, shown.sums.records, shown.options) == (2, 5, {"delimiter": ","})
-    assert [entry.action for entry in journal_entries(old, shown.window, 2)] == ["add", "remove"]
-
-    window = get_window(old, "k2")
-    running = ref(window, 1)
-    assert [group.state for group in list_groups(old, window.id, 1)] == ["done", "running"]
-    claim = claim_group(old, running, owner="heir", clear_number=0, stale_after_s=STALE_S)
-    assert claim is not None
-    assert claim.epoch == 2
-    complete_group(old, claim, outcome(running, claim.epoch))
-    held = committer(old, window)
-    mark_proven(old, held, SUMS)
-    journal(old, held, steps())
-    confirm_entries(old, held, [0, 1, 2])
-    finish_publication(old, held)
-
-    assert get_generation(old, window.id, 1).state == "published"
-    assert feed_counts(old, FEED) == {"done": 4, "excluded": 1, "ignored": 1, "missing": 1, "pending": 1}
+def _rows(connection: Connection) -> dict[str, int]:
+    """Return the number of rows of every table and view."""
+    names = (*inspect(connection).get_table_names(), *VIEWS)
+    return {name: connection.scalar(select(func.count()).select_from(text(name))) or 0 for name in names}
 
 
-def test_a_published_window_reads_a_newer_version_after_an_upgrade(old: Ledger) -> None:
-    """One that was left out by the package before: what was read is replaced, and the window's plan stays as it was."""
-    old.upgrade()
-    window = get_window(old, "k1")
-    older, newer = version("a"), version("a", size=11, mtime_ns=5)
-    ids = {row.version: row.file for row in list_files(old, FEED)}
-    assert record_versions(old, window, {ids[older]: newer}) == {ids[older]: ids[newer]}
-    request = open_request(old, "reprocess", {}, who="me")
-    plan = NewerPlan(base=2, manifest_uri="m", manifest_hash="h", groups=(), files={ids[older]: ids[newer]})
-    started = start_requested(old, request, window.id, again=range(window.groups), plan=plan)
-    read_all(old, window, started.number)
-    held = committer(old, window, started.number)
-    mark_proven(old, held, SUMS)
-    journal(old, held, steps())
-    confirm_entries(old, held, [0, 1, 2])
-    finish_publication(old, held)
+def _schema(connection: Connection) -> dict[str, list[str]]:
+    """Return each table's definition as the database tells it, its parts in a fixed order."""
+    names = [name for name in inspect(connection).get_table_names() if name in tables.metadata.tables]
+    if connection.dialect.name == "sqlite":
+        query = "SELECT sql FROM sqlite_master WHERE tbl_name = :name AND sql IS NOT NULL"
+        return {
+            name: sorted(line for sql in connection.scalars(text(query), {"name": name}) for line in _lines(sql))
+            for name in names
+        }
+    columns = "column_name, data_type, character_maximum_length, is_nullable, column_default, collation_name"
+    here = "WHERE table_schema = current_schema()"
+    queries = (
+        (
+            "SELECT pg_get_constraintdef(oid) || conname FROM pg_constraint WHERE conrelid = CAST(:name AS regclass)"
+            " AND contype <> 'n'"
+        ),  # PostgreSQL 18 names those, after what a table was called; `is_nullable` tells below
+        "SELECT indexdef FROM pg_indexes WHERE tablename = :name AND schemaname = current_schema()",
+        f"SELECT concat_ws(' ', {columns}) FROM information_schema.columns {here} AND table_name = :name",  # noqa: S608
+    )
+    return {name: sorted(v for q in queries for v in connection.scalars(text(q), {"name": name})) for name in names}
 
-    states = {row.version: row.state for row in list_files(old, FEED)}
-    assert (states[older], states[newer]) == ("replaced", "done")
-    assert get_window(old, "k1") == window
-    assert [found.manifest_uri for found in list_generations(old, window.id)] == [None, None, "m"]
 
-
-def test_dumps_hold_no_secret_and_no_place(dump: Path) -> None:
-    """They are made up."""
-    assert not re.search(r"password|/home|/root", dump.read_text())
+def _lines(sql: str) -> list[str]:
+    """Return the parts of a definition; SQLite puts a column that was added later on the line of the last one."""
+    lines = [line.strip().rstrip(",").strip() for line in sql.strip().splitlines()]
+    whole = ("CREATE", "CONSTRAINT")
+    return [part for line in lines for part in ([line] if line.startswith(whole) else line.split(", "))]

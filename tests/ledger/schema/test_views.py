@@ -14,6 +14,7 @@ from sqlalchemy import text
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.schema import tables
+from airflow_provider_blockread.ledger.schema.views import VIEWS
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.upkeep.retention import Bound, begin_pruning, drop_detail, finish_pruning
 from airflow_provider_blockread.ledger.upkeep.withdrawing import begin_abandoning, finish_withdrawal, release_files
@@ -27,7 +28,6 @@ from tests.ledger.conftest import Clock
 from tests.ledger.make import (
     FEED,
     SUMS,
-    VIEWS,
     committer,
     open_window,
     pending,

@@ -1,8 +1,8 @@
-"""Revision 0002, the part that people query: views whose columns are documented in docs/ledger.md."""
+"""The views that people query; docs/ledger.md documents their columns."""
 
 from __future__ import annotations
 
-from alembic import op
+from sqlalchemy import Connection, text
 
 _SHOWN = "g.window_id = w.id AND g.state = 'published'"
 # What is begun and neither published nor given up to its end: planned, being planned, or being taken away.
@@ -119,20 +119,29 @@ LEFT JOIN (
 """  # noqa: S608 - a constant
 
 
-def upgrade() -> None:
+VIEWS = {"file_lifecycle": _FILE_LIFECYCLE, "window_audit": _WINDOW_AUDIT, "backlog": _BACKLOG}
+
+
+def create(connection: Connection) -> None:
     """Create the views."""
     words = {
-        "planner_is_stale": _stale("w.heartbeat_at", "120"),
-        "publisher_is_stale": _stale("g.publish_heartbeat_at", "120"),
-        "reader_is_stale": _stale("p.heartbeat_at", "p.stale_after_s"),
+        "planner_is_stale": _stale(connection, "w.heartbeat_at", "120"),
+        "publisher_is_stale": _stale(connection, "g.publish_heartbeat_at", "120"),
+        "reader_is_stale": _stale(connection, "p.heartbeat_at", "p.stale_after_s"),
         "mine": "p.window_id = g.window_id AND p.generation = g.number",
     }
-    for name, query in (("file_lifecycle", _FILE_LIFECYCLE), ("window_audit", _WINDOW_AUDIT), ("backlog", _BACKLOG)):
-        op.execute(f"CREATE VIEW {name} AS {query.format(**words).strip()}")
+    for name, query in VIEWS.items():
+        connection.execute(text(f"CREATE VIEW {name} AS {query.format(**words).strip()}"))
 
 
-def _stale(heartbeat: str, seconds: str) -> str:
+def drop(connection: Connection) -> None:
+    """Drop the views, whatever package made them: a table that a view shows cannot be changed."""
+    for name in VIEWS:
+        connection.execute(text(f"DROP VIEW IF EXISTS {name}"))
+
+
+def _stale(connection: Connection, heartbeat: str, seconds: str) -> str:
     """Return the condition that a heartbeat is older than so many seconds, by the database's clock."""
-    if op.get_bind().dialect.name == "sqlite":
+    if connection.dialect.name == "sqlite":
         return f"({heartbeat} < strftime('%Y-%m-%d %H:%M:%f', 'now', '-' || {seconds} || ' seconds'))"
     return f"({heartbeat} < now() - {seconds} * interval '1 second')"

@@ -1,0 +1,16 @@
+"""The first schema. New ledgers are made from the tables, so this revision changes nothing.
+
+Later revisions stand beside it, each with the one before as its `down_revision`. They change tables only: views are
+dropped before and created again afterwards.
+"""
+
+from __future__ import annotations
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Change nothing."""
