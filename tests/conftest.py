@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import atexit
 import os
+import shutil
 import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+settings.register_profile("unit", derandomize=True, deadline=None, max_examples=20, print_blob=True)
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=100, print_blob=True)
 settings.register_profile(
     "deep", deadline=None, max_examples=3000, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("ci")
+
+# A disk keeps every commit waiting, and no test cuts the power. What tests start keeps its own folder, on the disk.
+_MEMORY = Path("/dev/shm")  # noqa: S108 - names of our own are made in it
+_ROOM = 2**31  # bytes
+if _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM:
+    tempfile.tempdir = str(_MEMORY)
 
 # Airflow makes its home when it is first imported, wherever that happens; it must not be the user's.
 _HOME = tempfile.TemporaryDirectory(prefix="blockread-airflow-")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sqlalchemy import create_engine, text
 
-from airflow_provider_blockread.ledger.store import Ledger
+from tests.ledgers import open_ledger
 
 
 @contextmanager
@@ -48,7 +48,5 @@ def new_schema(server: str, name: str, *, upgraded: bool = True) -> str:
 
 def new_ledger(url: str) -> str:
     """Return the URL, where a ledger is now."""
-    ledger = Ledger(url)
-    ledger.upgrade()
-    ledger.close()
+    open_ledger(url).close()
     return url

@@ -30,6 +30,7 @@ from airflow_provider_blockread.operators.base import StepOperator
 from airflow_provider_blockread.options import SparkJob
 from tests.airflow.logger import Logger
 from tests.airflow.watch.test_hints import aws as aws  # noqa: PLC0414 - a fixture
+from tests.ledgers import open_ledger
 from tests.postgres import new_schema, postgres_server
 from tests.remedies.advice import commands
 
@@ -52,8 +53,7 @@ def test_a_ledger_connection_that_is_missing(monkeypatch: pytest.MonkeyPatch, tm
     """Created with the type that the message names, it leads to the ledger; so does another one."""
     with pytest.raises(OptionsError, match="there is no connection 'mine'; create one of type blockread, or name"):
         LedgerHook("mine").get_conn()
-    ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
-    ledger.upgrade()
+    ledger = open_ledger(f"sqlite:///{tmp_path}/ledger.db")
     for name in ("mine", "another"):
         _connect(monkeypatch, name, "blockread", extra={"url": f"sqlite:///{tmp_path}/ledger.db"})
         assert LedgerHook(name).get_conn().uuid == ledger.uuid
@@ -213,8 +213,7 @@ def test_commands_find_the_ledger_of_a_connection(
     told: list[str] = []
     monkeypatch.setattr(Naming, "log", Logger(told))
     monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path))
-    ledger = Ledger(f"sqlite:///{tmp_path}/other.db")
-    ledger.upgrade()
+    ledger = open_ledger(f"sqlite:///{tmp_path}/other.db")
     ledger.close()
     _connect(monkeypatch, "mine", "blockread", extra={"url": f"sqlite:///{tmp_path}/other.db"})
     names = ("dag_id", "run_id", "run_type", "partition_key", "partition_date", "data_interval_start")

@@ -13,7 +13,6 @@ from airflow.sdk import DAG, Asset, CronDataIntervalTimetable
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError
 from airflow_provider_blockread.ledger.noop import noop_ledger
-from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.operators.clean_source import CleanSourceOperator
 from airflow_provider_blockread.operators.split_files import SplitFilesOperator
 from airflow_provider_blockread.operators.upstream import files_of
@@ -26,6 +25,7 @@ from airflow_provider_blockread.storage.stores import Stores
 from tests.airflow.runs.test_upstream_files import Found
 from tests.airflow.watch.test_trigger import children, first, longest_gap, trigger
 from tests.airflow.watch.test_trigger import silent as silent  # noqa: PLC0414 - a fixture
+from tests.ledgers import open_ledger
 
 pytestmark = pytest.mark.airflow
 
@@ -152,8 +152,7 @@ def test_a_watch_whose_ledger_forgets(landing: Path, land: Callable[..., None], 
     with pytest.raises(BlockReadError, match="give it and its pipeline one, not noop"):
         record_hints(Environment(ledger=noop, stores=Stores(), log=print), lookout, [body])
     noop.close()
-    ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
-    ledger.upgrade()
+    ledger = open_ledger(f"sqlite:///{tmp_path}/ledger.db")
     record_hints(Environment(ledger=ledger, stores=Stores(), log=print), lookout, [body])
     ledger.close()
 

@@ -12,11 +12,11 @@ from click.testing import CliRunner
 from airflow_provider_blockread.cli.commands import blockread
 from airflow_provider_blockread.cli.options.shared import print_table
 from airflow_provider_blockread.ledger.schema.tables import REVISIONS
-from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import FileSource, GenerationOptions, Lines, ParquetSink
 from airflow_provider_blockread.steps import Environment, PlanRequest, WindowRef, plan
 from airflow_provider_blockread.storage.stores import Stores
 from tests.cli.place import Place
+from tests.ledgers import open_ledger
 from tests.pipeline.make import Pipe, ReadHere
 
 
@@ -111,8 +111,7 @@ def test_plan(place: Place) -> None:
 def planned(place: Place) -> WindowRef:
     """A window of two files that waits to be read."""
     place.put({"a.log": b"1\n", "b.log": b"2\n"})
-    ledger = Ledger(place.state[1])
-    ledger.upgrade()
+    ledger = open_ledger(place.state[1])
     request = PlanRequest(
         feed=f"file://{place.source}",
         key="a key",

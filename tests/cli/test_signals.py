@@ -15,11 +15,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import FileSource, GenerationOptions, ParquetSink
 from airflow_provider_blockread.steps import Environment, PlanRequest, plan
 from airflow_provider_blockread.storage.stores import Stores
 from tests.cli.place import Place
+from tests.ledgers import open_ledger
 
 _COMMAND = [sys.executable, "-c", "from airflow_provider_blockread.cli import main; main()"]
 _START_S = 240.0  # of Spark, on a machine that has much else to do
@@ -146,8 +146,7 @@ def test_a_question_is_left(place: Place, number: signal.Signals) -> None:
 
 def plan_one(place: Place) -> None:
     """Plan the window `k` of what lies at the source."""
-    ledger = Ledger(place.state[1])
-    ledger.upgrade()
+    ledger = open_ledger(place.state[1])
     request = PlanRequest(
         feed="logs",
         key="k",

@@ -10,7 +10,6 @@ from click.testing import CliRunner, Result
 
 from airflow_provider_blockread.cli.commands import blockread
 from airflow_provider_blockread.errors import BlockReadError, OptionsError
-from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.upkeep.requests import find_request
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import FileSource, GenerationOptions, ParquetSink
@@ -20,12 +19,12 @@ from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, W
 from airflow_provider_blockread.steps.upkeep.withdrawing import undo
 from airflow_provider_blockread.storage.stores import Stores
 from tests.cli.place import Place
+from tests.ledgers import open_ledger
 from tests.pipeline.make import Pipe, ReadHere
 
 
 def _plan(place: Place, key: str) -> None:
-    ledger = Ledger(place.state[1])
-    ledger.upgrade()
+    ledger = open_ledger(place.state[1])
     request = PlanRequest(
         feed="logs",
         key=key,

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_blockread.ledger.store import Ledger
+from tests.ledgers import open_ledger
 from tests.postgres import new_schema, postgres_server
 
 _NUMBERS = count()
@@ -57,7 +58,6 @@ def clock() -> Clock:
 @pytest.fixture
 def ledger(url: str, clock: Clock) -> Iterator[Ledger]:
     """An empty ledger of the newest schema."""
-    found = Ledger(url, now=clock)
-    found.upgrade()
+    found = open_ledger(url, now=clock)
     yield found
     found.close()

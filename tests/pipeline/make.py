@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow.dataset as ds
 
-from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.queries import get_window, list_windows
 from airflow_provider_blockread.options import (
     FileSource,
@@ -39,6 +38,7 @@ from airflow_provider_blockread.steps import (
     scan,
 )
 from airflow_provider_blockread.storage.stores import Stores
+from tests.ledgers import open_ledger
 from tests.pipeline.here import ReadHere as ReadHere  # noqa: PLC0414 - found here by all who use it
 from tests.pipeline.here import write_group as write_group  # noqa: PLC0414
 
@@ -88,8 +88,7 @@ class Pipe:
 
     def environment(self, name: str) -> Environment:
         """Return an environment with a ledger of that name."""
-        ledger = Ledger(f"sqlite:///{self.folder / name}", now=lambda: self.time)
-        ledger.upgrade()
+        ledger = open_ledger(f"sqlite:///{self.folder / name}", now=lambda: self.time)
         return Environment(ledger=ledger, stores=Stores(), log=self.messages.append, warn=self.warnings.append)
 
     def close(self) -> None:

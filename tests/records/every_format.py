@@ -27,6 +27,7 @@ from airflow_provider_blockread.options import (
     WholeFile,
 )
 from airflow_provider_blockread.records import RecordFormat, make_format
+from tests.examples import examples
 from tests.records.framing import RefusedError, UnspecifiedError
 from tests.records.oracles import BOM, quoted_lines
 from tests.records.reading_here import read_block
@@ -101,11 +102,9 @@ class Case:
         )
 
 
-def examples(count: int) -> settings:
-    """Return settings for that many examples of each case, and in proportion more in a profile that tries more."""
-    factor = settings().max_examples / 100
-    # Much of what is random is no file of its format; a law about files of the format passes over it.
-    return settings(max_examples=round(count * factor) or 1, suppress_health_check=[HealthCheck.filter_too_much])
+def of_files(count: int) -> settings:
+    """Return settings for that many examples of each case; much of what is random is no file of its format."""
+    return examples(count, suppress_health_check=[HealthCheck.filter_too_much])
 
 
 def outcome(read: Callable[[], Records]) -> Records | None:

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from every_format import FORMATS, Case, examples
+from every_format import FORMATS, Case, of_files
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -53,7 +53,7 @@ def decode(option: FormatOption, data: bytes, chunk: int) -> tuple[list[dict[str
 
 
 @every_format
-@examples(30)
+@of_files(30)
 @given(draw=st.data(), chunk=sizes)
 def test_arrow_gives_the_same_records(case: Case, draw: st.DataObject, chunk: int) -> None:
     """The batches of a block's chunks hold the bytes that the walk found."""
@@ -66,7 +66,7 @@ def test_arrow_gives_the_same_records(case: Case, draw: st.DataObject, chunk: in
 
 
 @raw_formats
-@examples(30)
+@of_files(30)
 @given(draw=st.data(), chunk=sizes)
 def test_a_format_without_columns_gives_its_records(case: Case, draw: st.DataObject, chunk: int) -> None:
     """The column `value` holds the records, unescaped and in UTF-8; what is not of its encoding is bad, alone."""
@@ -118,7 +118,7 @@ csv_formats = pytest.mark.parametrize(
 
 
 @csv_formats
-@examples(60)
+@of_files(60)
 @given(draw=st.data(), chunk=sizes)
 def test_csv_fields_are_those_of_pythons_csv(case: Case, draw: st.DataObject, chunk: int) -> None:
     """Text columns hold the fields that Python's csv gives; unquoted empty ones are null; other rows are bad."""
@@ -135,7 +135,7 @@ def test_csv_fields_are_those_of_pythons_csv(case: Case, draw: st.DataObject, ch
 
 
 @pytest.mark.parametrize("indent", [None, 1])
-@examples(60)
+@of_files(60)
 @given(draw=st.data(), chunk=sizes)
 def test_json_elements_are_those_of_pythons_json(indent: int | None, draw: st.DataObject, chunk: int) -> None:
     """Typed columns hold what Python's json reads, for arrays and for values one after another."""

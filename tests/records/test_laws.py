@@ -6,7 +6,7 @@ import io
 from itertools import pairwise
 
 import pytest
-from every_format import COMPRESSED, FORMATS, Case, examples, outcome
+from every_format import COMPRESSED, FORMATS, Case, of_files, outcome
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -27,7 +27,7 @@ sizes = st.integers(1, 40)
 
 
 @every_case
-@examples(20)
+@of_files(20)
 @given(draw=st.data(), most=sizes, chunk=sizes)
 def test_every_two_way_split_reads_each_record_once(case: Case, draw: st.DataObject, most: int, chunk: int) -> None:
     """Two blocks that meet anywhere give the records of the file, with their offsets, in order."""
@@ -40,7 +40,7 @@ def test_every_two_way_split_reads_each_record_once(case: Case, draw: st.DataObj
 
 
 @every_case
-@examples(20)
+@of_files(20)
 @given(draw=st.data(), most=sizes, chunk=sizes)
 def test_every_block_size_reads_each_record_once(case: Case, draw: st.DataObject, most: int, chunk: int) -> None:
     """Blocks of any size from one byte up give the records of the file, with their offsets, in order."""
@@ -53,7 +53,7 @@ def test_every_block_size_reads_each_record_once(case: Case, draw: st.DataObject
 
 
 @every_case
-@examples(15)
+@of_files(15)
 @given(draw=st.data())
 def test_every_buffer_size_reads_the_same(case: Case, draw: st.DataObject) -> None:
     """How much is read at once, and how short reads fall, changes nothing."""
@@ -70,7 +70,7 @@ def _sizes(length: int, step: int) -> list[int]:
 
 
 @every_format
-@examples(20)
+@of_files(20)
 @given(draw=st.data(), chunk=sizes)
 def test_a_cut_is_the_first_record_start_at_or_after_its_offset(case: Case, draw: st.DataObject, chunk: int) -> None:
     """The cut from the raw offset is the oracle's next record start, and the walk of the block before ends there."""
@@ -89,7 +89,7 @@ def test_a_cut_is_the_first_record_start_at_or_after_its_offset(case: Case, draw
 
 
 @every_format
-@examples(30)
+@of_files(30)
 @given(draw=st.data(), chunk=sizes)
 def test_every_byte_of_a_block_is_accounted_for(case: Case, draw: st.DataObject, chunk: int) -> None:
     """Bytes of records with their terminators, and skipped bytes, add up to the way from first to next record start."""
@@ -107,7 +107,7 @@ def test_every_byte_of_a_block_is_accounted_for(case: Case, draw: st.DataObject,
 
 
 @scanned_formats
-@examples(60)
+@of_files(60)
 @given(draw=st.data(), splits=st.lists(st.integers(0, 40), max_size=4))
 def test_scans_of_neighbours_compose(case: Case, draw: st.DataObject, splits: list[int]) -> None:
     """The map of a file is the composition of the maps of its blocks, wherever it is split, for every state."""
@@ -124,7 +124,7 @@ def test_scans_of_neighbours_compose(case: Case, draw: st.DataObject, splits: li
 
 
 @scanned_formats
-@examples(40)
+@of_files(40)
 @given(draw=st.data())
 def test_a_record_start_is_in_the_initial_state(case: Case, draw: st.DataObject) -> None:
     """The state at an offset is the same from the file's start and from any record start before it."""

@@ -24,6 +24,7 @@ from airflow_provider_blockread.ledger.schema import tables
 from airflow_provider_blockread.ledger.schema.tables import feeds
 from airflow_provider_blockread.ledger.store import Ledger
 from tests.ledger.schema.revisions import one_more_revision
+from tests.ledgers import open_ledger
 from tests.pipeline.make import Pipe
 from tests.postgres import new_schema
 from tests.remedies.advice import commands
@@ -153,8 +154,7 @@ def test_a_ledger_on_a_network_file_system_moves(
     """Put on a local disk, the same file works; so does a ledger in PostgreSQL."""
     shared = tmp_path / "share"
     shared.mkdir()
-    with closing(Ledger(f"sqlite:///{shared}/ledger.db")) as made:
-        made.upgrade()
+    open_ledger(f"sqlite:///{shared}/ledger.db").close()
     (tmp_path / "mounts").write_text(f"root / ext4 rw 0 0\nhost:/x {shared} nfs4 rw 0 0\n")
     monkeypatch.setattr(trouble, "_MOUNTS", tmp_path / "mounts")
     message = desk.refused("windows", "list", state=f"sqlite:///{shared}/ledger.db")
@@ -169,8 +169,7 @@ def test_a_ledger_on_a_network_file_system_moves(
 
 def test_another_process_changed_the_same_rows(tmp_path: Path) -> None:
     """A row that two processes insert is a conflict for one of them, and the retry finds it."""
-    with closing(Ledger(f"sqlite:///{tmp_path}/ledger.db")) as ledger:
-        ledger.upgrade()
+    with closing(open_ledger(f"sqlite:///{tmp_path}/ledger.db")) as ledger:
         row = {"name": "feed", "created_at": ledger.now()}
         with ledger.writing() as connection:
             connection.execute(feeds.insert().values(row))

@@ -13,13 +13,13 @@ import pytest
 
 from airflow_provider_blockread.errors import FileMissingError, OptionsError
 from airflow_provider_blockread.hooks.stores import credentials_for
-from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.queries import list_files
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.steps import Environment, PlanRequest
 from airflow_provider_blockread.steps.watch.looking_for_files import Lookout
 from airflow_provider_blockread.steps.watch.watching import record_hints
 from airflow_provider_blockread.storage import Stores
+from tests.ledgers import open_ledger
 from tests.pipeline.make import Pipe, ReadHere
 from tests.servers.all import s3_client
 from tests.servers.azure import account_of, azurites
@@ -115,8 +115,7 @@ def test_one_connection_for_both_is_an_error(tmp_path: Path, roots: Roots) -> No
 
 def test_storage_events_name_the_account(tmp_path: Path, two_of_azure: Roots) -> None:
     """A message of one account tells of the root there, not of its like in another; plain roots hear of any."""
-    ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
-    ledger.upgrade()
+    ledger = open_ledger(f"sqlite:///{tmp_path}/ledger.db")
     first, second = two_of_azure
     for root, store in two_of_azure.items():
         store.stores(root).write_bytes_atomic(f"{root}/a.txt", b"1\n")

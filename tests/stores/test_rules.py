@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from airflow_provider_blockread.errors import FileMissingError
-from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import FileList, FileSource, GenerationOptions, Lines, ParquetSink
 from airflow_provider_blockread.steps import Environment, PlanRequest, plan
 from airflow_provider_blockread.storage import Stores
@@ -19,6 +18,7 @@ from airflow_provider_blockread.storage.listing.markers import Marked
 from airflow_provider_blockread.storage.listing.rules import NameRules
 from airflow_provider_blockread.storage.listing.upstream import named_files, read_list
 from airflow_provider_blockread.storage.listing.walk import Walk
+from tests.ledgers import open_ledger
 from tests.servers.putting import putter
 from tests.servers.store import Store
 from tests.stores.test_listing import pages
@@ -100,8 +100,7 @@ def test_one_feed_reads_several_stores_and_accounts(
         connections[root] = store.name
         roots.append(root)
     source = FileSource(roots, conn_id=connections)
-    ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
-    ledger.upgrade()
+    ledger = open_ledger(f"sqlite:///{tmp_path}/ledger.db")
     env = Environment(ledger=ledger, stores=Stores(credentials_for(source, None)), log=lambda _: None)
     generation = GenerationOptions(sink=ParquetSink(str(tmp_path / "out")), record_format=Lines())
     asked = PlanRequest(feed="feed", key="w", source=source, generation=generation, owner="me")

@@ -10,7 +10,7 @@ from airflow.sdk import Connection
 
 from airflow_provider_blockread.errors import LedgerSchemaError, OptionsError
 from airflow_provider_blockread.hooks.ledger import LedgerHook, connection_url, refuse_remote_executors
-from airflow_provider_blockread.ledger.store import Ledger
+from tests.ledgers import open_ledger
 
 pytestmark = pytest.mark.airflow
 
@@ -31,8 +31,7 @@ def test_the_embedded_ledger_makes_itself(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 def test_a_default_connection_comes_before_the_embedded_ledger(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """`blockread_default` is used where it exists."""
-    ledger = Ledger(f"sqlite:///{tmp_path}/other.db")
-    ledger.upgrade()
+    ledger = open_ledger(f"sqlite:///{tmp_path}/other.db")
     connect(monkeypatch, "blockread_default", extra={"url": f"sqlite:///{tmp_path}/other.db"})
 
     assert LedgerHook().get_conn().uuid == ledger.uuid

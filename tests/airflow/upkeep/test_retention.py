@@ -11,13 +11,13 @@ import pytest
 from airflow.sdk import DAG
 
 from airflow_provider_blockread.hooks.ledger import LedgerHook, airflow_home
-from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.queries import feed_counts, list_windows
 from airflow_provider_blockread.operators.prune_ledger import PruneLedgerOperator
 from airflow_provider_blockread.options import FileSource, ParquetSink
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 from tests.airflow.runs.test_runs import SPARK, SUCCESS, lines, values
 from tests.ledger.conftest import postgres as postgres  # noqa: PLC0414 - a fixture
+from tests.ledgers import open_ledger
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark]
 
@@ -112,8 +112,7 @@ def test_postgresql_by_a_connection(
     monkeypatch.setenv("AIRFLOW_CONN_LEDGER", json.dumps({"conn_type": "blockread"} | fields))
     works, message = LedgerHook("ledger").test_connection()
     assert (works, "db upgrade" in message, "s3cr3t" in message) == (False, True, False)
-    ledger = Ledger(postgres)
-    ledger.upgrade()
+    ledger = open_ledger(postgres)
 
     land(a=2)
     assert runs.states(runs.start(reading("ledger"))) == SUCCESS

@@ -15,11 +15,11 @@ import pytest
 from airflow.triggers.shared_stream import SharedStreamManager
 
 from airflow_provider_blockread.hooks.queues import Message
-from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import FileSource, StorageEvents
 from airflow_provider_blockread.triggers import watching
 from airflow_provider_blockread.triggers.new_files_events import NewFilesEventTrigger
 from tests.airflow.watch.test_trigger import FILES, GAP_S, large, longest_gap
+from tests.ledgers import open_ledger
 
 pytestmark = pytest.mark.airflow
 __all__ = ["large"]
@@ -45,8 +45,7 @@ def use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path
 
     def name(file: str) -> Path:
         url = f"sqlite:///{tmp_path}/{file}.db"
-        ledger = Ledger(url)
-        ledger.upgrade()
+        ledger = open_ledger(url)
         ledger.close()
         monkeypatch.setenv("AIRFLOW_CONN_LEDGER", json.dumps({"conn_type": "blockread", "extra": {"url": url}}))
         return tmp_path / f"{file}.db"

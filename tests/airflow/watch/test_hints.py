@@ -17,7 +17,6 @@ from moto.server import ThreadedMotoServer
 
 from airflow_provider_blockread.errors import OptionsError, TransientError
 from airflow_provider_blockread.hooks.queues import Message, open_queue
-from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.queries import list_files
 from airflow_provider_blockread.options import FileSource, StorageEvents
 from airflow_provider_blockread.steps import Environment
@@ -25,6 +24,7 @@ from airflow_provider_blockread.steps.watch.looking_for_files import Lookout
 from airflow_provider_blockread.steps.watch.watching import record_hints
 from airflow_provider_blockread.storage.stores import Stores
 from airflow_provider_blockread.triggers.new_files_events import NewFilesEventTrigger
+from tests.ledgers import open_ledger
 
 pytestmark = pytest.mark.airflow
 
@@ -74,8 +74,7 @@ def test_hints_are_verified(tmp_path: Path, bucket: Any, aws: dict[str, Any]) ->
     for key in ("in/a.csv", "in/b=1 ü.csv", "in/x.txt", "out/c.csv"):
         bucket.put_object(Bucket="landing", Key=key, Body=b"1\n")
     access = {"key": "me", "secret": "s3cret", "endpoint_url": aws["endpoint_url"]}
-    ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
-    ledger.upgrade()
+    ledger = open_ledger(f"sqlite:///{tmp_path}/ledger.db")
     told: list[str] = []
     env = Environment(ledger=ledger, stores=Stores({"s3://landing/in": access}), log=told.append)
     source = FileSource("s3://landing/in", pattern="**/*.csv")
@@ -112,8 +111,7 @@ def test_hints_are_verified(tmp_path: Path, bucket: Any, aws: dict[str, Any]) ->
 def test_the_event_of_a_marker_tells_of_its_files(tmp_path: Path, bucket: Any, aws: dict[str, Any]) -> None:
     """Files that wait for a marker are told when that lands, by name or by folder, whatever the order of messages."""
     access = {"key": "me", "secret": "s3cret", "endpoint_url": aws["endpoint_url"]}
-    ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
-    ledger.upgrade()
+    ledger = open_ledger(f"sqlite:///{tmp_path}/ledger.db")
     env = Environment(ledger=ledger, stores=Stores({"s3://landing": access}), log=print)
 
     def told(feed: str, *keys: str, root: str = "in", **options: Any) -> list[str]:

@@ -10,7 +10,6 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multip
 
 from airflow_provider_blockread.errors import ConflictError, FencedError
 from airflow_provider_blockread.ledger.model import Claim, Publication
-from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import (
     latest_generation,
     list_groups,
@@ -27,6 +26,7 @@ from airflow_provider_blockread.ledger.windows.publishing import (
 )
 from tests.ledger.conftest import Clock
 from tests.ledger.make import STALE_S, SUMS, open_window, outcome, ref, steps
+from tests.ledgers import open_ledger
 
 OWNERS = st.sampled_from(["ann", "bob"])
 
@@ -42,8 +42,7 @@ class OwnersOfAWindow(RuleBasedStateMachine):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
         self.clock = Clock()
-        self.ledger = Ledger(f"sqlite:///{self.folder.name}/ledger.db", now=self.clock)
-        self.ledger.upgrade()
+        self.ledger = open_ledger(f"sqlite:///{self.folder.name}/ledger.db", now=self.clock)
         self.window = open_window(self.ledger)
         self.holders: dict[tuple[int, int], Claim] = {}
         self.shown = 0

@@ -50,6 +50,7 @@ from tests.ledger.make import (
     ref,
     steps,
 )
+from tests.ledgers import open_ledger
 
 LONG_S = 14 * 60.0
 
@@ -225,8 +226,7 @@ def agree(url: str, acts: list[tuple[str, int, int]]) -> None:
     def now() -> datetime:
         return utc_now() - timedelta(seconds=left)
 
-    ledger = Ledger(url, now=now)
-    ledger.upgrade()
+    ledger = open_ledger(url, now=now)
     life = Life(ledger, open_window(ledger, f"k{utc_now()}"))
     for act, group, seconds in acts:
         life.do(act, group)

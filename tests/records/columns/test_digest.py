@@ -6,7 +6,7 @@ import io
 from itertools import pairwise
 
 import pytest
-from every_format import FORMATS, Case, examples
+from every_format import FORMATS, Case, of_files
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -47,7 +47,7 @@ def expected(case: Case, data: bytes) -> int:
 
 
 @some_formats
-@examples(30)
+@of_files(30)
 @given(draw=st.data(), chunk=st.integers(1, 40))
 def test_the_digest_does_not_depend_on_the_split(case: Case, draw: st.DataObject, chunk: int) -> None:
     """Two blocks that meet anywhere, read in chunks of any size, add up to the sum of the scalar hashes."""
