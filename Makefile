@@ -18,7 +18,7 @@ UV = $$(uv --version >/dev/null 2>&1 && echo uv || echo .uv/bin/uv)
 RUN = home="$$($(VENV)/bin/python tools/java_home.py)" && JAVA_HOME="$$home" PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup servers check test bench demo up try exactness fuzz crash stress format clean
+.PHONY: help setup servers check hooks test bench demo up try exactness fuzz crash stress format clean
 
 help: ## List the targets.
 	@echo "Targets (PYTHON=$(PYTHON) chooses the interpreter):"
@@ -36,6 +36,9 @@ check: $(READY) ## Check format, lint, types, import contracts and the rules of 
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 	$(VENV)/bin/python -m pytest -q tests/architecture tests/remedies/test_catalog.py
+
+hooks: $(READY) ## Run the linters of `make check` before each commit.
+	$(VENV)/bin/pre-commit install
 
 test: $(READY) servers ## Run all tests, in an order that SEED decides, in WORKERS processes; TESTS=tests/records runs some.
 	$(RUN) SEED=$(SEED) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),120) \

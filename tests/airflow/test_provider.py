@@ -11,12 +11,14 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+import yaml
 from airflow.sdk import BaseHook, BaseOperator, BaseSensorOperator
 from airflow.triggers.base import BaseTrigger
 
 from airflow_provider_blockread.get_provider_info import cli_commands, get_provider_info
 
 pytestmark = pytest.mark.airflow
+_ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_declaration_is_valid() -> None:
@@ -43,6 +45,25 @@ def test_all_that_is_declared_exists() -> None:
     assert (hook.conn_type, hook.hook_name) == (connection["connection-type"], connection["hook-name"])
 
 
+@pytest.mark.parametrize(
+    ("section", "base"),
+    [("hooks", BaseHook), ("operators", BaseOperator), ("sensors", BaseSensorOperator), ("triggers", BaseTrigger)],
+)
+def test_the_registry_lists_every_class(section: str, base: type) -> None:
+    """The registry's file names each public class of the declared modules, and no other."""
+    registry = yaml.safe_load((_ROOT / ".astro-registry.yaml").read_text())
+    modules = get_provider_info()[section][0]["python-modules"]
+    classes = {f"{m}.{name}" for m in modules for name, cls in _own(m).items() if issubclass(cls, base)}
+
+    assert {entry["module"] for entry in registry[section]} == classes
+    assert registry["package-name"] == get_provider_info()["package-name"]
+
+
+def _own(module: str) -> dict[str, type]:
+    found = vars(import_module(module)).items()
+    return {n: v for n, v in found if isinstance(v, type) and v.__module__ == module and not n.startswith("_")}
+
+
 def test_parsing_a_dag_imports_nothing_heavy() -> None:
     """The DAG processor imports the operators at every parse: no Spark, no Arrow, no SQL of ours, no NumPy."""
     program = (
@@ -60,7 +81,7 @@ def test_the_example_dag_has_the_groups_that_it_describes() -> None:
     """The DAG of `dags/` loads without files, connections or variables."""
     from airflow.dag_processing.dagbag import DagBag
 
-    bag = DagBag(Path(__file__).resolve().parents[2] / "dags" / "blockread_demo.py")
+    bag = DagBag(_ROOT / "dags" / "blockread_demo.py")
     tasks = bag.dags["blockread_demo"].task_ids
 
     assert not bag.import_errors
@@ -72,7 +93,7 @@ def test_the_example_of_waiting_loads() -> None:
     from airflow.dag_processing.dagbag import DagBag
     from airflow.serialization.serialized_objects import DagSerialization
 
-    bag = DagBag(Path(__file__).resolve().parents[2] / "dags" / "blockread_watch.py")
+    bag = DagBag(_ROOT / "dags" / "blockread_watch.py")
     waits = DagSerialization.deserialize_dag(DagSerialization.serialize_dag(bag.dags["blockread_waits"]))
 
     assert not bag.import_errors
