@@ -12,10 +12,12 @@ from airflow_provider_blockread.operators.read_blocks import ReadBlocksOperator,
 from airflow_provider_blockread.operators.scan_blocks import ScanBlocksOperator
 from airflow_provider_blockread.operators.split_files import WINDOW_KEY, SplitFilesOperator
 from airflow_provider_blockread.options import (
+    AsRead,
     Csv,
     CustomFormat,
     FileSource,
     FormatOption,
+    FunctionOption,
     JsonArray,
     Lines,
     ParquetSink,
@@ -23,7 +25,6 @@ from airflow_provider_blockread.options import (
     Selection,
     SparkJob,
     Splitting,
-    Transform,
 )
 from airflow_provider_blockread.options.upstream import NO_LIST
 
@@ -40,7 +41,7 @@ class BlockReadTaskGroup(TaskGroup):
     :param record_format: how bytes become records.
     :param selection: which of the discovered files a window takes.
     :param splitting: how files are cut into blocks, and blocks packed into groups.
-    :param transform: the user's function.
+    :param function: what is done with the records on their way to the sink.
     :param policies: what happens to what is not as planned.
     :param spark: where and how Spark applications run.
     :param feed: the feed's name; default `{dag_id}.{group_id}`.
@@ -58,7 +59,7 @@ class BlockReadTaskGroup(TaskGroup):
         record_format: FormatOption = Lines(),
         selection: Selection = Selection(),
         splitting: Splitting = Splitting(),
-        transform: Transform = Transform(),
+        function: FunctionOption = AsRead(),
         policies: Policies = Policies(),
         spark: SparkJob = SparkJob(),
         feed: str | None = None,
@@ -75,7 +76,7 @@ class BlockReadTaskGroup(TaskGroup):
                 record_format=record_format,
                 selection=selection,
                 splitting=splitting if spark.max_readers is None else replace(splitting, readers=spark.max_readers),
-                transform=transform,
+                function=function,
                 policies=policies,
                 feed=feed,
                 window=window,

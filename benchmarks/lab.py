@@ -26,6 +26,8 @@ from airflow_provider_blockread.options import (
     Splitting,
 )
 from airflow_provider_blockread.spark import bundle, job
+from airflow_provider_blockread.spark.driver import Driver
+from airflow_provider_blockread.spark.engines.rdd import RddEngine
 from airflow_provider_blockread.steps import Caller, Environment, PlanRequest, Published, WindowRef, commit, plan, read
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -137,7 +139,7 @@ class Windows:
         if self.spark is None:
             msg = "these windows were made without a Spark session"
             raise RuntimeError(msg)
-        job.run(submission, self.spark.sparkContext)
+        job.run(Driver(submission=submission, engine=RddEngine(self.spark.sparkContext)))
 
     def cancel(self) -> None:
         """Cancel what is running."""

@@ -31,7 +31,7 @@ from airflow_provider_blockread.options import (
 )
 from airflow_provider_blockread.records import ByteSource, make_format
 from airflow_provider_blockread.records.reading import bind
-from airflow_provider_blockread.spark.block_reader import BlockReader, OpenFile
+from airflow_provider_blockread.spark.tasks.block_reader import BlockReader, OpenFile
 from benchmarks.measure import Row
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -16,12 +16,12 @@ import click
 
 from airflow_provider_blockread.cli.quiet import quiet_start
 from airflow_provider_blockread.errors import OptionsError, SparkJobError
+from airflow_provider_blockread.spark.engines.settings import LOCAL_IP, LOOPBACK, guarding, is_local
 from airflow_provider_blockread.spark.private_folder import private_folder
-from airflow_provider_blockread.spark.settings import LOCAL_IP, LOOPBACK, guarding, is_local
 
 if TYPE_CHECKING:
     from airflow_provider_blockread.exchange.model import Submission
-    from airflow_provider_blockread.spark.job import SparkContext
+    from airflow_provider_blockread.spark.engines.rdd import RddEngine
 
 _LOG4J = """rootLogger.level = error
 rootLogger.appenderRef.console.ref = console
@@ -54,7 +54,7 @@ class InProcessSpark:
     def __init__(self, master: str, conf: Mapping[str, str] | None = None) -> None:
         """Take the master, such as `local[2]` or `spark://host:7077`, and further configuration."""
         self._master, self._conf = master, dict(conf or {})
-        self._context: SparkContext | None = None
+        self._engine: RddEngine | None = None
         self._cancelled = False
         self._opened = ExitStack()
 
@@ -74,9 +74,8 @@ class InProcessSpark:
         self._opened.close()
 
     def _stop(self) -> None:
-        if self._context is not None:
-            with _if_living():
-                self._context.stop()
+        if self._engine is not None:
+            self._engine.stop()
 
     @property
     def keeps_secrets(self) -> bool:
@@ -89,37 +88,38 @@ class InProcessSpark:
         self._thread.submit(self._run, submission, name).result()
 
     def _run(self, submission: Submission, name: str) -> None:
-        from airflow_provider_blockread.spark import job  # noqa: PLC0415 - starts with pyspark
+        from airflow_provider_blockread.spark import job  # noqa: PLC0415 - takes long to import
+        from airflow_provider_blockread.spark.driver import Driver  # noqa: PLC0415
 
-        context = self._started()
+        engine = self._started()
         if self._cancelled:
             msg = f"{name}: the job was stopped before it began; run the same command again"
             raise SparkJobError(msg)
-        context.setLogLevel("ERROR")
-        context.setJobGroup(name, name, interruptOnCancel=True)
-        job.run(submission, context, log=_tell)
+        engine.context.setLogLevel("ERROR")
+        engine.context.setJobGroup(name, name, interruptOnCancel=True)
+        job.run(Driver(submission=submission, engine=engine, log=_print))
 
     def cancel(self) -> None:
         """Cancel what is running; where Spark itself has died, nothing is."""
         self._cancelled = True
-        if self._context is not None:
-            with _if_living():
-                self._context.setLogLevel("OFF")  # tasks that are cancelled fail in many ways
-                self._context.cancelAllJobs()
+        if self._engine is not None:
+            self._engine.cancel()
 
-    def _started(self) -> SparkContext:
-        if self._context is None:
+    def _started(self) -> RddEngine:
+        if self._engine is None:
             with quiet_start():
-                self._context = self._start()
-        return self._context
+                self._engine = self._start()
+        return self._engine
 
-    def _start(self) -> SparkContext:
-        from airflow_provider_blockread.spark import bundle, job  # noqa: PLC0415 - starts with pyspark
+    def _start(self) -> RddEngine:
+        from airflow_provider_blockread.spark.bundle import write_bundle  # noqa: PLC0415 - takes long to import
+        from airflow_provider_blockread.spark.engines.context import start_context  # noqa: PLC0415
+        from airflow_provider_blockread.spark.engines.rdd import RddEngine  # noqa: PLC0415
 
         folder = self._folder
         (folder / "log4j2.properties").write_text(_LOG4J, "utf-8")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        logging.getLogger("py4j").setLevel(logging.WARNING)  # it tells of each connection that it closes
+        logging.getLogger("py4j").setLevel(logging.WARNING)  # it logs each connection that it closes
         logging.getLogger().addFilter(_is_not_of_py4j)
         java = f"-Dlog4j2.configurationFile=file:{folder}/log4j2.properties"
         defaults = {"spark.ui.enabled": "false"} | guarding(self._master, has_secrets=False)
@@ -129,15 +129,15 @@ class InProcessSpark:
         conf = {"spark.ui.showConsoleProgress": "false"} | self._conf  # which Spark itself turns on
         try:
             with _java_options(java):
-                context = job.start_context(self._master, conf, defaults)
+                context = start_context(self._master, conf, defaults)
         except Exception as error:
             text = str(error).strip()
             reason = _CAUSE.search(text) or _FIRST_LINE.match(text)
             said = reason[1].rstrip(".") if reason else type(error).__name__
             msg = f"Spark did not start on {self._master}: {said}; check --master and that Java 17+ is there"
             raise SparkJobError(msg) from error
-        context.addPyFile(bundle.write_bundle(str(folder)))
-        return context
+        context.addPyFile(write_bundle(str(folder)))
+        return RddEngine(context)
 
 
 @contextmanager
@@ -154,22 +154,13 @@ def _java_options(options: str) -> Iterator[None]:
             os.environ[_JAVA_OPTIONS] = before
 
 
-def _tell(line: str) -> None:
+def _print(line: str) -> None:
     click.echo(line, err=True)
 
 
 def _is_not_of_py4j(record: logging.LogRecord) -> bool:
-    """Tell whether a record of the root logger is to be shown; Py4J logs there whatever it raises to its caller."""
+    """Return whether to show a record of the root logger; Py4J logs there all that it raises to its caller."""
     return record.module != "java_gateway"
-
-
-@contextmanager
-def _if_living() -> Iterator[None]:
-    """Ask Spark for what it need not do any more when it has died; why it did is told by the job's own error."""
-    from py4j.protocol import Py4JError  # noqa: PLC0415 - comes with pyspark
-
-    with suppress(Py4JError, OSError):
-        yield
 
 
 def require_java() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from airflow_provider_blockread.options import GenerationOptions
 
@@ -66,24 +67,48 @@ class GroupResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSpec:
-    """All that a Spark application needs to read one group, but for credentials."""
+    """What every job of a window needs, but for credentials."""
 
+    kind: ClassVar[str]  # in the specification's file
     window: str
     feed: str
     generation: int
+    manifest_uri: str
+    manifest_hash: str
+    work_uri: str  # the folder of this job: specification, answer, and what else it leaves
+    options: GenerationOptions
+    excluded: tuple[int, ...] = ()  # ids of files that this window leaves out
+    part_states: tuple[tuple[int, int], ...] = ()  # (file, state) of files that are entered where an earlier part ends
+
+    def __str__(self) -> str:
+        """Return the job as people know it."""
+        return f"feed {self.feed} window {self.window}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSpec(JobSpec):
+    """One attempt at a group."""
+
+    kind: ClassVar[str] = "read"
     group: int
     epoch: int
     mode: str  # "write", or "verify": read and prove, write nothing
-    manifest_uri: str
-    manifest_hash: str
-    work_uri: str  # the folder of this attempt: result, receipts, staging, quarantine
-    options: GenerationOptions
-    excluded: tuple[int, ...] = ()  # ids of files that this window leaves out
     max_readers: int | None = None
-    entry_states_uri: str | None = None  # states found by a scan step, for files that span groups
-    part_states: tuple[tuple[int, int], ...] = ()  # (file, state) of files that are entered where an earlier part ends
-    # Where the group keeps the states of its other files, for the next attempt; of a scan, those that are known before.
-    group_states_uri: str | None = None
+    entry_states_uri: str | None = None  # what a scan has found, if files span groups and must be scanned
+    group_states_uri: str = ""  # where the group keeps the states of its other files, for the next attempt
+
+    def __str__(self) -> str:
+        """Return the job as people know it."""
+        return f"feed {self.feed} window {self.window} group {self.group}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanSpec(JobSpec):
+    """A scan of the files that span groups."""
+
+    kind: ClassVar[str] = "scan"
+    entry_states_uri: str  # where the states go
+    known_states_uri: str  # states that are known before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

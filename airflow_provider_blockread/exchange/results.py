@@ -15,7 +15,7 @@ from airflow_provider_blockread.exchange.files import (
     read_required,
     remedy,
 )
-from airflow_provider_blockread.exchange.model import GroupResult, JobSpec, OutputFile, Submission
+from airflow_provider_blockread.exchange.model import GroupResult, JobSpec, OutputFile, ReadSpec, ScanSpec, Submission
 from airflow_provider_blockread.exchange.seals import fields_of, sealed, unsealed
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.storage.stores import Stores
@@ -25,18 +25,19 @@ RECEIPTS_NAME = "receipts.parquet"
 SPEC_NAME = "job.json"
 _NAME = "result"
 _WHAT = "result file"
+_SPECS: dict[str, type[ReadSpec | ScanSpec]] = {spec.kind: spec for spec in (ReadSpec, ScanSpec)}
 
 
 def write_spec(stores: Stores, spec: JobSpec, *, secret: str = "", window_secret: str = "") -> Submission:
-    """Write what a Spark application is to do and return its submission, under these secrets."""
+    """Write the specification of a job and return its submission, under these secrets."""
     uri = f"{spec.work_uri}/{SPEC_NAME}"
     fields = {f.name: getattr(spec, f.name) for f in dataclasses.fields(spec)}
-    data = _dump(fields | {"options": spec.options.to_json()})
+    data = _dump(fields | {"kind": spec.kind, "options": spec.options.to_json()})
     stores.write_bytes_atomic(uri, data)
     return Submission(spec_uri=uri, spec_hash=content_hash(data), secret=secret, window_secret=window_secret)
 
 
-def read_spec(stores: Stores, submission: Submission) -> JobSpec:
+def read_spec(stores: Stores, submission: Submission) -> ReadSpec | ScanSpec:
     """Return the job specification that was submitted.
 
     Raises:
@@ -47,7 +48,8 @@ def read_spec(stores: Stores, submission: Submission) -> JobSpec:
     try:
         options = GenerationOptions.from_json(data.pop("options"))
         states = tuple((file, state) for file, state in data["part_states"])
-        return JobSpec(**data | {"options": options, "excluded": tuple(data["excluded"]), "part_states": states})
+        spec = _SPECS[data.pop("kind")]
+        return spec(**data | {"options": options, "excluded": tuple(data["excluded"]), "part_states": states})
     except (KeyError, TypeError, ValueError, OptionsError) as error:
         _refuse(SPECIFICATION, uri, error)
 

@@ -19,8 +19,8 @@ from airflow_provider_blockread.errors import OptionsError, SparkJobError
 from airflow_provider_blockread.hooks.driver_environment import inherited
 from airflow_provider_blockread.hooks.stores import Credentials
 from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.spark.engines.settings import LOCAL_IP, LOOPBACK
 from airflow_provider_blockread.spark.private_folder import private_folder
-from airflow_provider_blockread.spark.settings import LOCAL_IP, LOOPBACK
 
 if TYPE_CHECKING:
     from airflow_provider_blockread.exchange.model import Submission

@@ -17,8 +17,8 @@ from airflow.sdk import Connection
 
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.options import SparkJob
-from airflow_provider_blockread.spark.progress import ERROR_LINE, OWN_LINE
-from airflow_provider_blockread.spark.settings import is_local
+from airflow_provider_blockread.spark.engines.settings import is_local
+from airflow_provider_blockread.spark.parent import ERROR_LINE, OWN_LINE
 
 _POLL_S = 0.05
 _TAIL_LINES = 20

@@ -12,16 +12,17 @@ from airflow_provider_blockread.operators.base import StepOperator, owner_of, ru
 from airflow_provider_blockread.operators.run_identity import interval_ns, is_replay, window_key
 from airflow_provider_blockread.operators.timetables import require_intervals
 from airflow_provider_blockread.options import (
+    AsRead,
     FileList,
     FileSource,
     FormatOption,
+    FunctionOption,
     GenerationOptions,
     Lines,
     ParquetSink,
     Policies,
     Selection,
     Splitting,
-    Transform,
 )
 from airflow_provider_blockread.options.upstream import NO_LIST
 
@@ -51,7 +52,7 @@ class SplitFilesOperator(StepOperator):
     :param record_format: how bytes become records.
     :param selection: which of the discovered files the window takes.
     :param splitting: how files are cut and packed; never more groups than `[core] max_map_length`.
-    :param transform: the user's function.
+    :param function: what is done with the records on their way to the sink.
     :param policies: what happens to what is not as planned.
     :param feed: the feed's name, a template; default `{dag_id}.{group}`.
     :param window: the window's key, a template; the default follows from the run (see `run_identity.window_key`).
@@ -66,7 +67,7 @@ class SplitFilesOperator(StepOperator):
         "record_format",
         "selection",
         "splitting",
-        "transform",
+        "function",
         "policies",
         "feed",
         "window",
@@ -82,7 +83,7 @@ class SplitFilesOperator(StepOperator):
         record_format: FormatOption = Lines(),
         selection: Selection = Selection(),
         splitting: Splitting = Splitting(),
-        transform: Transform = Transform(),
+        function: FunctionOption = AsRead(),
         policies: Policies = Policies(),
         feed: str | None = None,
         window: str | None = None,
@@ -94,7 +95,7 @@ class SplitFilesOperator(StepOperator):
         self.record_format = record_format
         self.selection = selection
         self.splitting = splitting
-        self.transform = transform
+        self.function = function
         self.policies = policies
         self.feed = feed
         self.window = window
@@ -134,7 +135,7 @@ class SplitFilesOperator(StepOperator):
             generation=GenerationOptions(
                 sink=self.sink,
                 record_format=self.record_format,
-                transform=self.transform,
+                function=self.function,
                 policies=self.policies,
             ),
             owner=owner_of(context),

@@ -19,8 +19,9 @@ from airflow_provider_blockread.options.formats import (
     Lines,
     WholeFile,
 )
+from airflow_provider_blockread.options.functions import ArrowFunction, AsRead, FunctionOption
 from airflow_provider_blockread.options.plan import Limits, Selection, Splitting
-from airflow_provider_blockread.options.read import GenerationOptions, ParquetSink, Policies, SparkJob, Transform
+from airflow_provider_blockread.options.read import GenerationOptions, ParquetSink, Policies, SparkJob
 from airflow_provider_blockread.options.sizes import parse_size
 from airflow_provider_blockread.options.source import FileSource
 from airflow_provider_blockread.options.times import (
@@ -37,6 +38,8 @@ from airflow_provider_blockread.options.watching import StorageEvents
 
 __all__ = [
     "FORMATS",
+    "ArrowFunction",
+    "AsRead",
     "Bounds",
     "Csv",
     "CustomFormat",
@@ -47,6 +50,7 @@ __all__ = [
     "FileSource",
     "Fixed",
     "FormatOption",
+    "FunctionOption",
     "GenerationOptions",
     "JsonArray",
     "JsonLines",
@@ -59,7 +63,6 @@ __all__ = [
     "Splitting",
     "StorageEvents",
     "TimePattern",
-    "Transform",
     "Value",
     "WholeFile",
     "build",

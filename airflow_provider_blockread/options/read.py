@@ -9,11 +9,9 @@ from typing import Any, ClassVar, Self
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.bounds import Bounds
 from airflow_provider_blockread.options.formats import FormatOption, Lines
+from airflow_provider_blockread.options.functions import AsRead, FunctionOption
 from airflow_provider_blockread.options.plan import above_zero, one_of
 from airflow_provider_blockread.options.values import Value, from_json
-
-#: Columns that a reader adds on request: the file's path, the block's number, the record's byte offset.
-PLACE_COLUMNS = ("_file", "_block", "_offset")
 
 #: Codecs of Parquet files.
 COMPRESSIONS = ("snappy", "zstd", "gzip", "lz4", "none")
@@ -46,28 +44,6 @@ class ParquetSink(Value):
     def work_area(self) -> str:
         """Where everything unpublished lies."""
         return self.work_uri or self.uri.rstrip("/") + ".blockread"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Transform(Value):
-    """The user's function `RecordBatch -> RecordBatch | None`, by import path `"package.module:function"`.
-
-    `columns` asks for `_file`, `_block`, `_offset`. `schema` declares the function's output (as
-    `"id long, msg string"`); without it the first batch decides and the others must agree.
-    """
-
-    kind: ClassVar[str] = "transform"
-    function: str | None = None
-    schema: str | None = None
-    columns: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        """Refuse a function without a module and unknown columns."""
-        if self.function is not None and not all(self.function.partition(":")[::2]):
-            msg = f"transform: function must read 'package.module:function', not {self.function!r}"
-            raise OptionsError(msg)
-        for column in self.columns:
-            one_of(self.kind, "columns", column, PLACE_COLUMNS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +94,7 @@ class GenerationOptions(Value):
     kind: ClassVar[str] = "generation"
     sink: ParquetSink
     record_format: FormatOption = Lines()
-    transform: Transform = Transform()
+    function: FunctionOption = AsRead()
     policies: Policies = Policies()
     bounds: Bounds = Bounds()
 

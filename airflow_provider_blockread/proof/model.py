@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.exchange.model import GroupResult, OutputFile, Receipt
+from airflow_provider_blockread.options import FunctionOption
+from airflow_provider_blockread.records import RecordFormat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +59,11 @@ class Evidence:
     receipts: Callable[[GroupResult], Iterator[Receipt]]  # of a group, in block order
     stat: Callable[[FileVersion], FileVersion]  # observes a file now
     footer: Callable[[OutputFile], tuple[int, int]]  # size and rows of an output file, from the file itself
-    initial_state: int
-    compressed: Callable[[str], bool]  # tells by its path whether a file was decoded
+    fmt: RecordFormat  # that the blocks were read with
     writes: bool  # False for a verification, which leaves no output
     on_bad_record: str  # fail | quarantine | drop
     keep: Callable[[Sequence[FileSums]], None] = lambda _: None  # takes the sums of files, as they are proven
-    transforms: bool  # a function of the user's may return other rows than it was given
+    function: FunctionOption  # says which rows may be expected of it
     before: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # by file: next start, state of a part before
     renew: str = ""  # what reads a changed file as it is now, for messages
     carried: Collection[int] = ()  # groups read by an earlier generation, whose files may be gone or changed since

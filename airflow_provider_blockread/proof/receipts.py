@@ -8,6 +8,7 @@ from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.blocks.ids import same_version
 from airflow_provider_blockread.errors import ProofError, SourceError, shell_word
 from airflow_provider_blockread.exchange.model import Receipt
+from airflow_provider_blockread.options.compression import codec_of
 from airflow_provider_blockread.proof.model import Evidence, FileSums, PartBorders, Sums
 
 _BATCH_FILES = 10_000  # whose sums are held at once
@@ -23,6 +24,7 @@ class Chain:
         self._block: Block | None = None
         self._first: Receipt | None = None  # of the file at hand
         self._last: Receipt | None = None
+        self._compressed = False  # the file at hand
         self._read_now = False  # some block of the file at hand, by this generation
         self._records = self._bad = self._skipped = self._bytes = self._digest = self.rows_out = self.rows = 0
         self._files: list[FileSums] = []
@@ -49,7 +51,7 @@ class Chain:
         elif self._last is not None:
             self._follow(block, receipt, self._last)
         self._check_inside(block, receipt)
-        if self._evidence.compressed(block.version.path):
+        if self._compressed:
             self._check_stream(block, receipt)
         else:
             self._check_plain(block, receipt)
@@ -65,6 +67,7 @@ class Chain:
 
     def _begin_file(self, block: Block, receipt: Receipt) -> None:
         self._first = receipt
+        self._compressed = codec_of(block.version.path, self._evidence.fmt.compression) is not None
         if block.start != block.part_start:
             self.refuse(f"the file's first block starts at byte {block.start}, not {block.part_start}", block)
         if block.part_start:
@@ -73,7 +76,7 @@ class Chain:
         first = min(receipt.data_offset, self._readable(block, receipt))
         if receipt.first_start != first:
             self.refuse(f"reading began at byte {receipt.first_start}, but data begin at byte {first}", block)
-        if receipt.entry_state != self._evidence.initial_state:
+        if receipt.entry_state != self._evidence.fmt.initial_state:
             self.refuse(f"the file was entered in state {receipt.entry_state}", block)
 
     def _go_on(self, block: Block, receipt: Receipt) -> None:
@@ -94,7 +97,7 @@ class Chain:
             self.refuse(f"bytes [{last.end}, {block.start}) are of no block", block)
         if receipt.entry_state != last.exit_state:
             self.refuse(f"it was entered in state {receipt.entry_state}, left in {last.exit_state}", block)
-        if self._evidence.compressed(block.version.path):
+        if self._compressed:
             return
         if receipt.data_offset != last.data_offset:
             self.refuse(f"data begin at byte {receipt.data_offset}, the block before says otherwise", block)
@@ -113,7 +116,7 @@ class Chain:
 
     def _readable(self, block: Block, receipt: Receipt) -> int:
         """Return the bytes of the file as it is read: decoded ones where it is compressed."""
-        return receipt.stream_size if self._evidence.compressed(block.version.path) else block.version.size
+        return receipt.stream_size if self._compressed else block.version.size
 
     def _check_plain(self, block: Block, receipt: Receipt) -> None:
         if receipt.next_start < min(receipt.end, block.version.size):
@@ -140,7 +143,7 @@ class Chain:
             self.refuse(f"{receipt.records} records were read but {handed} handed on", block)
         if receipt.bad_records and self._evidence.on_bad_record == "fail":
             self.refuse(f"{receipt.bad_records} bad records were let pass, but on_bad_record is 'fail'", block)
-        if receipt.rows_out != receipt.rows and not self._evidence.transforms:
+        if receipt.rows_out != receipt.rows and self._evidence.function.keeps_rows:
             self.refuse(f"{receipt.rows} rows were read but {receipt.rows_out} handed to the writer", block)
         if bool(receipt.skipped_records) != bool(receipt.skipped_bytes):
             what = f"{receipt.skipped_records} records of {receipt.skipped_bytes} bytes"
@@ -153,7 +156,7 @@ class Chain:
         if self._block is None or self._last is None:
             return
         block, size = self._block, self._block.version.size
-        plain = not self._evidence.compressed(block.version.path)
+        plain = not self._compressed
         ends = block.part_end == size  # else the next part goes on where this one found the next record
         if block.end != block.part_end or (plain and ends and self._last.next_start != size):
             self.refuse(f"the file's {size} bytes were read up to byte {self._last.next_start}", block)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Protocol, cast
 
+from airflow_provider_blockread.options.compression import codec_of
 from airflow_provider_blockread.records.decode import RawDecoder
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import Decoder, Walk
@@ -74,6 +75,11 @@ class RecordFormat(Protocol):
     def decoder(self) -> Decoder:
         """Return what turns chunks of records into Arrow batches."""
         ...
+
+
+def must_scan(fmt: RecordFormat, path: str) -> bool:
+    """Return whether a file of several blocks must be scanned: a compressed one is read whole, whatever its blocks."""
+    return fmt.needs_scan and codec_of(path, fmt.compression) is None
 
 
 class BaseFormat:

@@ -8,6 +8,11 @@ import socket
 import threading
 import time
 
+#: How a driver begins a line of its own among those of Spark.
+OWN_LINE = "blockread: "
+#: How it begins the line that says why it failed.
+ERROR_LINE = f"{OWN_LINE}Error: "
+
 
 def end_with_parent() -> None:
     """End this process, and Spark with it, when the process that asked for it is gone: its work is fenced anyway.

@@ -14,7 +14,7 @@ from airflow.sdk import DAG
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.hooks.ledger import LedgerHook
 from airflow_provider_blockread.ledger.windows.generations import list_groups
-from airflow_provider_blockread.options import FileSource, ParquetSink, SparkJob, Transform
+from airflow_provider_blockread.options import ArrowFunction, FileSource, ParquetSink, SparkJob
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 
 NAMES = ["\x1b[2J\u202egol.exe.log", "a\nforged line.log", "::endgroup:: [red]b[bold].log"]
@@ -73,8 +73,8 @@ def test_a_record_in_an_error_is_escaped_in_logs(runs: Any, dag_id: str, landing
     """Neither Spark's part of the log nor the error that ends the task, which quotes the record, does anything else."""
     (landing / NAMES[1]).write_text("record \x1b]0;owned\x07 ::endgroup::\n")
     job = SparkJob(master="local[1]", conf={"spark.ui.enabled": "false"}, py_files=(__file__,))
-    transform = Transform(function="test_hostile_names:refuse")
-    run, shown = run_logged(runs, make_dag(dag_id, landing, tmp_path, spark=job, transform=transform))
+    function = ArrowFunction("test_hostile_names:refuse")
+    run, shown = run_logged(runs, make_dag(dag_id, landing, tmp_path, spark=job, function=function))
 
     assert runs.states(run)["logs.read[0]"] == "failed"
     assert printable(NAMES[1]) in shown

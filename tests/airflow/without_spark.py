@@ -10,8 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.failures import write_failure
 from airflow_provider_blockread.spark.job import what_was_submitted
-from airflow_provider_blockread.spark.parent import end_with_parent
-from airflow_provider_blockread.spark.progress import ERROR_LINE
+from airflow_provider_blockread.spark.parent import ERROR_LINE, end_with_parent
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.here import ReadHere
 

@@ -55,7 +55,7 @@ def test_ring_0_needs_the_standard_library_only(ring: str) -> None:
 
 @pytest.mark.parametrize("ring", [*RING_1, "spark"])
 def test_what_runs_on_executors_needs_neither_airflow_nor_sql_nor_pyspark(ring: str) -> None:
-    """Each module of ring 1 and of spark/ (but the two that run under Spark) imports behind the wall."""
+    """Each module of ring 1 and of spark/ (but the two that have a Spark context) imports behind the wall."""
     answer = run_wall(modules=names(ring), refuse=NOT_ON_EXECUTORS)
 
     assert answer.returncode == 0, answer.stderr

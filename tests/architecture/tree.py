@@ -21,7 +21,7 @@ RING_3B = (
     "links",
     "plugins",
 )
-UNDER_SPARK = ("spark/job.py", "spark/datasource.py")
+UNDER_SPARK = ("spark/engines/context.py", "spark/engines/rdd.py")
 
 CODE_FOLDERS = ("airflow_provider_blockread", "benchmarks", "dags", "tests", "tools")
 TEXT_FOLDERS = (*CODE_FOLDERS, ".ci", "docs")

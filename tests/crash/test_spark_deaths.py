@@ -23,7 +23,7 @@ import pytest
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import list_groups
 from airflow_provider_blockread.ledger.windows.queries import list_windows
-from airflow_provider_blockread.options import Transform
+from airflow_provider_blockread.options import ArrowFunction
 from tests.pipeline.make import Pipe, ReadHere
 
 pytestmark = [pytest.mark.spark, pytest.mark.crash]
@@ -37,10 +37,10 @@ _OPERATOR = f"""
 import sys
 from pathlib import Path
 from airflow_provider_blockread.hooks.spark import SparkSubmitter
-from airflow_provider_blockread.options import SparkJob, Transform
+from airflow_provider_blockread.options import ArrowFunction, SparkJob
 from tests.pipeline.make import Pipe
 job = SparkJob(master="local[1]", conf={_CONF!r}, environment=("BLOCKREAD_TEST_*",))
-pipe = Pipe(folder=Path(sys.argv[1]), submitter=SparkSubmitter(job), transform=Transform(function="{_FUNCTION}"))
+pipe = Pipe(folder=Path(sys.argv[1]), submitter=SparkSubmitter(job), function=ArrowFunction("{_FUNCTION}"))
 pipe.read(pipe.plan())
 """
 _COMMAND = "from airflow_provider_blockread.cli import main; main()"
@@ -93,7 +93,7 @@ def test_operator_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert _gone(drivers)
     monkeypatch.setenv("BLOCKREAD_TEST_MARKS", str(tmp_path))
     # With other options the retry would start a new generation, whose epochs begin anew.
-    pipe = Pipe(folder=tmp_path, submitter=ReadHere(), transform=Transform(function=_FUNCTION))
+    pipe = Pipe(folder=tmp_path, submitter=ReadHere(), function=ArrowFunction(_FUNCTION))
     ref = pipe.plan()
     (outcome,) = pipe.read(ref)
     done = pipe.commit(ref)

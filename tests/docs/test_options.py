@@ -10,6 +10,8 @@ import pytest
 
 from airflow_provider_blockread.options import (
     FORMATS,
+    ArrowFunction,
+    AsRead,
     EventFiles,
     FileList,
     FileSource,
@@ -20,14 +22,13 @@ from airflow_provider_blockread.options import (
     SparkJob,
     Splitting,
     StorageEvents,
-    Transform,
     Value,
 )
 
 _PAGE = (Path(__file__).parents[2] / "docs" / "options.md").read_text("utf-8")
 _SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", _PAGE, re.MULTILINE | re.DOTALL))
 _VALUES = (
-    *(FileSource, FileList, EventFiles, Selection, Limits, Splitting, Transform, Policies),
+    *(FileSource, FileList, EventFiles, Selection, Limits, Splitting, AsRead, ArrowFunction, Policies),
     *(StorageEvents, ParquetSink, SparkJob),
 )
 

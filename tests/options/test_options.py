@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import (
     FORMATS,
+    ArrowFunction,
+    AsRead,
     CustomFormat,
     Delimited,
     EventFiles,
@@ -27,7 +29,6 @@ from airflow_provider_blockread.options import (
     Selection,
     SparkJob,
     Splitting,
-    Transform,
     Value,
     WholeFile,
     build,
@@ -64,12 +65,12 @@ formats = st.one_of(
 )
 sinks = st.builds(ParquetSink, names.map("out/".__add__), compression=st.sampled_from(["snappy", "zstd", "none"]),
                   row_group_bytes=counts, conn_id=maybe)  # fmt: skip
-transforms = st.builds(Transform, function=st.none() | st.just("m:f"), schema=maybe,
-                       columns=st.just(("_file", "_offset")))  # fmt: skip
+places = st.just(("_file", "_offset"))
+functions = st.builds(AsRead, columns=places) | st.builds(ArrowFunction, st.just("m:f"), schema=maybe, columns=places)
 values = st.one_of(
     formats,
     sinks,
-    transforms,
+    functions,
     policies,
     st.builds(
         FileSource,
@@ -88,7 +89,7 @@ values = st.one_of(
     st.builds(Selection, select=st.sampled_from(["arrival", "interval"]), limits=st.builds(Limits, max_blocks=counts)),
     st.builds(Splitting, block_size=st.sampled_from(["64MiB", "auto"]) | counts, readers=counts),
     st.builds(SparkJob, master=maybe, conf=st.dictionaries(names, names), py_files=st.lists(names).map(tuple)),
-    st.builds(GenerationOptions, sink=sinks, record_format=formats, transform=transforms, policies=policies),
+    st.builds(GenerationOptions, sink=sinks, record_format=formats, function=functions, policies=policies),
 )
 
 
@@ -170,8 +171,8 @@ def test_json_that_is_no_option_is_refused(data: dict[str, Any], message: str) -
         (ParquetSink, {"uri": " "}, "must name a directory"),
         (ParquetSink, {"uri": "out", "compression": "rar"}, "compression must be one of snappy"),
         (ParquetSink, {"uri": "out", "work_uri": "out/work"}, "is inside the output"),
-        (Transform, {"function": "f"}, "'package.module:function'"),
-        (Transform, {"columns": ["_line"]}, "columns must be one of _file, _block, _offset"),
+        (ArrowFunction, {"path": "f"}, "'package.module:function'"),
+        (AsRead, {"columns": ["_line"]}, "columns must be one of _file, _block, _offset"),
         (Policies, {"on_bad_record": "ignore"}, "on_bad_record must be one of fail, quarantine, drop"),
         (Policies, {"max_record_bytes": 0}, "max_record_bytes must be a whole number above 0"),
         (Policies, {"max_expansion": 0}, "max_expansion must be a whole number above 0"),

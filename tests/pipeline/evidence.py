@@ -11,22 +11,23 @@ import pytest
 from airflow_provider_blockread.blocks import GroupLimits, iter_blocks
 from airflow_provider_blockread.blocks.group import Part
 from airflow_provider_blockread.errors import ProofError
-from airflow_provider_blockread.exchange.model import GroupResult, JobSpec, Receipt
+from airflow_provider_blockread.exchange.model import GroupResult, ReadSpec, Receipt
 from airflow_provider_blockread.exchange.receipts import read_receipts
 from airflow_provider_blockread.options import (
+    AsRead,
     CustomFormat,
     FormatOption,
+    FunctionOption,
     GenerationOptions,
     Lines,
     ParquetSink,
     Policies,
-    Transform,
 )
 from airflow_provider_blockread.proof import Evidence, prove
 from airflow_provider_blockread.records import make_format
 from airflow_provider_blockread.sinks import footer_rows
-from airflow_provider_blockread.spark.partition import scan_blocks
 from airflow_provider_blockread.spark.scanning import entry_states, files_to_scan
+from airflow_provider_blockread.spark.tasks.partition import scan_blocks
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.make import write_group
 
@@ -45,7 +46,7 @@ class Reading:
     block_size: int
     record_format: FormatOption = Lines()
     policies: Policies = Policies()
-    transform: Transform = Transform()
+    function: FunctionOption = AsRead()
 
     def __post_init__(self) -> None:
         """Plan and read."""
@@ -56,7 +57,7 @@ class Reading:
         parts = [Part(file=10 + i, version=v, start=0, end=v.size) for i, v in enumerate(versions)]
         limits = GroupLimits(block_size=self.block_size, group_bytes=2**40, max_groups=1)
         self.blocks = list(iter_blocks(parts, limits, total_bytes=sum(map(len, self.files))))
-        self.spec = JobSpec(
+        self.spec = ReadSpec(
             window="0123456789abcdef",
             feed="feed",
             generation=1,
@@ -70,13 +71,13 @@ class Reading:
                 sink=ParquetSink(f"file://{self.folder}/out"),
                 record_format=self.record_format,
                 policies=self.policies,
-                transform=self.transform,
+                function=self.function,
             ),
         )
         self.fmt = make_format(self.record_format)
         self.states: dict[int, int] = {}
         if self.fmt.needs_scan:
-            files = list(files_to_scan(self.blocks, self.record_format))
+            files = list(files_to_scan(self.blocks, self.fmt))
             maps = dict(scan_blocks(self.spec, STORES, [block for of_file in files for block in of_file[:-1]]))
             self.states = entry_states(self.fmt, files, maps)
         middle = len(self.blocks) // 2
@@ -95,11 +96,10 @@ class Reading:
             receipts=lambda _: iter(given_receipts),
             stat=lambda version: STORES.stat(version.path),
             footer=lambda output: (STORES.stat(output.uri).size, footer_rows(STORES, output.uri)),
-            initial_state=self.fmt.initial_state,
-            compressed=lambda path: self.record_format.codec(path) is not None,
+            fmt=self.fmt,
             writes=True,
             on_bad_record=self.policies.on_bad_record,
-            transforms=self.transform.function is not None,
+            function=self.function,
         )
 
     def refused(self, receipts: list[Receipt] | None = None, result: GroupResult | None = None) -> str:

@@ -13,8 +13,10 @@ import pyarrow.dataset as ds
 
 from airflow_provider_blockread.ledger.windows.queries import get_window, list_windows
 from airflow_provider_blockread.options import (
+    AsRead,
     FileSource,
     FormatOption,
+    FunctionOption,
     GenerationOptions,
     Lines,
     ParquetSink,
@@ -22,7 +24,6 @@ from airflow_provider_blockread.options import (
     Selection,
     SparkJob,
     Splitting,
-    Transform,
 )
 from airflow_provider_blockread.steps import (
     Caller,
@@ -53,7 +54,7 @@ class Pipe:
     submitter: Submitter
     feed: str = "feed"
     record_format: FormatOption = Lines()
-    transform: Transform = Transform()
+    function: FunctionOption = AsRead()
     policies: Policies = Policies()
     selection: Selection = Selection()
     block_size: int = 2**20
@@ -118,7 +119,7 @@ class Pipe:
             key=key,
             source=FileSource(str(self.source)),
             generation=GenerationOptions(
-                sink=sink, record_format=self.record_format, transform=self.transform, policies=self.policies
+                sink=sink, record_format=self.record_format, function=self.function, policies=self.policies
             ),
             owner=self.owner,
             selection=self.selection,

@@ -10,11 +10,9 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_blockread.errors import BlockReadError, FunctionError, ProofError, RecordError
-from airflow_provider_blockread.exchange.model import Submission
-from airflow_provider_blockread.exchange.results import read_spec
-from airflow_provider_blockread.options import Csv, Lines, Transform
+from airflow_provider_blockread.options import ArrowFunction, Csv, Lines
 from airflow_provider_blockread.sinks import parquet
-from tests.pipeline.here import ReadHere, _Here, write_group
+from tests.pipeline.here import ReadHere
 from tests.pipeline.make import Pipe
 from tests.remedies.desk import Desk
 
@@ -24,16 +22,16 @@ _LENGTHS = 'return pa.record_batch({"n": pa.array([len(v) for v in batch["value"
 
 
 @pytest.fixture
-def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Transform]:
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ArrowFunction]:
     """What writes the function's module anew, and names it."""
     folder = tmp_path / "code"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
 
-    def written(body: str) -> Transform:
+    def written(body: str) -> ArrowFunction:
         name = f"mine_{next(_NUMBERS)}"
         (folder / f"{name}.py").write_text(_HEAD + body + "\n")
-        return Transform(function=f"{name}:function")
+        return ArrowFunction(f"{name}:function")
 
     return written
 
@@ -61,50 +59,40 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Tr
     ],
 )
 def test_a_function_that_is_corrected(
-    here: Pipe, write: Callable[[str], Transform], wrong: str, says: str, right: str
+    here: Pipe, write: Callable[[str], ArrowFunction], wrong: str, says: str, right: str
 ) -> None:
     """The run is cleared with the corrected function."""
     here.put({"a.txt": b"a1\na2\n", "b.txt": b"b1\nb2\n"})
-    here.transform = write(wrong)
+    here.function = write(wrong)
     with pytest.raises(FunctionError, match=says):
         here.run()
-    here.transform = write(right)
+    here.function = write(right)
 
     assert here.run(clear_number=1).records == 4
 
 
-def test_columns_that_are_declared(here: Pipe, write: Callable[[str], Transform]) -> None:
+def test_columns_that_are_declared(here: Pipe, write: Callable[[str], ArrowFunction]) -> None:
     """A schema that does not fit is replaced by that of what is returned."""
     here.put({"a.txt": b"a1\n"})
-    here.transform = Transform(function=write(_LENGTHS).function, schema="n int")
+    here.function = ArrowFunction(write(_LENGTHS).path, schema="n int")
     with pytest.raises(FunctionError, match="or declare the ones that you return"):
         here.run()
-    here.transform = Transform(function=here.transform.function, schema="n long")
+    here.function = ArrowFunction(here.function.path, schema="n long")
 
     assert here.run(clear_number=1).records == 1
 
 
-class _TaskEach(ReadHere):
-    """Reads each block in a task of its own."""
-
-    def submit(self, submission: Submission, *, name: str) -> None:
-        del name
-        spec = read_spec(self.stores, submission)
-        blocks = list(_Here(spec, submission, self)._blocks(self.stores, spec.group))
-        write_group(spec, self.stores, [[block] for block in blocks], {}, submission)
-
-
 @pytest.mark.parametrize("group_bytes", [1000, 3], ids=["tasks", "groups"])
 def test_tasks_and_groups_that_return_other_columns(
-    here: Pipe, write: Callable[[str], Transform], group_bytes: int
+    here: Pipe, write: Callable[[str], ArrowFunction], group_bytes: int
 ) -> None:
     """The function returns the same always, as the message asks, and the run is cleared."""
     here.put({"a.txt": b"a1\n", "b.txt": b"b1\n"})
-    here.group_bytes, here.submitter = group_bytes, _TaskEach()
-    here.transform = write('return batch if "b1" in str(batch["value"]) else batch.rename_columns(["other"])')
+    here.group_bytes, here.submitter = group_bytes, ReadHere(cores=2)
+    here.function = write('return batch if "b1" in str(batch["value"]) else batch.rename_columns(["other"])')
     with pytest.raises((FunctionError, ProofError), match=r"different schemas.* same columns and types always"):
         here.run()
-    here.transform = write("return batch")
+    here.function = write("return batch")
 
     assert (here.run(clear_number=1).records, here.values()) == (2, ["a1", "b1"])
 

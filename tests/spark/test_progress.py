@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from airflow_provider_blockread.spark import progress
-from airflow_provider_blockread.spark.progress import logging_progress
+from airflow_provider_blockread.exchange.model import Submission
+from airflow_provider_blockread.spark.driver import Driver
+from airflow_provider_blockread.spark.engines import rdd
+from airflow_provider_blockread.spark.engines.in_process import InProcessEngine
 
 
 @dataclass(frozen=True)
@@ -36,35 +38,63 @@ class Tracker:
         return self.stages[number]
 
 
+class Context:
+    """A Spark context whose only job ends once there is a line, or soon."""
+
+    defaultParallelism, master = 2, "local[2]"  # noqa: N815
+
+    def __init__(self, tracker: Tracker, lines: list[str], seconds: float) -> None:
+        """Take the tracker, where lines go, and how long to wait for one."""
+        self.tracker, self.lines, self.seconds = tracker, lines, seconds
+
+    def statusTracker(self) -> Tracker:  # noqa: N802
+        """Return the tracker."""
+        return self.tracker
+
+    def setJobDescription(self, description: str) -> None:  # noqa: N802
+        """Take what people see in Spark's own pages."""
+        self.description = description
+
+    def parallelize(self, *_: object) -> Context:
+        """Return what makes an RDD."""
+        return self
+
+    mapPartitions = parallelize  # noqa: N815
+
+    def collect(self) -> list[object]:
+        """Wait, and return nothing."""
+        deadline = time.monotonic() + self.seconds
+        while not self.lines and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return []
+
+
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tell every hundredth of a second."""
-    monkeypatch.setattr(progress, "INTERVAL_S", 0.01)
+    """Report every hundredth of a second."""
+    monkeypatch.setattr(rdd, "INTERVAL_S", 0.01)
 
 
-def first_line(tracker: object) -> str:
-    """Return the first line that is told of a job of 3 GB."""
+def logged(tracker: Tracker, seconds: float = 10) -> list[str]:
+    """Return the lines that a job over 3 GB logs."""
     lines: list[str] = []
-    with logging_progress(lines.append, tracker, "read", 3 * 10**9):
-        deadline = time.monotonic() + 10
-        while not lines and time.monotonic() < deadline:
-            time.sleep(0.01)
-    return lines[0]
+    context = Context(tracker, lines, seconds)
+    driver = Driver(submission=Submission(spec_uri="", spec_hash=""), engine=rdd.RddEngine(context), log=lines.append)
+    driver.run("feed f window w", lambda *_: None, [1], verb="read", size=3 * 10**9)
+    assert context.description == "feed f window w: read"
+    return lines
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_logged() -> None:
     """How many tasks are done, how much that is, and whether attempts failed."""
-    assert first_line(Tracker(None, Stage(40, 12))) == "read 12 of 40 tasks, about 900.0 MB of 3.0 GB"
-    assert first_line(Tracker(Stage(40, 0, 2))).endswith("about 0 B of 3.0 GB, 2 attempts failed")
+    assert logged(Tracker(None, Stage(40, 12)))[0] == "read 12 of 40 tasks, about 900.0 MB of 3.0 GB"
+    assert logged(Tracker(Stage(40, 0, 2)))[0].endswith("about 0 B of 3.0 GB, 2 attempts failed")
 
 
-def test_nothing_is_told_of_what_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_quick_job_logs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A job that ends before the first line is due has none."""
-    monkeypatch.setattr(progress, "INTERVAL_S", 60.0)
-    lines: list[str] = []
-    with logging_progress(lines.append, Tracker(Stage(1, 0)), "read", 1):
-        pass
-    assert lines == []
+    monkeypatch.setattr(rdd, "INTERVAL_S", 60.0)
+    assert logged(Tracker(Stage(1, 0)), 0.05) == []
 
 
 def test_a_spark_that_died_is_silent() -> None:
@@ -74,7 +104,16 @@ def test_a_spark_that_died_is_silent() -> None:
         def getActiveStageIds(self) -> list[int]:  # noqa: N802
             raise ConnectionRefusedError
 
+    assert logged(Dead(), 0.1) == []
+
+
+def test_an_engine_without_spark_reports_too() -> None:
+    """After each item."""
     lines: list[str] = []
-    with logging_progress(lines.append, Dead(), "read", 1):
-        time.sleep(0.1)
-    assert lines == []
+    driver = Driver(submission=Submission(spec_uri="", spec_hash=""), engine=InProcessEngine(), log=lines.append)
+
+    assert driver.run("feed f window w", lambda item, attempt: (item, attempt), "ab", verb="read", size=4) == [
+        ("a", 0),
+        ("b", 1),
+    ]
+    assert lines == ["read 1 of 2 tasks, about 2 B of 4 B", "read 2 of 2 tasks, about 4 B of 4 B"]

@@ -29,7 +29,7 @@ from airflow_provider_blockread.errors import (
 from airflow_provider_blockread.exchange.failures import as_line, from_text, read_failure, write_failure
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.seals import sealed
-from airflow_provider_blockread.spark.reporting import as_own_error, own_errors_as_text
+from airflow_provider_blockread.spark.engines.reporting import as_own_error, own_errors_as_text
 from airflow_provider_blockread.storage.stores import Stores
 
 SECRET, FOREIGN = "ours", "theirs"

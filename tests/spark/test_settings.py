@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_blockread.spark.settings import guarding, is_local
+from airflow_provider_blockread.spark.engines.settings import guarding, is_local
 
 
 @pytest.mark.parametrize("master", ["local", "local[4]", "local[*]", "local[2,3]"])

@@ -20,13 +20,14 @@ from airflow_provider_blockread.cli.options.shared import (
 from airflow_provider_blockread.cli.options.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.ledger.noop import key_of_run
 from airflow_provider_blockread.options import (
+    ArrowFunction,
+    AsRead,
     FileList,
     FormatOption,
     GenerationOptions,
     ParquetSink,
     Policies,
     Splitting,
-    Transform,
     parse,
 )
 from airflow_provider_blockread.steps import Environment, PlanRequest
@@ -94,7 +95,7 @@ class Reading:
         return GenerationOptions(
             sink=ParquetSink(self.output, compression=self.compression),
             record_format=record_format,
-            transform=Transform(function=self.function),
+            function=AsRead() if self.function is None else ArrowFunction(self.function),
             policies=parse(Policies, named | parse_pairs("--policy", self.policy)),
         )
 

@@ -172,13 +172,12 @@ class _Commitment:
             receipts=lambda result: read_receipts(stores, result.receipts_uri, result.receipts_hash),
             stat=lambda version: stores.stat(version.path),
             footer=lambda output: (stores.stat(output.uri).size, footer_rows(stores, output.uri)),
-            initial_state=make_format(self._options.record_format).initial_state,
-            compressed=lambda path: self._options.record_format.codec(path) is not None,
+            fmt=make_format(self._options.record_format),
             writes=writes,
             on_bad_record=policies.on_bad_record,
             keep=self._keep,
             before=part_ends_before(self._env.ledger, self._window.id),
-            transforms=self._options.transform.function is not None,
+            function=self._options.function,
         )
         sums = prove(evidence)
         if not writes:

@@ -21,7 +21,7 @@ from airflow_provider_blockread.ledger.windows.planning import (
 )
 from airflow_provider_blockread.ledger.windows.progress import windows_progress
 from airflow_provider_blockread.ledger.windows.queries import get_window, unpublished_windows
-from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.options import ArrowFunction, GenerationOptions
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.records.columns.schema import parse_schema
 from airflow_provider_blockread.records.registry import make_format
@@ -107,8 +107,8 @@ def check_schemas(options: GenerationOptions) -> None:
     fmt = make_format(options.record_format)
     if not infers_columns(options.record_format):
         fmt.decoder()
-    if options.transform.schema is not None:
-        parse_schema(options.transform.schema)
+    if isinstance(options.function, ArrowFunction) and options.function.schema is not None:
+        parse_schema(options.function.schema)
 
 
 def canonical_options(env: Environment, request: PlanRequest) -> GenerationOptions:

@@ -16,6 +16,7 @@ from airflow_provider_blockread.ledger.windows.planning import find_window
 from airflow_provider_blockread.ledger.windows.progress import Progress, window_progress
 from airflow_provider_blockread.ledger.windows.queries import unpublished_windows
 from airflow_provider_blockread.options import FormatOption
+from airflow_provider_blockread.records.format import must_scan
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.steps.plan.discovering import describe_left_out, discover, find_late, left_out
@@ -120,10 +121,10 @@ def _sized(parts: Iterable[Part], auto: AutoSize, sizes: Counter[BlockChoice]) -
 
 def _tallied(parts: Iterable[Part], option: FormatOption, limits: GroupLimits, tally: Counter[str]) -> Iterator[Part]:
     """Yield the parts, and count those that are compressed and those that must be scanned."""
-    needs_scan = make_format(option).needs_scan
+    fmt = make_format(option)
     for part in parts:
-        if option.codec(part.version.path) is not None:
+        if part.whole:
             tally["compressed"] += 1
-        elif needs_scan and part.end - part.start > limits.size_of(part.version):
+        elif part.end - part.start > limits.size_of(part.version) and must_scan(fmt, part.version.path):
             tally["scanned"] += 1
         yield part

@@ -23,7 +23,7 @@ from airflow_provider_blockread.options import Csv, FormatOption, GenerationOpti
 from airflow_provider_blockread.records.csv.infer import Sample, infer_schema, sample_file
 from airflow_provider_blockread.records.reading import bind
 from airflow_provider_blockread.records.registry import make_format
-from airflow_provider_blockread.spark.opening import open_version
+from airflow_provider_blockread.spark.tasks.opening import open_version
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.read.scanning import format_key, without_files
 from airflow_provider_blockread.storage import uris

@@ -14,7 +14,7 @@ from airflow_provider_blockread.errors import (
 from airflow_provider_blockread.exchange.files import remedy
 from airflow_provider_blockread.exchange.layout import attempt_folder, data_folder, quarantine_folder, window_folder
 from airflow_provider_blockread.exchange.manifest import read_manifest
-from airflow_provider_blockread.exchange.model import GroupResult, JobSpec
+from airflow_provider_blockread.exchange.model import GroupResult, ReadSpec
 from airflow_provider_blockread.exchange.results import accept_result
 from airflow_provider_blockread.ledger.model import Claim, Generation, Group, GroupOutcome, GroupRef, Window
 from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
@@ -149,10 +149,10 @@ class _Attempt:
         blocks = read_manifest(self._env.stores, window.manifest_uri, window.manifest_hash, group=self.ref.group)
         return {block.file for block in blocks}.intersection(excluded)
 
-    def _spec(self, claim: Claim) -> JobSpec:
+    def _spec(self, claim: Claim) -> ReadSpec:
         window, generation = self._window, self._generation
         states = self._states
-        return JobSpec(
+        return ReadSpec(
             window=window.id,
             feed=window.feed,
             generation=generation.number,
@@ -192,7 +192,7 @@ class _Attempt:
         )
 
 
-def check_result(result: GroupResult, spec: JobSpec, uri: str) -> None:
+def check_result(result: GroupResult, spec: ReadSpec, uri: str) -> None:
     """Refuse a result that was not written for this attempt over this manifest.
 
     Raises:

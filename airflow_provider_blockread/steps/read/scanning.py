@@ -14,7 +14,7 @@ from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.blocks.ids import digest, options_digest
 from airflow_provider_blockread.errors import CompleteError, FileChangedError, FileMissingError
 from airflow_provider_blockread.exchange.layout import window_folder
-from airflow_provider_blockread.exchange.model import JobSpec
+from airflow_provider_blockread.exchange.model import ScanSpec
 from airflow_provider_blockread.exchange.states import read_states, write_states
 from airflow_provider_blockread.ledger.model import Group, Window
 from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
@@ -22,6 +22,7 @@ from airflow_provider_blockread.ledger.windows.generations import FINISHED, as_r
 from airflow_provider_blockread.ledger.windows.parts import part_ends_before
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.records.format import must_scan
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_policy
 from airflow_provider_blockread.steps.model import Environment, Submitter, WindowRef
@@ -128,10 +129,9 @@ def format_key(manifest_hash: str, options: GenerationOptions) -> str:
 
 def spans_groups(groups: Sequence[Group], options: GenerationOptions) -> bool:
     """Tell whether blocks of a file that must be scanned lie in different groups; groups are in order."""
-    if not make_format(options.record_format).needs_scan:
-        return False
+    fmt = make_format(options.record_format)
     borders = ((left.planned.last_path, right.planned.first_path) for left, right in pairwise(groups))
-    return any(last == first and options.record_format.codec(first) is None for last, first in borders)
+    return any(last == first and must_scan(fmt, first) for last, first in borders)
 
 
 def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
@@ -173,15 +173,12 @@ def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
             return True
 
 
-def _spec(env: Environment, ref: WindowRef, states: EntryStates, uri: str) -> JobSpec:
+def _spec(env: Environment, ref: WindowRef, states: EntryStates, uri: str) -> ScanSpec:
     window = states.window
-    return JobSpec(
+    return ScanSpec(
         window=window.id,
         feed=window.feed,
         generation=ref.generation,
-        group=-1,
-        epoch=0,
-        mode="scan",
         manifest_uri=window.manifest_uri,
         manifest_hash=window.manifest_hash,
         work_uri=uri.removesuffix(".json"),
@@ -189,5 +186,5 @@ def _spec(env: Environment, ref: WindowRef, states: EntryStates, uri: str) -> Jo
         excluded=tuple(excluded_files(env.ledger, window.id, ref.generation)),
         part_states=states.of_parts,
         entry_states_uri=uri,
-        group_states_uri=states.known_uri(uri.rpartition("/")[0]),
+        known_states_uri=states.known_uri(uri.rpartition("/")[0]),
     )

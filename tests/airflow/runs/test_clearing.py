@@ -11,7 +11,7 @@ from airflow.sdk import DAG, BaseOperator
 
 from airflow_provider_blockread.hooks.ledger import LedgerHook
 from airflow_provider_blockread.ledger.windows.queries import list_windows
-from airflow_provider_blockread.options import FileSource, ParquetSink, SparkJob, Splitting, Transform
+from airflow_provider_blockread.options import ArrowFunction, AsRead, FileSource, ParquetSink, SparkJob, Splitting
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 from tests.airflow.runs.test_runs import lines, values
 
@@ -93,7 +93,7 @@ def make_dag(dag_id: str, landing: Path, tmp_path: Path) -> Callable[[str], DAG]
                 "logs",
                 source=FileSource(str(landing)),
                 sink=ParquetSink(str(tmp_path / "lake")),
-                transform=Transform(function=f"{module.stem}:keep" if state.startswith("unpublished") else None),
+                function=ArrowFunction(f"{module.stem}:keep") if state.startswith("unpublished") else AsRead(),
                 splitting=Splitting(group_bytes=1),
                 spark=SparkJob(master="local[1]", py_files=[str(module)]),
             )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from airflow.sdk import DAG, BaseOperator
 
-from airflow_provider_blockread.options import FileSource, JsonLines, ParquetSink, Policies, SparkJob, Transform
+from airflow_provider_blockread.options import ArrowFunction, FileSource, JsonLines, ParquetSink, Policies, SparkJob
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 from tests.airflow.runs.test_runs import lines, values
 
@@ -128,7 +128,7 @@ def test_a_rebuild_that_empties_the_output_is_an_event(
     module = tmp_path / f"none_{dag_id[:20]}.py"
     module.write_text("def none(batch):\n    return None\n")
     nothing = {
-        "transform": Transform(function=f"{module.stem}:none", schema="value string"),
+        "function": ArrowFunction(f"{module.stem}:none", schema="value string"),
         "spark": SparkJob(py_files=[str(module)]),
     }
     land(a=5)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from airflow.sdk import DAG
 
-from airflow_provider_blockread.options import FileSource, ParquetSink, Policies, SparkJob, Splitting, Transform
+from airflow_provider_blockread.options import ArrowFunction, FileSource, ParquetSink, Policies, SparkJob, Splitting
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark]
@@ -111,7 +111,7 @@ def test_a_failed_read_publishes_nothing_until_it_is_mended(
     bad = "def keep(batch):\n    assert 'b 7' not in batch['value'].to_pylist(), 'no sevens'\n    return batch\n"
     module.write_text(bad)
     dag = make_dag(
-        transform=Transform(function=f"{module.stem}:keep"),
+        function=ArrowFunction(f"{module.stem}:keep"),
         splitting=Splitting(group_bytes=1),
         spark=SparkJob(master="local[1]", conf=SPARK.conf, py_files=[str(module)]),
     )

@@ -17,19 +17,19 @@ from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.exchange.model import OutputFile, Receipt
 from airflow_provider_blockread.options import (
+    ArrowFunction,
     FormatOption,
     Lines,
     Policies,
-    Transform,
 )
 from airflow_provider_blockread.proof import prove
 from airflow_provider_blockread.proof.model import Sums
 from airflow_provider_blockread.records.model import Chunk, Decoder
 from airflow_provider_blockread.records.reading import bind
 from airflow_provider_blockread.records.walking import WalkLimits
-from airflow_provider_blockread.spark import block_reader
-from airflow_provider_blockread.spark.block_reader import BlockReader, OpenFile, Rows
-from airflow_provider_blockread.spark.opening import open_version
+from airflow_provider_blockread.spark.tasks import block_reader
+from airflow_provider_blockread.spark.tasks.block_reader import BlockReader, OpenFile, Rows
+from airflow_provider_blockread.spark.tasks.opening import open_version
 from tests.pipeline.evidence import QUOTED, STORES, Reading
 
 _LINES = [b"one\ntwo\r\nthree\n\nfive\n", b"\xef\xbb\xbfmarked\nsecond line\nlast"]
@@ -187,7 +187,7 @@ def test_rows_lost_on_the_way_to_the_writer(tmp_path: Path) -> None:
 
 def test_rows_lost_behind_a_function(tmp_path: Path) -> None:
     """Rows that a function returned but no file holds are missed."""
-    reading = Reading(tmp_path, [b"1\n2\n4\n"], 100, transform=Transform(function="user_functions:keep_even"))
+    reading = Reading(tmp_path, [b"1\n2\n4\n"], 100, function=ArrowFunction("user_functions:keep_even"))
 
     assert prove(reading.evidence()).rows == 2
     assert "3 rows were handed to the writers, but the output files hold 2" in reading.refused(

@@ -11,7 +11,7 @@ import pytest
 
 from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.ledger.windows.queries import get_window
-from airflow_provider_blockread.options import FileList, FileSource, Transform
+from airflow_provider_blockread.options import AsRead, FileList, FileSource
 from airflow_provider_blockread.steps import WindowRef, plan
 from airflow_provider_blockread.steps.excluding import exclude
 from tests.pipeline.make import Pipe
@@ -72,7 +72,7 @@ def test_sizes_leave_out_what_is_counted(here: Pipe) -> None:
 
 def test_names_are_what_they_are(here: Pipe) -> None:
     """Spaces, signs of URIs and globs, quotes and line feeds go from the disk to the published path and back."""
-    here.transform = Transform(columns=("_file",))
+    here.function = AsRead(columns=("_file",))
     here.put(dict.fromkeys(ODD, b"x\n"))
     ref = here.plan()
     here.read(ref)

@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from airflow_provider_blockread.hooks.spark import SparkSubmitter
-from airflow_provider_blockread.options import CustomFormat, Policies, SparkJob, Transform
+from airflow_provider_blockread.options import ArrowFunction, CustomFormat, Policies, SparkJob
 from airflow_provider_blockread.spark.bundle import write_bundle
 from tests.pipeline.cluster import Cluster, standalone
 from tests.pipeline.make import Pipe
@@ -51,7 +51,7 @@ def test_executors_need_only_the_bundle(pipe: Pipe) -> None:
     """On two executors a file is scanned and read, by code that comes from the job's zip and no installation."""
     pipe.put({"a.txt": b"".join(b'"%d\n%d"\nplain %d\n' % (i, i, i) for i in range(30))})
     pipe.record_format, pipe.block_size = CustomFormat(path="quoted_lines:QuotedLines"), 11
-    pipe.transform = Transform(function="user_functions:where_am_i")
+    pipe.function = ArrowFunction("user_functions:where_am_i")
     pipe.run()
 
     assert pipe.values() == sorted([f'"{i}\n{i}"' for i in range(30)] + [f"plain {i}" for i in range(30)])
@@ -67,7 +67,7 @@ _GOOD = [f"{name} {i}" for name in _NAMES for i in range(3)]
 def test_tasks_and_executors_that_fail(pipe: Pipe) -> None:
     """A task that raises and an executor that is killed are made good; output, quarantine and counts are exact."""
     pipe.put(_FILES | {"e.txt": b"fail here\n\xfe\n", "f.txt": b"kill here\n\xfd\n"})
-    pipe.transform = Transform(function="user_functions:fails_and_kills")
+    pipe.function = ArrowFunction("user_functions:fails_and_kills")
     pipe.policies = Policies(on_bad_record="quarantine")
     done = pipe.run()
 
@@ -89,7 +89,7 @@ def test_speculative_duplicate(pipe: Pipe, cluster: Cluster) -> None:
         "spark.speculation.minTaskRuntime": "100ms",
     }
     pipe.submitter = SparkSubmitter(_job(cluster, pipe.folder, speculation))
-    pipe.transform = Transform(function="user_functions:sleeps_once")
+    pipe.function = ArrowFunction("user_functions:sleeps_once")
     pipe.policies = Policies(on_bad_record="drop")
     done = pipe.run()
 
@@ -115,7 +115,7 @@ class Wall:
             raise ImportError(name)
 sys.meta_path.insert(0, Wall())
 sys.path.append({str(site)!r})
-import airflow_provider_blockread.spark.job as job, airflow_provider_blockread.spark.partition
+import airflow_provider_blockread.spark.job as job, airflow_provider_blockread.spark.tasks.partition
 import airflow_provider_blockread
 assert airflow_provider_blockread.__file__.startswith({bundle!r}), airflow_provider_blockread.__file__
 assert job.__file__.startswith({bundle!r})

@@ -6,7 +6,7 @@ import pytest
 
 from airflow_provider_blockread.errors import ConflictError, SparkJobError
 from airflow_provider_blockread.hooks.spark import SparkSubmitter
-from airflow_provider_blockread.options import CustomFormat, SparkJob, Transform
+from airflow_provider_blockread.options import ArrowFunction, CustomFormat, SparkJob
 from tests.pipeline.make import Pipe
 
 pytestmark = pytest.mark.spark
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.spark
 def test_python_worker_that_dies(pipe: Pipe) -> None:
     """A Python worker that is gone fails the job with Spark's own reason in one line."""
     pipe.put({"a.txt": b"a1\n", "b.txt": b"b1\n"})
-    pipe.transform = Transform(function="user_functions:dies")
+    pipe.function = ArrowFunction("user_functions:dies")
     ref = pipe.plan()
     with pytest.raises(SparkJobError, match=r"^the Spark job failed: Job aborted.*; see Spark's log, then retry$"):
         pipe.read(ref)
@@ -43,7 +43,7 @@ def test_application_that_is_killed(here: Pipe) -> None:
     here.group_bytes = 3
     ref = here.plan()
     here.read(ref, groups=[0])
-    here.transform = Transform(function="user_functions:kills_spark")
+    here.function = ArrowFunction("user_functions:kills_spark")
     ref = here.plan()
     conf = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": "false"}
     quick, here.submitter = (

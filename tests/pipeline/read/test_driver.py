@@ -19,7 +19,7 @@ import pytest
 
 from airflow_provider_blockread.errors import RecordError, SparkJobError
 from airflow_provider_blockread.hooks.spark import SparkSubmitter
-from airflow_provider_blockread.options import Csv, SparkJob, Transform
+from airflow_provider_blockread.options import ArrowFunction, Csv, SparkJob
 from tests.airflow.logger import Logger
 from tests.pipeline.cluster import free_port
 from tests.pipeline.looking_around import LOOPBACK
@@ -81,7 +81,7 @@ def look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Looker]:
             environment=("LOOKING_*", "CORP_*"),
         )
         submitter = SparkSubmitter(job, {"s3://lake": {"secret": "hush"}})
-        pipe = Pipe(folder=tmp_path, submitter=submitter, transform=Transform(function="looking_around:look_around"))
+        pipe = Pipe(folder=tmp_path, submitter=submitter, function=ArrowFunction("looking_around:look_around"))
         pipes.append(pipe)
         pipe.put({"a.txt": b"one\n"})
         pipe.run()
@@ -154,12 +154,12 @@ _OPERATOR = """
 import sys
 from pathlib import Path
 from airflow_provider_blockread.hooks.spark import SparkSubmitter
-from airflow_provider_blockread.options import SparkJob, Transform
+from airflow_provider_blockread.options import ArrowFunction, SparkJob
 from tests.pipeline.make import Pipe
 job = SparkJob(master="local[1]", conf={"spark.ui.enabled": "false"}, environment=("BLOCKREAD_TEST_*",))
 submitter = SparkSubmitter(job, {"s3://lake": {"secret": "hush"}})
-function = Transform(function="tests.crash.dying_functions:waits_once")
-pipe = Pipe(folder=Path(sys.argv[1]), submitter=submitter, transform=function)
+function = ArrowFunction("tests.crash.dying_functions:waits_once")
+pipe = Pipe(folder=Path(sys.argv[1]), submitter=submitter, function=function)
 pipe.put({"a.txt": b"one"})
 pipe.read(pipe.plan())
 """
@@ -193,7 +193,7 @@ def test_a_stopped_application_leaves_nothing(tmp_path: Path, temporary: Path, m
     conf = {"spark.local.dir": str(temporary), "spark.ui.enabled": "false"}
     submitter = SparkSubmitter(SparkJob(master="local[1]", conf=conf, environment=("BLOCKREAD_TEST_*",)))
     pipe = Pipe(folder=tmp_path, submitter=submitter)
-    pipe.transform = Transform(function="tests.crash.dying_functions:waits_once")
+    pipe.function = ArrowFunction("tests.crash.dying_functions:waits_once")
     pipe.put({"a.txt": b"one\n"})
     others = set(psutil.Process().children(recursive=True))  # of earlier tests
     family: list[psutil.Process] = []
@@ -271,7 +271,7 @@ def test_progress_is_logged(tmp_path: Path, logged: list[str], monkeypatch: pyte
     (tmp_path / "slow_function.py").write_text(_SLOW_MODULE, "utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     pipe = Pipe(folder=tmp_path, submitter=SparkSubmitter(SparkJob(master="local[1]")))
-    pipe.transform = Transform(function="slow_function:slow")
+    pipe.function = ArrowFunction("slow_function:slow")
     pipe.put({"a.txt": b"one\n"})
     pipe.run()
     pipe.close()

@@ -25,7 +25,7 @@ from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.results import RESULT_NAME
 from airflow_provider_blockread.ledger.windows.generations import list_groups
 from airflow_provider_blockread.ledger.windows.queries import feed_counts
-from airflow_provider_blockread.options import Csv, CustomFormat, Transform
+from airflow_provider_blockread.options import ArrowFunction, Csv, CustomFormat
 from airflow_provider_blockread.steps import WindowRef
 from tests.pipeline.make import Pipe, ReadHere
 
@@ -80,7 +80,7 @@ def test_a_quoted_record_forges_no_error(pipe: Pipe, record: str) -> None:
     """A user's function raises with the record in its message, as functions do: that is the function's error."""
     pipe.put({"good.txt": b"fine\n"})
     pipe.put({"bad.txt": record.replace("file://GOOD", pipe.uri("good.txt")).encode()})
-    pipe.transform = Transform(function="user_functions:quotes")
+    pipe.function = ArrowFunction("user_functions:quotes")
     _fails_once(pipe, FunctionError, r"function user_functions:quotes raised ValueError: cannot parse ")
 
 

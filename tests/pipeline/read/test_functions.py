@@ -7,11 +7,12 @@ import pytest
 
 from airflow_provider_blockread.errors import FunctionError, RecordError
 from airflow_provider_blockread.options import (
+    ArrowFunction,
+    AsRead,
     FormatOption,
     JsonLines,
     Lines,
     Policies,
-    Transform,
 )
 from tests.pipeline.make import Pipe
 
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.spark
 def test_function_filters(here: Pipe) -> None:
     """Rows that a function leaves out are counted, not lost: records say what was read, rows what was published."""
     here.put({"a": b"\n".join(b"%d" % i for i in range(10))})
-    here.transform = Transform(function="user_functions:keep_even")
+    here.function = ArrowFunction("user_functions:keep_even")
     done = here.run()
 
     assert here.values() == ["0", "2", "4", "6", "8"]
@@ -31,7 +32,7 @@ def test_function_filters(here: Pipe) -> None:
 def test_function_returns_none(here: Pipe) -> None:
     """A function that keeps nothing publishes nothing, and the window is proven all the same."""
     here.put({"a": b"1\n2\n"})
-    here.transform = Transform(function="user_functions:nothing")
+    here.function = ArrowFunction("user_functions:nothing")
     done = here.run()
 
     assert (done.status, done.records, done.rows, here.published()) == ("published", 2, 0, [])
@@ -41,7 +42,7 @@ def test_function_returns_none(here: Pipe) -> None:
 def test_function_changes_the_schema(here: Pipe, schema: str | None) -> None:
     """A function may return other columns and more rows; the schema is declared, or that of its first batch."""
     here.put({"a": b"1\n22\n"})
-    here.transform = Transform(function="user_functions:doubled", schema=schema)
+    here.function = ArrowFunction("user_functions:doubled", schema=schema)
     done = here.run()
 
     assert sorted(row["length"] for row in here.rows()) == [1, 1, 2, 2]
@@ -51,7 +52,7 @@ def test_function_changes_the_schema(here: Pipe, schema: str | None) -> None:
 def test_declared_schema_is_enforced(here: Pipe) -> None:
     """A batch that is not of the declared schema is refused, with function, file and column named."""
     here.put({"a": b"1\n22\n"})
-    here.transform = Transform(function="user_functions:doubled", schema="length int")
+    here.function = ArrowFunction("user_functions:doubled", schema="length int")
 
     with pytest.raises(
         FunctionError, match=r"doubled on 2 records from byte 0 of file://.*/a .*'length' is int64 instead"
@@ -62,7 +63,7 @@ def test_declared_schema_is_enforced(here: Pipe) -> None:
 def test_schemas_agree_across_tasks(pipe: Pipe) -> None:
     """Spark tasks that return batches of different schemas are refused, since no reader could join their files."""
     pipe.put({"a": b"first\n", "b": b"second\n"})
-    pipe.transform = Transform(function="user_functions:wavering")
+    pipe.function = ArrowFunction("user_functions:wavering")
 
     with pytest.raises(FunctionError, match=r"wavering returned batches of different schemas.*return the same columns"):
         pipe.run()
@@ -72,7 +73,7 @@ def test_schemas_agree_across_tasks(pipe: Pipe) -> None:
 def test_schemas_agree_across_groups(here: Pipe) -> None:
     """Groups that wrote different schemas are refused by the proof."""
     here.put({"a": b"first\n", "b": b"second\n"})
-    here.transform, here.group_bytes = Transform(function="user_functions:wavering"), 6
+    here.function, here.group_bytes = ArrowFunction("user_functions:wavering"), 6
 
     with pytest.raises(Exception, match="groups wrote different schemas"):
         here.run()
@@ -83,7 +84,7 @@ def test_schemas_agree_across_groups(here: Pipe) -> None:
 def test_function_that_raises_names_the_record(pipe: Pipe, block_size: int) -> None:
     """An exception in a function names the byte offset of the record to blame, its file and its block."""
     pipe.put({"a.txt": b"good\nfine\nbad\ngood\n"})
-    pipe.transform, pipe.block_size = Transform(function="user_functions:fails_on_bad_word"), block_size
+    pipe.function, pipe.block_size = ArrowFunction("user_functions:fails_on_bad_word"), block_size
 
     with pytest.raises(
         FunctionError,
@@ -96,7 +97,7 @@ def test_function_that_raises_names_the_record(pipe: Pipe, block_size: int) -> N
 def test_function_must_return_a_batch(here: Pipe) -> None:
     """A function that returns something else is refused by name."""
     here.put({"a": b"1\n"})
-    here.transform = Transform(function="user_functions:no_batch")
+    here.function = ArrowFunction("user_functions:no_batch")
 
     with pytest.raises(FunctionError, match="no_batch returned int"):
         here.run()
@@ -105,7 +106,7 @@ def test_function_must_return_a_batch(here: Pipe) -> None:
 def test_place_columns(here: Pipe) -> None:
     """A record's file, block and byte offset are columns where they are asked for."""
     here.put({"a": b"0123\n56\n8", "b": b"x\n"})
-    here.transform, here.block_size = Transform(columns=["_file", "_block", "_offset"]), 5
+    here.function, here.block_size = AsRead(columns=["_file", "_block", "_offset"]), 5
     here.run()
 
     found = sorted(

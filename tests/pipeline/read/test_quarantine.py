@@ -14,7 +14,7 @@ from airflow_provider_blockread.ledger.windows.journal import journal_entries
 from airflow_provider_blockread.options import Lines, ParquetSink, Policies
 from airflow_provider_blockread.sinks.names import StagedName
 from airflow_provider_blockread.sinks.parquet import ParquetWriter
-from airflow_provider_blockread.spark.quarantine import QUARANTINE_SCHEMA, Quarantine
+from airflow_provider_blockread.spark.tasks.quarantine import QUARANTINE_SCHEMA, Quarantine
 from airflow_provider_blockread.steps.commit import committing
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.make import Pipe

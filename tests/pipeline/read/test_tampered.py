@@ -18,6 +18,7 @@ from airflow_provider_blockread.exchange.seals import sealed
 from airflow_provider_blockread.ledger.windows.generations import list_groups
 from airflow_provider_blockread.options import Csv, CustomFormat
 from airflow_provider_blockread.spark import job
+from airflow_provider_blockread.spark.driver import Driver
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, rebuild
@@ -100,7 +101,7 @@ def test_a_driver_does_not_import_what_another_specification_names(
     spec.write_text(json.dumps({"options": {"record_format": CustomFormat(path="planted_too:Planted").to_json()}}))
     submission = Submission(spec_uri=f"file://{spec}", spec_hash=content_hash(b"what was submitted"))
     with pytest.raises(ExchangeError, match="is corrupt or was replaced"):
-        job.run(submission, spark._started())
+        job.run(Driver(submission=submission, engine=spark._started()))
 
     assert "planted_too" not in sys.modules
 

@@ -50,18 +50,37 @@ CATALOG: list[Entry] = [
         f"{_HERE}/test_functions.py::test_a_staged_file_that_was_harmed",
     ),
     Remedy(
-        "spark/job.py",
+        "spark/reading.py",
         "different schemas",
         f"{_HERE}/test_functions.py::test_tasks_and_groups_that_return_other_columns",
     ),
-    Remedy("spark/partition.py", "windows exclude", _EXCLUDED),
-    Explained("spark/partition.py", "function {} on {} records", _NAMES),
-    Remedy("spark/partition.py", "or set on_bad_record", f"{_HERE}/test_functions.py::test_a_bad_record"),
+    Remedy("spark/tasks/partition.py", "windows exclude", _EXCLUDED),
+    Explained("spark/tasks/partition.py", "{} on {} records", _NAMES),
     Remedy(
-        "spark/reporting.py", "the Spark job failed", "tests/pipeline/read/test_deaths.py::test_python_worker_that_dies"
+        "spark/tasks/partition.py",
+        "or set on_bad_record",
+        f"{_HERE}/test_functions.py::test_a_bad_record",
     ),
-    Remedy("spark/user_function.py", "raised", f"{_HERE}/test_functions.py::test_a_function_that_is_corrected"),
-    Remedy("spark/user_function.py", "must return", f"{_HERE}/test_functions.py::test_a_function_that_is_corrected"),
+    Remedy(
+        "spark/engines/in_process.py",
+        "was cancelled",
+        "tests/pipeline/read/test_engines.py::test_a_run_that_is_cancelled",
+    ),
+    Remedy(
+        "spark/engines/reporting.py",
+        "the Spark job failed",
+        "tests/pipeline/read/test_deaths.py::test_python_worker_that_dies",
+    ),
+    Remedy(
+        "spark/tasks/user_function.py",
+        "raised",
+        f"{_HERE}/test_functions.py::test_a_function_that_is_corrected",
+    ),
+    Remedy(
+        "spark/tasks/user_function.py",
+        "must return",
+        f"{_HERE}/test_functions.py::test_a_function_that_is_corrected",
+    ),
     Remedy("steps/plan/choosing.py", "status must be", f"{_HERE}/test_commands.py::test_a_status_of_files"),
     Remedy(
         "steps/plan/cleaned.py",

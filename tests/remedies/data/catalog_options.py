@@ -58,7 +58,9 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy("options/plan.py", "whole number above 0", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/read.py", "must name a directory", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/read.py", "choose a place beside it", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
-    Remedy("options/read.py", "'package.module:function'", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy(
+        "options/functions.py", "'package.module:function'", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"
+    ),
     Explained(
         "options/read.py", "one version of this package", "Only another version of this package writes such options."
     ),

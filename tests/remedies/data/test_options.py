@@ -14,6 +14,8 @@ import pytest
 from airflow_provider_blockread.blocks import iter_ranges
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import (
+    ArrowFunction,
+    AsRead,
     Csv,
     CustomFormat,
     Delimited,
@@ -32,7 +34,6 @@ from airflow_provider_blockread.options import (
     Splitting,
     StorageEvents,
     TimePattern,
-    Transform,
     Value,
     build,
     parse_age,
@@ -98,7 +99,7 @@ WORKED_OUT = [
             [{"environment": ["CORP_*"]}]),
     Refused(ParquetSink, {"uri": " "}, "uri must name a directory", [{"uri": "out"}]),
     Refused(ParquetSink, {"uri": "out", "work_uri": "out/work"}, "choose a place beside it", [{"work_uri": "work"}]),
-    Refused(Transform, {"function": "f"}, "'package.module:function'", [{"function": "json.decoder:scanstring"}]),
+    Refused(ArrowFunction, {"path": "f"}, "'package.module:function'", [{"path": "json.decoder:scanstring"}]),
     Refused(FileSource, {"uris": ["in", " "]}, "at least one root, and none that is blank", [{"uris": ["in"]}]),
     Refused(FileSource, {"uris": "in", "min_age": "5min"}, "min_age must be a number of seconds", [{"min_age": 300}]),
     Refused(FileSource, {"uris": "in", "redirect_hosts": "https://files.example.com/"}, "must list names of hosts",
@@ -164,10 +165,10 @@ def test_every_value_that_a_message_offers_is_taken(refused: Refused) -> None:
 
 def test_every_place_column_that_a_message_offers_is_taken() -> None:
     """The columns are several."""
-    message = Refused(Transform, {"columns": ["_line"]}, "columns must be one of").message()
+    message = Refused(AsRead, {"columns": ["_line"]}, "columns must be one of").message()
     offered = re.findall(r"_\w+", message.partition(", not")[0])
 
-    assert Transform(columns=offered).columns == ["_file", "_block", "_offset"]
+    assert AsRead(columns=offered).columns == ["_file", "_block", "_offset"]
 
 
 @pytest.mark.parametrize("name", ["klingon", "shift_jis"])

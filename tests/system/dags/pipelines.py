@@ -10,6 +10,8 @@ from typing import Any
 from airflow.sdk import DAG, CronDataIntervalTimetable, CronPartitionTimetable
 
 from airflow_provider_blockread.options import (
+    ArrowFunction,
+    AsRead,
     FileSource,
     Limits,
     ParquetSink,
@@ -17,7 +19,6 @@ from airflow_provider_blockread.options import (
     Selection,
     SparkJob,
     Splitting,
-    Transform,
 )
 from airflow_provider_blockread.sensors.new_files import NewFilesSensor
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
@@ -42,7 +43,7 @@ def pipeline(dag: DAG, group_id: str = "logs", *, function: str | None = None, *
     given = {
         "source": FileSource(f"{FOLDER}/{dag.dag_id}/landing"),
         "sink": ParquetSink(f"{FOLDER}/{dag.dag_id}/lake"),
-        "transform": Transform(function=function, columns=["_file"]),
+        "function": AsRead(columns=["_file"]) if function is None else ArrowFunction(function, columns=["_file"]),
         "splitting": Splitting(group_bytes=1),
         "spark": QUICK,
         "ledger_conn_id": "ledger",

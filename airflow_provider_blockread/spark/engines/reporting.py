@@ -29,14 +29,16 @@ def own_errors_as_text(secret: str) -> Iterator[None]:
 
 
 def as_own_error(error: Exception, secret: str) -> BlockReadError:
-    """Return the error of this package that a task sealed, or a `SparkJobError` with Spark's own reason in a line.
+    """Return the error of this package that a task sealed, or a `SparkJobError` with Spark's own reason."""
+    return from_text(str(error), secret) or job_failed(error)
 
-    All else in the text may come from a record or a file name: it chooses words of that line, and nothing more.
+
+def job_failed(error: Exception) -> SparkJobError:
+    """Return a `SparkJobError` that gives Spark's own reason in a line.
+
+    The text may come from a record or a file name: it chooses words of that line, and nothing more.
     """
     text = str(error)
-    own = from_text(text, secret)
-    if own is not None:
-        return own
     raised = _RAISED.findall(text.partition("\n\tat ")[0])
     reason = _REASON.search(text) or _FIRST_LINE.match(text.strip())
     said = raised[-1] if raised else reason[0] if reason else ""  # the former by a task, in Python

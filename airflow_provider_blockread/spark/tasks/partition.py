@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -13,7 +14,7 @@ from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.errors import FunctionError, RecordError, SourceError
 from airflow_provider_blockread.exchange.failures import naming_file
 from airflow_provider_blockread.exchange.layout import data_folder, quarantine_folder
-from airflow_provider_blockread.exchange.model import JobSpec, OutputFile, Receipt
+from airflow_provider_blockread.exchange.model import JobSpec, OutputFile, ReadSpec, Receipt
 from airflow_provider_blockread.exchange.receipts import receipts_batch
 from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.io.source import ByteSource
@@ -23,11 +24,11 @@ from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.records.showing import line_of, quoted
 from airflow_provider_blockread.sinks.names import StagedName
 from airflow_provider_blockread.sinks.parquet import ParquetWriter
-from airflow_provider_blockread.spark.block_reader import BlockReader, OpenFile, Rows
-from airflow_provider_blockread.spark.opening import open_version
-from airflow_provider_blockread.spark.quarantine import QUARANTINE_SCHEMA, Quarantine
-from airflow_provider_blockread.spark.user_function import UserFunction
-from airflow_provider_blockread.spark.worker import keep_freed_memory
+from airflow_provider_blockread.spark.tasks.block_reader import BlockReader, OpenFile, Rows
+from airflow_provider_blockread.spark.tasks.opening import open_version
+from airflow_provider_blockread.spark.tasks.quarantine import QUARANTINE_SCHEMA, Quarantine
+from airflow_provider_blockread.spark.tasks.user_function import UserFunction
+from airflow_provider_blockread.spark.tasks.worker import keep_freed_memory
 from airflow_provider_blockread.storage.stores import Stores
 
 
@@ -41,7 +42,11 @@ class TaskReport:
     schema: str  # of the output, as text; empty when nothing was written
 
 
-def scan_blocks(spec: JobSpec, stores: Stores, blocks: Iterable[Block]) -> list[tuple[int, list[list[int]]]]:
+#: State maps (as JSON), by block number.
+StateMaps: TypeAlias = list[tuple[int, list[list[int]]]]
+
+
+def scan_blocks(spec: JobSpec, stores: Stores, blocks: Iterable[Block]) -> StateMaps:
     """Return the state map (as JSON) of each block, by block number."""
     fmt = make_format(spec.options.record_format)
     maps = []
@@ -57,7 +62,7 @@ def scan_blocks(spec: JobSpec, stores: Stores, blocks: Iterable[Block]) -> list[
 
 
 def read_blocks(
-    spec: JobSpec, stores: Stores, blocks: Iterable[Block], *, attempt: int, states: Mapping[int, int]
+    spec: ReadSpec, stores: Stores, blocks: Iterable[Block], *, attempt: int, states: Mapping[int, int]
 ) -> TaskReport:
     """Read the blocks and return the task's report; `attempt` makes the names of its files its own.
 
@@ -90,12 +95,12 @@ def _named(spec: JobSpec, version: FileVersion) -> Iterator[None]:
 
 
 class _Task:
-    def __init__(self, spec: JobSpec, stores: Stores, attempt: int) -> None:
+    def __init__(self, spec: ReadSpec, stores: Stores, attempt: int) -> None:
         options = spec.options
         self._spec, self._stores = spec, stores
         self._fmt: RecordFormat = make_format(options.record_format)
         self._decoder = self._fmt.decoder()
-        self._function = UserFunction(options.transform, self._decoder.schema)
+        self._function = UserFunction(options.function, self._decoder.schema)
         self._schema: pa.Schema | None = None  # of what was written
         self._source: ByteSource | None = None  # that is read now
         self._writer = self._make_writer(data_folder(spec.work_uri), attempt, self._function.schema)
@@ -133,7 +138,7 @@ class _Task:
                 self._writer.write(answer)
             except FunctionError as error:
                 where = f"{rows.batch.num_rows} records from byte {rows.offsets[0]} of {block} on"
-                msg = f"function {self._spec.options.transform.function} on {where}: {error}"
+                msg = f"{self._spec.options.function} on {where}: {error}"
                 raise FunctionError(msg) from error
             self._schema = self._schema or answer.schema
         return int(answer.num_rows)

@@ -7,7 +7,7 @@ from importlib.abc import MetaPathFinder
 
 import pyarrow as pa
 
-from airflow_provider_blockread.options import CustomFormat, GenerationOptions
+from airflow_provider_blockread.options import AsRead, CustomFormat, GenerationOptions
 
 _FREED = 16 * 2**20  # bytes; more than a chunk's arrays take
 
@@ -29,7 +29,7 @@ def leave_pandas_out(options: GenerationOptions) -> None:
     pyarrow imports pandas, which takes a second, only to see whether the first thing that it turns into an array is a
     `Series`. Told that there is none, it does not ask again; `to_pandas` still works.
     """
-    if options.transform.function is not None or isinstance(options.record_format, CustomFormat):
+    if not isinstance(options.function, AsRead) or isinstance(options.record_format, CustomFormat):
         return
     if "pandas" in sys.modules:
         return

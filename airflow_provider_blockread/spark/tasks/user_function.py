@@ -10,30 +10,27 @@ import pyarrow as pa
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import FunctionError
-from airflow_provider_blockread.options import Transform
+from airflow_provider_blockread.options import ArrowFunction, FunctionOption
 from airflow_provider_blockread.records.columns.schema import parse_schema
 from airflow_provider_blockread.records.custom import load_object
-from airflow_provider_blockread.spark.block_reader import Rows
+from airflow_provider_blockread.spark.tasks.block_reader import Rows
 
 _PLACE_TYPES = {"_file": pa.string(), "_block": pa.int64(), "_offset": pa.int64()}
 
 
 class UserFunction:
-    """Applies a `Transform`; without a function, batches pass with the place columns that were asked for."""
+    """Adds the place columns that were asked for, and calls an `ArrowFunction` with the batch."""
 
-    def __init__(self, transform: Transform, schema: pa.Schema) -> None:
+    def __init__(self, option: FunctionOption, schema: pa.Schema) -> None:
         """Load the function; `schema` is that of the decoded records."""
-        self._name = transform.function
+        self._option = option
         self._function: Callable[[pa.RecordBatch], pa.RecordBatch | None] | None = None
-        if transform.function is not None:
-            self._function = load_object(transform.function, "function")
-        self._columns = tuple(transform.columns)
-        self.schema: pa.Schema | None = None
-        if transform.schema is not None:
-            self.schema = parse_schema(transform.schema)
-        elif self._function is None:
-            places = [pa.field(name, _PLACE_TYPES[name]) for name in self._columns]
-            self.schema = pa.schema([*schema, *places])
+        self.schema: pa.Schema | None = None  # of the answers, as far as it is known before the first
+        if isinstance(option, ArrowFunction):
+            self._function = load_object(option.path, "function")
+            self.schema = None if option.schema is None else parse_schema(option.schema)
+        else:
+            self.schema = pa.schema([*schema, *(pa.field(name, _PLACE_TYPES[name]) for name in option.columns)])
 
     def __call__(self, block: Block, rows: Rows) -> pa.RecordBatch | None:
         """Return the function's answer to a batch; `None` when it keeps no row.
@@ -49,13 +46,13 @@ class UserFunction:
         except Exception as error:
             raise self._blame(block, rows, batch, error) from error
         if answer is not None and not isinstance(answer, pa.RecordBatch):
-            msg = f"function {self._name} returned {type(answer).__name__}: it must return a RecordBatch or None"
+            msg = f"{self._option} returned {type(answer).__name__}: it must return a RecordBatch or None"
             raise FunctionError(msg)
         return answer
 
     def _with_places(self, block: Block, rows: Rows) -> pa.RecordBatch:
         batch, count = rows.batch, rows.batch.num_rows
-        for name in self._columns:
+        for name in self._option.columns:
             if name == "_offset":
                 column = pa.array(rows.offsets, pa.int64())
             else:
@@ -75,7 +72,7 @@ class UserFunction:
         else:
             where = f"the batch of {batch.num_rows} records from byte {rows.offsets[0]} on"
         return FunctionError(
-            f"function {self._name} raised {type(error).__name__}: {error}{_place(error)} on {where} of {block};"
+            f"{self._option} raised {type(error).__name__}: {error}{_place(error)} on {where} of {block};"
             " correct the function and clear the run"
         )
 

@@ -1,0 +1,1 @@
+"""Engines: where a job's tasks run, behind one small protocol."""

@@ -1,0 +1,45 @@
+"""Spark contexts: of an application that spark-submit started, and of a process that starts Spark itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from airflow_provider_blockread.spark.engines.settings import guarding, has_own_logging, silence
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+
+def start_context(master: str, conf: Mapping[str, str], defaults: Mapping[str, str]) -> SparkContext:
+    """Return a Spark context of this process; without a session of Spark's SQL, which takes seconds to start.
+
+    `conf` wins over the `spark-defaults.conf` of the user, which wins over `defaults`.
+    """
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415
+
+    given = [("spark.master", master), ("spark.app.name", "blockread"), *conf.items()]
+    SparkContext._ensure_initialized(conf=SparkConf().setAll(given))  # noqa: SLF001 - a JVM reads the user's defaults
+    settings = SparkConf().setAll(given)
+    for key, value in defaults.items():
+        settings.setIfMissing(key, value)
+    return SparkContext.getOrCreate(settings)
+
+
+def submitted_context(*, has_secrets: bool) -> SparkContext:
+    """Return the context of the application that this process is; what the user or the cluster has configured stays."""
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - one is made only when this is an application
+    from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
+
+    gateway = launch_gateway()  # type: ignore[no-untyped-call]
+    conf = SparkConf(_jvm=gateway.jvm)
+    settings = guarding(conf.get("spark.master") or "", has_secrets=has_secrets)
+    quiet = conf.get("spark.submit.deployMode", "client") == "client" and not has_own_logging(gateway.jvm)
+    if quiet:
+        settings["spark.log.level"] = "WARN"
+    for key, value in settings.items():
+        conf.setIfMissing(key, value)
+    context = SparkContext(conf=conf, gateway=gateway)
+    if quiet:
+        silence(gateway.jvm)
+    return context

@@ -1,0 +1,45 @@
+"""Tasks in this process, one after the other, without Spark: for tests, documentation and benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+
+from airflow_provider_blockread.errors import BlockReadError, SparkJobError
+from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Progress, Task
+from airflow_provider_blockread.spark.engines.reporting import job_failed
+
+
+class InProcessEngine:
+    """An `Engine` without Spark; `cores` only decides into how many items a job is cut."""
+
+    may_grow = False
+
+    def __init__(self, cores: int = 1) -> None:
+        """Take the number of cores to report."""
+        self.cores = cores
+        self._attempts = count()
+        self._cancelled = False
+
+    def run(
+        self, task: Task[Item, Answer], items: Sequence[Item], *, title: str, report: Callable[[Progress], None]
+    ) -> list[Answer]:
+        """Run the task for each item and return the answers; report after each."""
+        self._cancelled = False
+        answers: list[Answer] = []
+        for item in items:
+            if self._cancelled:
+                msg = f"{title} was cancelled; retry to start again"
+                raise SparkJobError(msg)
+            try:
+                answers.append(task(item, next(self._attempts)))
+            except BlockReadError:
+                raise
+            except Exception as error:
+                raise job_failed(error) from error
+            report(Progress(done=len(answers), of=len(items)))
+        return answers
+
+    def cancel(self) -> None:
+        """Start no further item of this run."""
+        self._cancelled = True

@@ -1,0 +1,113 @@
+"""Tasks as partitions of an RDD: on the Spark context of an application or of this process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.exchange.seals import new_secret
+from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Progress, Task
+from airflow_provider_blockread.spark.engines.reporting import as_own_error, own_errors_as_text
+from airflow_provider_blockread.spark.engines.settings import is_local
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+INTERVAL_S = 15.0  # between two reports
+
+
+class RddEngine:
+    """An `Engine` on a Spark context that runs no other job."""
+
+    def __init__(self, context: SparkContext) -> None:
+        """Take the context."""
+        self.context = context
+
+    @property
+    def cores(self) -> int:
+        """How many items are worked on at once."""
+        return int(self.context.defaultParallelism)
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether more executors may come."""
+        return not is_local(str(self.context.master))
+
+    def run(
+        self, task: Task[Item, Answer], items: Sequence[Item], *, title: str, report: Callable[[Progress], None]
+    ) -> list[Answer]:
+        """Run the task for each item and return the answers of the attempts that Spark accepted."""
+        if not items:
+            return []
+        secret = new_secret()  # seals what tasks report; it travels in their closure, and nowhere else
+        self.context.setJobDescription(title)
+        partitions = self.context.parallelize(items, len(items))
+        try:
+            with _reporting(self.context.statusTracker(), report):
+                return partitions.mapPartitions(partial(_work, task, secret)).collect()
+        except (BlockReadError, ConnectionError):
+            raise
+        except Exception as error:
+            raise as_own_error(error, secret) from error
+
+    def cancel(self) -> None:
+        """Cancel the run; where Spark itself has died, nothing is running."""
+        with _alive():
+            self.context.setLogLevel("OFF")  # cancelled tasks fail in many ways
+            self.context.cancelAllJobs()
+
+    def stop(self) -> None:
+        """Stop the context; where Spark itself has died, nothing is left to stop."""
+        with _alive():
+            self.context.stop()
+
+
+def _work(task: Task[Item, Answer], secret: str, items: Iterable[Item]) -> Iterator[Answer]:
+    """Work on the items of a partition; runs on executors."""
+    from pyspark import TaskContext  # noqa: PLC0415 - only a task has one
+
+    context = TaskContext.get()
+    for item in items:
+        with own_errors_as_text(secret):
+            answer = task(item, context.taskAttemptId() if context else 0)
+        yield answer
+
+
+@contextmanager
+def _alive() -> Iterator[None]:
+    """Skip the rest of the body if Spark has died; the error of its job says so."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - comes with pyspark
+
+    with suppress(Py4JError, OSError):
+        yield
+
+
+@contextmanager
+def _reporting(tracker: Any, report: Callable[[Progress], None]) -> Iterator[None]:  # noqa: ANN401 - pyspark's StatusTracker
+    """Report every `INTERVAL_S` seconds how far the run in the body is."""
+    done = threading.Event()
+
+    def poll() -> None:
+        with _alive():
+            while not done.wait(INTERVAL_S):
+                for progress in _stages(tracker):
+                    report(progress)
+
+    thread = threading.Thread(target=poll, name="blockread-progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _stages(tracker: Any) -> Iterator[Progress]:  # noqa: ANN401
+    for number in tracker.getActiveStageIds():
+        stage = tracker.getStageInfo(number)
+        if stage is not None and stage.numTasks:
+            yield Progress(done=stage.numCompletedTasks, of=stage.numTasks, failed=stage.numFailedTasks)

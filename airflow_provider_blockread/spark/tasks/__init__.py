@@ -1,0 +1,1 @@
+"""What one task of a job does: it reads its blocks and writes the sink's files."""

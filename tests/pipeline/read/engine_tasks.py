@@ -1,0 +1,37 @@
+"""Tasks that an engine runs: they are found by name where they run."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from airflow_provider_blockread.errors import FileMissingError
+
+
+def doubled(item: int, attempt: int) -> tuple[int, int]:
+    """Return twice the item, and the attempt."""
+    return 2 * item, attempt
+
+
+def misses_a_file(item: int, _attempt: int) -> int:
+    """Raise an error of the package at item 3."""
+    if item == 3:
+        msg = "it is gone"
+        raise FileMissingError(msg, "/in/a.csv")
+    return item
+
+
+def divides(item: int, _attempt: int) -> float:
+    """Raise an error of Python's own at item 0."""
+    return 1 / item
+
+
+def waits(item: tuple[str, int], _attempt: int) -> int:
+    """Say that the item is being worked on, and wait a minute at most for the folder to go."""
+    folder, number = Path(item[0]), item[1]
+    (folder / str(number)).touch()
+    deadline = time.monotonic() + 60
+    while folder.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return os.getpid()
