@@ -232,7 +232,10 @@ def test_db_upgrade(place: Place) -> None:
         ),
         (["plan", ".", "--format", "json_lines", "--schema", "id colour"], "colour"),
         (["run", ".", "--output", "out", "--conf", "nothing"], "--conf 'nothing' must read KEY=VALUE"),
-        (["run", ".", "--output", "out", "--function", "nothing"], "function must read 'package.module:function'"),
+        (
+            ["run", ".", "--output", "out", "--function", "nothing"],
+            "path must read 'package.module:function', not 'nothing'",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
