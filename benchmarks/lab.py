@@ -25,7 +25,7 @@ from airflow_provider_blockread.options import (
     SparkJob,
     Splitting,
 )
-from airflow_provider_blockread.spark import bundle, job
+from airflow_provider_blockread.spark import bundle
 from airflow_provider_blockread.spark.driver import Driver
 from airflow_provider_blockread.spark.engines.rdd import RddEngine
 from airflow_provider_blockread.steps import Caller, Environment, PlanRequest, Published, WindowRef, commit, plan, read
@@ -139,7 +139,7 @@ class Windows:
         if self.spark is None:
             msg = "these windows were made without a Spark session"
             raise RuntimeError(msg)
-        job.run(Driver(submission=submission, engine=RddEngine(self.spark.sparkContext)))
+        Driver(submission=submission, engine=RddEngine(self.spark.sparkContext)).run()
 
     def cancel(self) -> None:
         """Cancel what is running."""

@@ -88,8 +88,7 @@ class InProcessSpark:
         self._thread.submit(self._run, submission, name).result()
 
     def _run(self, submission: Submission, name: str) -> None:
-        from airflow_provider_blockread.spark import job  # noqa: PLC0415 - takes long to import
-        from airflow_provider_blockread.spark.driver import Driver  # noqa: PLC0415
+        from airflow_provider_blockread.spark.driver import Driver  # noqa: PLC0415 - takes long to import
 
         engine = self._started()
         if self._cancelled:
@@ -97,7 +96,7 @@ class InProcessSpark:
             raise SparkJobError(msg)
         engine.context.setLogLevel("ERROR")
         engine.context.setJobGroup(name, name, interruptOnCancel=True)
-        job.run(Driver(submission=submission, engine=engine, log=_print))
+        Driver(submission=submission, engine=engine, log=_print).run()
 
     def cancel(self) -> None:
         """Cancel what is running; where Spark itself has died, nothing is."""

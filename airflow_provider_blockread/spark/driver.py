@@ -1,63 +1,194 @@
-"""The driver's side of a job: it cuts blocks into items, has an engine run the tasks, and logs progress."""
+"""The driver's side of a job: reads a group, or scans a window, by tasks that an engine runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TypeAlias
+from functools import cached_property, partial
+from typing import NamedTuple, TypeAlias
+
+import pyarrow as pa
 
 from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.errors import BlockReadError, FunctionError
 from airflow_provider_blockread.exchange.manifest import read_manifest
-from airflow_provider_blockread.exchange.model import JobSpec, Submission
+from airflow_provider_blockread.exchange.model import GroupResult, JobSpec, ReadSpec, ScanSpec, Submission
+from airflow_provider_blockread.exchange.receipts import write_receipts
+from airflow_provider_blockread.exchange.results import RECEIPTS_NAME, read_spec, write_result
+from airflow_provider_blockread.exchange.states import read_states, require_states, write_states
 from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.engines.protocol import Answer, Engine, Item, Progress, Task
+from airflow_provider_blockread.spark.engines.reporting import job_failed
 from airflow_provider_blockread.spark.packing import pack
+from airflow_provider_blockread.spark.scanning import entry_states, files_to_scan
+from airflow_provider_blockread.spark.tasks.partition import StateMaps, TaskReport, read_blocks, scan_blocks
+from airflow_provider_blockread.spark.tasks.worker import leave_pandas_out
 from airflow_provider_blockread.storage.stores import Stores
 
-#: Takes a line for people.
-Log: TypeAlias = Callable[[str], None]
-#: Opens stores, in the driver and in each task; it travels to the tasks with the credentials.
+#: Makes the stores of the driver and of each task; it travels to the tasks with the credentials.
 MakeStores: TypeAlias = Callable[[], Stores]
+
+_DIFFERENT = "{} returned batches of different schemas, {} and {}; return the same columns and types always"
+
+
+class Portion(NamedTuple):
+    """The blocks that one task reads, and the states in which they are entered, by number."""
+
+    blocks: list[Block]
+    states: dict[int, int]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Driver:
-    """What the jobs of an application share."""
+    """The driver of one submission; `log` takes lines of progress."""
 
     submission: Submission
     engine: Engine
     make_stores: MakeStores = Stores
-    log: Log = lambda _: None
+    log: Callable[[str], None] = lambda _: None
 
     @cached_property
-    def stores(self) -> Stores:
-        """The stores that the driver itself uses."""
+    def _stores(self) -> Stores:
         return self.make_stores()
 
-    def blocks(self, spec: JobSpec, group: int | None = None) -> Iterator[Block]:
-        """Yield the planned blocks of the window, or of one group, but for those of excluded files."""
+    def run(self) -> None:
+        """Do what the job specification says: read a group, or scan a window.
+
+        Raises:
+            ExchangeError: when the specification is not the one that was submitted; nothing in it is used then.
+            BlockReadError: what a task raised, as itself.
+            SparkJobError: when the job failed for another reason.
+            ConnectionError: when Spark's JVM is gone.
+        """
+        spec = read_spec(self._stores, self.submission)
+        try:
+            if isinstance(spec, ScanSpec):
+                self._scan_window(spec)
+            else:
+                self._read_group(spec)
+        except (BlockReadError, ConnectionError):  # the process that started the JVM knows more about its end
+            raise
+        except Exception as error:
+            raise job_failed(error) from error
+
+    def _scan_window(self, spec: ScanSpec) -> None:
+        """Find the entry states of all blocks whose file spans groups, except those that are known."""
+        secret = self.submission.window_secret
+        known = read_states(self._stores, spec.known_states_uri, secret=secret) or {}
+        files = files_to_scan(self._blocks(spec), make_format(spec.options.record_format))
+        spanning = [of_file for of_file in files if of_file[0].group != of_file[-1].group]
+        states = self._find_states(spec, spanning, known)
+        write_states(self._stores, spec.entry_states_uri, states, secret=secret)
+
+    def _read_group(self, spec: ReadSpec) -> None:
+        """Read the group's blocks and leave the result."""
+        blocks = list(self._blocks(spec, spec.group))
+        started = time.monotonic()
+        states = self._entry_states(spec, blocks)
+        portions = [
+            Portion(part, {b.number: states[b.number] for b in part if b.number in states})
+            for part in self._packed(blocks, spec.max_readers)
+        ]
+        size = sum(block.end - block.start for block in blocks)
+        reports = self._run_tasks(str(spec), partial(_read, spec, self.make_stores), portions, verb="read", size=size)
+        write_group_result(self._stores, spec, self.submission, reports, seconds=time.monotonic() - started)
+
+    def _entry_states(self, spec: ReadSpec, blocks: list[Block]) -> dict[int, int]:
+        """Return the entry states of blocks that need one.
+
+        Those of files that span groups come from the scan step; the others an earlier attempt has kept, or they are
+        scanned here, and kept.
+        """
+        secret, fmt = self.submission.window_secret, make_format(spec.options.record_format)
+        if not fmt.needs_scan:
+            return {}
+        begun = dict(spec.part_states)
+        entered = {b.number: begun[b.file] for b in blocks if b.file in begun and b.start == b.part_start}
+        known = require_states(self._stores, spec.entry_states_uri, secret=secret) if spec.entry_states_uri else {}
+        files = list(files_to_scan((b for b in blocks if b.number not in known), fmt))
+        if not files:
+            return entered | known
+        kept = read_states(self._stores, spec.group_states_uri, secret=secret) or {}
+        states = self._find_states(spec, files, kept, spec.max_readers)
+        if states.keys() != kept.keys():
+            write_states(self._stores, spec.group_states_uri, states, secret=secret)
+        return entered | known | states
+
+    def _find_states(
+        self, spec: JobSpec, files: list[list[Block]], known: dict[int, int], max_readers: int | None = None
+    ) -> dict[int, int]:
+        """Return the known states, and those of all blocks of the files of which some are not known."""
+        unknown = [of_file for of_file in files if any(block.number not in known for block in of_file)]
+        blocks = [block for of_file in unknown for block in of_file[:-1]]  # no block follows the last one of a file
+        task, items = partial(_scan, spec, self.make_stores), self._packed(blocks, max_readers)
+        size = sum(block.end - block.start for block in blocks)
+        found = self._run_tasks(str(spec), task, items, verb="scanned", size=size)
+        maps = {number: state_map for of_part in found for number, state_map in of_part}
+        return known | entry_states(make_format(spec.options.record_format), unknown, maps, dict(spec.part_states))
+
+    def _blocks(self, spec: JobSpec, group: int | None = None) -> Iterator[Block]:
         excluded = set(spec.excluded)
-        planned = read_manifest(self.stores, spec.manifest_uri, spec.manifest_hash, group=group)
+        planned = read_manifest(self._stores, spec.manifest_uri, spec.manifest_hash, group=group)
         return (block for block in planned if block.file not in excluded)
 
-    def packed(self, blocks: Iterable[Block], max_readers: int | None) -> list[list[Block]]:
-        """Return the blocks cut into one item a task."""
+    def _packed(self, blocks: list[Block], max_readers: int | None) -> list[list[Block]]:
         return pack(blocks, cores=self.engine.cores, sure=not self.engine.may_grow, max_readers=max_readers)
 
-    def run(self, job: str, task: Task[Item, Answer], items: Sequence[Item], *, verb: str, size: int) -> list[Answer]:
-        """Run a task for each item and return the answers in order; `verb` (`read`) and `size` in bytes are logged."""
-        return self.engine.run(
-            task,
-            items,
-            title=f"{job}: {verb}",
-            report=lambda progress: self.log(_line(verb, progress, size)),
-        )
+    def _run_tasks(
+        self, job: str, task: Task[Item, Answer], items: Sequence[Item], *, verb: str, size: int
+    ) -> list[Answer]:
+        def report(progress: Progress) -> None:
+            failed = f", {progress.failed:,} attempts failed" if progress.failed else ""
+            share = f"about {format_bytes(progress.done / progress.of * size)} of {format_bytes(size)}"
+            self.log(f"{verb} {progress.done:,} of {progress.of:,} tasks, {share}{failed}")
+
+        return self.engine.run(task, items, title=f"{job}: {verb}", report=report)
 
 
-def _line(verb: str, progress: Progress, size: int) -> str:
-    failed = f", {progress.failed:,} attempts failed" if progress.failed else ""
-    return (
-        f"{verb} {progress.done:,} of {progress.of:,} tasks,"
-        f" about {format_bytes(progress.done / progress.of * size)} of {format_bytes(size)}{failed}"
+def _read(spec: ReadSpec, make_stores: MakeStores, portion: Portion, attempt: int) -> TaskReport:
+    leave_pandas_out(spec.options)
+    return read_blocks(spec, make_stores(), portion.blocks, attempt=attempt, states=portion.states)
+
+
+def _scan(spec: JobSpec, make_stores: MakeStores, blocks: list[Block], attempt: int) -> StateMaps:
+    del attempt  # a scan leaves no file
+    return scan_blocks(spec, make_stores(), blocks)
+
+
+def write_group_result(
+    stores: Stores, spec: ReadSpec, submission: Submission, reports: Sequence[TaskReport], *, seconds: float
+) -> None:
+    """Write the receipts of the tasks, and then the result of the group.
+
+    Raises:
+        FunctionError: when tasks wrote batches of different schemas.
+    """
+    batches = [batch for report in reports for batch in pa.ipc.open_stream(report.receipts)]
+    uri = f"{spec.work_uri}/{RECEIPTS_NAME}"
+    receipts_hash = write_receipts(stores, uri, batches)
+    sums = pa.Table.from_batches(batches).to_pydict() if batches else {}
+    outputs = tuple(output for report in reports for output in report.outputs)
+    schemas = sorted({report.schema for report in reports if report.schema})
+    if len(schemas) > 1:
+        raise FunctionError(_DIFFERENT.format(spec.options.function, *map(repr, schemas)))
+    result = GroupResult(
+        window=spec.window,
+        generation=spec.generation,
+        group=spec.group,
+        epoch=spec.epoch,
+        manifest_hash=spec.manifest_hash,
+        receipts_uri=uri,
+        receipts_hash=receipts_hash,
+        blocks=sum(batch.num_rows for batch in batches),
+        records=sum(sums.get("records", [])),
+        bad_records=sum(sums.get("bad_records", [])),
+        rows=sum(output.rows for output in outputs),
+        bytes=sum(sums.get("end", [])) - sum(sums.get("start", [])),
+        outputs=outputs,
+        quarantined=tuple(output for report in reports for output in report.quarantined),
+        seconds=round(seconds, 3),
+        schema="".join(schemas),
     )
+    write_result(stores, submission, result)

@@ -22,40 +22,15 @@ from typing import Any
 
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.failures import write_failure
-from airflow_provider_blockread.exchange.model import ScanSpec, Submission
-from airflow_provider_blockread.exchange.results import read_spec
+from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.spark.driver import Driver
 from airflow_provider_blockread.spark.engines.context import submitted_context
 from airflow_provider_blockread.spark.engines.rdd import RddEngine
-from airflow_provider_blockread.spark.engines.reporting import job_failed
 from airflow_provider_blockread.spark.parent import ERROR_LINE, OWN_LINE, end_with_parent
-from airflow_provider_blockread.spark.reading import read_group
-from airflow_provider_blockread.spark.scanning import scan_window
 from airflow_provider_blockread.storage.stores import Stores
 
 #: Storage options by URI prefix; they travel in the tasks' closures and nowhere else.
 Credentials = Mapping[str, Mapping[str, object]] | None
-
-
-def run(driver: Driver) -> None:
-    """Do what the driver's submission says: read a group, or scan a window.
-
-    Raises:
-        ExchangeError: when the specification is not the one that was submitted; nothing in it is used then.
-        BlockReadError: what a task raised, as itself.
-        SparkJobError: when the job failed for another reason.
-        ConnectionError: when Spark's JVM is gone.
-    """
-    spec = read_spec(driver.stores, driver.submission)
-    try:
-        if isinstance(spec, ScanSpec):
-            scan_window(driver, spec)
-        else:
-            read_group(driver, spec)
-    except (BlockReadError, ConnectionError):  # the latter when the JVM is gone: whoever started it knows more
-        raise
-    except Exception as error:
-        raise job_failed(error) from error
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -65,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     context = submitted_context(has_secrets=bool(credentials))
     make_stores = partial(Stores, credentials)
     try:
-        run(Driver(submission=submission, engine=RddEngine(context), make_stores=make_stores, log=_print))
+        Driver(submission=submission, engine=RddEngine(context), make_stores=make_stores, log=_print).run()
     except BlockReadError as error:
         write_failure(make_stores(), submission, error)
         print(f"{ERROR_LINE}{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201

@@ -7,11 +7,9 @@ from collections.abc import Callable, Sequence
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.exchange.model import GroupResult, ReadSpec, Submission
 from airflow_provider_blockread.exchange.results import SPEC_NAME, accept_result
-from airflow_provider_blockread.spark import job
-from airflow_provider_blockread.spark.driver import Driver
+from airflow_provider_blockread.spark.driver import Driver, Portion, write_group_result
 from airflow_provider_blockread.spark.engines.in_process import InProcessEngine
 from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Progress, Task
-from airflow_provider_blockread.spark.reading import Portion, leave_result
 from airflow_provider_blockread.spark.tasks.partition import read_blocks
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -36,7 +34,7 @@ class ReadHere:
         """Run the job."""
         del name
         engine = _Engine(self.cores, self.scanned)
-        job.run(Driver(submission=submission, engine=engine, make_stores=lambda: self.stores))
+        Driver(submission=submission, engine=engine, make_stores=lambda: self.stores).run()
 
     def cancel(self) -> None:
         """Remember that it was asked to stop."""
@@ -59,6 +57,5 @@ def write_group(spec: ReadSpec, stores: Stores, parts: list[list[Block]], states
     """Read parts as tasks would and leave the group's result; return it."""
     reports = [read_blocks(spec, stores, part, attempt=number, states=states) for number, part in enumerate(parts)]
     submission = Submission(spec_uri=f"{spec.work_uri}/{SPEC_NAME}", spec_hash="")
-    driver = Driver(submission=submission, engine=InProcessEngine(), make_stores=lambda: stores)
-    leave_result(driver, spec, reports, seconds=0.0)
+    write_group_result(stores, spec, submission, reports, seconds=0.0)
     return accept_result(stores, submission)[0]

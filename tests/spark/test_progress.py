@@ -80,7 +80,7 @@ def logged(tracker: Tracker, seconds: float = 10) -> list[str]:
     lines: list[str] = []
     context = Context(tracker, lines, seconds)
     driver = Driver(submission=Submission(spec_uri="", spec_hash=""), engine=rdd.RddEngine(context), log=lines.append)
-    driver.run("feed f window w", lambda *_: None, [1], verb="read", size=3 * 10**9)
+    driver._run_tasks("feed f window w", lambda *_: None, [1], verb="read", size=3 * 10**9)
     assert context.description == "feed f window w: read"
     return lines
 
@@ -112,7 +112,7 @@ def test_an_engine_without_spark_reports_too() -> None:
     lines: list[str] = []
     driver = Driver(submission=Submission(spec_uri="", spec_hash=""), engine=InProcessEngine(), log=lines.append)
 
-    assert driver.run("feed f window w", lambda item, attempt: (item, attempt), "ab", verb="read", size=4) == [
+    assert driver._run_tasks("feed f window w", lambda item, attempt: (item, attempt), "ab", verb="read", size=4) == [
         ("a", 0),
         ("b", 1),
     ]

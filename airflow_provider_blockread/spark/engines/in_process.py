@@ -37,7 +37,7 @@ class InProcessEngine:
                 raise
             except Exception as error:
                 raise job_failed(error) from error
-            report(Progress(done=len(answers), of=len(items)))
+            report(Progress(len(answers), len(items)))
         return answers
 
     def cancel(self) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -13,13 +12,12 @@ Answer = TypeVar("Answer")
 Task: TypeAlias = Callable[[Item, int], Answer]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """How far a run is."""
+class Progress(NamedTuple):
+    """How far a run is: items that are done, all items, and attempts that failed."""
 
-    done: int  # items
-    of: int  # items
-    failed: int = 0  # attempts
+    done: int
+    of: int
+    failed: int = 0
 
 
 class Engine(Protocol):
@@ -38,16 +36,9 @@ class Engine(Protocol):
     def run(
         self, task: Task[Item, Answer], items: Sequence[Item], *, title: str, report: Callable[[Progress], None]
     ) -> list[Answer]:
-        """Run the task for each item and return the answers in the order of the items.
+        """Run the task for each item; return the answers of the accepted attempts, in the order of the items.
 
-        An item may be worked on more than once, by retries or duplicates; only the answer of the attempt that was
-        accepted is returned.
-
-        Args:
-            task: what to do with an item.
-            items: what the tasks work on.
-            title: what is done, for people who watch the engine.
-            report: called now and then, from any thread.
+        `title` is for people who watch the engine; `report` is called now and then, from any thread.
 
         Raises:
             BlockReadError: what a task raised, as itself.

@@ -110,4 +110,4 @@ def _stages(tracker: Any) -> Iterator[Progress]:  # noqa: ANN401
     for number in tracker.getActiveStageIds():
         stage = tracker.getStageInfo(number)
         if stage is not None and stage.numTasks:
-            yield Progress(done=stage.numCompletedTasks, of=stage.numTasks, failed=stage.numFailedTasks)
+            yield Progress(stage.numCompletedTasks, stage.numTasks, stage.numFailedTasks)

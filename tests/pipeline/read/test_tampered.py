@@ -17,7 +17,6 @@ from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.seals import sealed
 from airflow_provider_blockread.ledger.windows.generations import list_groups
 from airflow_provider_blockread.options import Csv, CustomFormat
-from airflow_provider_blockread.spark import job
 from airflow_provider_blockread.spark.driver import Driver
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.running import WindowRunner
@@ -101,7 +100,7 @@ def test_a_driver_does_not_import_what_another_specification_names(
     spec.write_text(json.dumps({"options": {"record_format": CustomFormat(path="planted_too:Planted").to_json()}}))
     submission = Submission(spec_uri=f"file://{spec}", spec_hash=content_hash(b"what was submitted"))
     with pytest.raises(ExchangeError, match="is corrupt or was replaced"):
-        job.run(Driver(submission=submission, engine=spark._started()))
+        Driver(submission=submission, engine=spark._started()).run()
 
     assert "planted_too" not in sys.modules
 

@@ -50,7 +50,7 @@ CATALOG: list[Entry] = [
         f"{_HERE}/test_functions.py::test_a_staged_file_that_was_harmed",
     ),
     Remedy(
-        "spark/reading.py",
+        "spark/driver.py",
         "different schemas",
         f"{_HERE}/test_functions.py::test_tasks_and_groups_that_return_other_columns",
     ),
