@@ -5,6 +5,7 @@ PORT ?= 8080
 SEED ?= 1
 WORKERS ?= 2
 TESTS ?= tests
+UNIT ?= $(addprefix tests/,blocks ledger options pipeline records sinks spark storage)
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 DEMO_ARGS ?=
@@ -18,7 +19,7 @@ UV = $$(uv --version >/dev/null 2>&1 && echo uv || echo .uv/bin/uv)
 RUN = home="$$($(VENV)/bin/python tools/java_home.py)" && JAVA_HOME="$$home" PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup servers check hooks test bench demo up try exactness fuzz crash stress format clean
+.PHONY: help setup servers check hooks unit test bench demo up try exactness fuzz crash stress format clean
 
 help: ## List the targets.
 	@echo "Targets (PYTHON=$(PYTHON) chooses the interpreter):"
@@ -44,9 +45,13 @@ test: $(READY) servers ## Run all tests, in an order that SEED decides, in WORKE
 	$(RUN) SEED=$(SEED) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),120) \
 	  python -m pytest $(TESTS) --numprocesses=$(WORKERS) --no-loadscope-reorder --randomly-seed=$(SEED) $(PYTEST_ARGS)
 
+unit: $(READY) ## Run the tests that need no server, database, JVM or Airflow, with few random examples.
+	$(VENV)/bin/python -m pytest $(UNIT) -m "not (spark or airflow or postgres or system or crash)" \
+	  --hypothesis-profile=unit --numprocesses=$(WORKERS) --randomly-seed=$(SEED) $(PYTEST_ARGS)
+
 fuzz: $(READY) ## Try random files of every format for FUZZ_SECONDS (1800), then the property tests on random data.
 	$(RUN) python -m tests.fuzz --seconds $(or $(FUZZ_SECONDS),1800)
-	$(RUN) python -m pytest $(TESTS) -m hypothesis --hypothesis-profile=deep $(PYTEST_ARGS)
+	$(RUN) python -m pytest $(TESTS) -m hypothesis --hypothesis-profile=deep --timeout=0 $(PYTEST_ARGS)
 
 bench: $(READY) ## Measure side by side with Spark's own readers (BENCH_ARGS goes to the benchmark).
 	$(RUN) python -m benchmarks $(BENCH_ARGS)

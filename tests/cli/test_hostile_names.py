@@ -15,12 +15,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.cli.options.shared import print_facts, print_json, print_table
 from airflow_provider_blockread.errors import BlockReadError, RecordError, SourceError, printable, shell_word
 from tests.cli.place import Place
+from tests.examples import examples
 
 HOSTILE = [
     "\x1b]0;owned\x07.log",
@@ -118,7 +119,7 @@ def listed(place: Place) -> list[str]:
     return [file["path"] for file in place.json("files", "list", FEED)]
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(text=texts)
 @example("\x1b[2J")
 @example("::group::")
@@ -135,7 +136,7 @@ def test_printable_text_is_one_harmless_line(text: str) -> None:
         assert shown == text
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     words=st.lists(texts.filter(lambda text: "\0" not in text and not re.search("[\ud800-\udc7f\udd00-\udfff]", text)))
 )

@@ -10,7 +10,7 @@ import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.errors import FunctionError, TransientError
@@ -19,6 +19,7 @@ from airflow_provider_blockread.options import ParquetSink
 from airflow_provider_blockread.sinks import ParquetWriter, StagedName
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.backends.disk import LocalDisk
+from tests.examples import examples
 
 SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("msg", pa.string())])
 
@@ -103,7 +104,7 @@ def test_a_giant_batch_is_cut_into_row_groups(staging: str) -> None:
     assert [row["id"] for row in rows([file])] == list(range(10_000))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(st.integers(0, 40), max_size=12), st.integers(1, 2000), st.integers(1, 4000))
 def test_every_row_is_written_once_whatever_the_sizes(counts: list[int], group: int, file: int) -> None:
     """For any batches and limits, rows come out once, in order, and the reported counts are the files' own."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread import errors
@@ -31,6 +31,7 @@ from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.seals import sealed
 from airflow_provider_blockread.spark.engines.reporting import as_own_error, own_errors_as_text
 from airflow_provider_blockread.storage.stores import Stores
+from tests.examples import examples
 
 SECRET, FOREIGN = "ours", "theirs"
 CLASSES = [found for found in vars(errors).values() if isinstance(found, type) and issubclass(found, BlockReadError)]
@@ -65,7 +66,7 @@ _AROUND = st.lists(_HOSTILE, max_size=4).map("".join)
 
 
 @given(text=_AROUND)
-@settings(max_examples=300)
+@examples(300)
 def test_data_never_speak(text: str) -> None:
     """No text that lacks the secret is taken for an error of this package, wherever it is quoted."""
     assert from_text(text, SECRET) is None
@@ -76,7 +77,7 @@ def test_data_never_speak(text: str) -> None:
 
 
 @given(before=_AROUND, error=_RAISED, after=_AROUND)
-@settings(max_examples=300)
+@examples(300)
 def test_what_was_sealed_is_found(before: str, error: BlockReadError, after: str) -> None:
     """The sealed line is found whatever stands before and behind it, and is the error that was raised."""
     found = from_text(f"{before}{as_line(error, SECRET)}\n{after}", SECRET)
@@ -86,7 +87,7 @@ def test_what_was_sealed_is_found(before: str, error: BlockReadError, after: str
 
 
 @given(hostile=_AROUND, error=_RAISED)
-@settings(max_examples=100)
+@examples(100)
 def test_a_traceback_passes_the_error_on(hostile: str, error: BlockReadError) -> None:
     """The error that caused it is printed first, with what it quotes; only the sealed one counts."""
     try:
@@ -101,7 +102,7 @@ def test_a_traceback_passes_the_error_on(hostile: str, error: BlockReadError) ->
 
 
 @given(fields=_FIELDS)
-@settings(max_examples=300)
+@examples(300)
 def test_fields_are_taken_strictly(fields: dict[str, Any]) -> None:
     """Even sealed, an unknown class, a missing field, one too many or one of another type is no report of ours."""
     found = from_text(_line(fields, SECRET), SECRET)

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.blocks import FileVersion
@@ -20,6 +20,7 @@ from airflow_provider_blockread.storage.listing.holding import HeldBack
 from airflow_provider_blockread.storage.listing.roots import bounds_of
 from airflow_provider_blockread.storage.listing.upstream import named_files
 from airflow_provider_blockread.storage.versions import open_version
+from tests.examples import examples
 
 NAMES = st.sampled_from(["a", "b", "c"])
 PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
@@ -57,7 +58,7 @@ def reachable(root: Path, inside: list[str] | None = None) -> set[str]:
     return found
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     st.sets(st.sampled_from(["in", "out"]).flatmap(lambda top: PATHS.map(f"{top}/{{}}".format)), max_size=8),
     LINKS,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import count
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
@@ -20,6 +20,7 @@ from airflow_provider_blockread.ledger.schema.tables import feeds, files, scans
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
 from airflow_provider_blockread.ledger.windows.queries import list_files
+from tests.examples import examples
 from tests.ledger.make import FEED, freeze_window, open_window, pending, plan, version
 
 _FEEDS = count()
@@ -39,7 +40,7 @@ def rows(ledger: Ledger) -> list[object]:
         return [*counts, connection.execute(select(files.c.id, files.c.state, files.c.last_scan)).all()]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rounds, listings, st.sampled_from(["ignore", "add"]), st.none() | st.integers(1, 3))
 def test_looking_finds_what_a_listing_would_leave_pending(
     ledger: Ledger,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import uuid4
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.blocks import FileVersion
@@ -15,6 +15,7 @@ from airflow_provider_blockread.ledger.files.stretches import KnownStretches, cu
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
 from airflow_provider_blockread.ledger.windows.queries import feed_counts, list_files
+from tests.examples import examples
 from tests.ledger.make import FEED, freeze_window, open_window, pending, plan, publish, version
 
 LISTING = [version(f"{n:04}") for n in range(2_000)]
@@ -93,7 +94,7 @@ def test_too_many_unsettled_files_are_looked_up_one_by_one(ledger: Ledger, monke
     assert record_files(ledger, FEED, LISTING[5:]).missing == 5
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_listings_do_the_same_as_without_memory(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch, data: st.DataObject

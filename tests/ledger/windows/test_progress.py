@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
@@ -36,6 +36,7 @@ from airflow_provider_blockread.ledger.windows.publishing import (
     mark_proven,
 )
 from airflow_provider_blockread.ledger.windows.queries import list_files, list_windows
+from tests.examples import examples
 from tests.ledger.conftest import Clock
 from tests.ledger.make import (
     FEED,
@@ -202,7 +203,7 @@ def test_ages_are_told_in_the_unit_that_fits(seconds: float, told: str) -> None:
     assert age(None, now) == "never"
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(acts=st.lists(st.tuples(st.sampled_from("crfdhpbmlx"), st.integers(0, 1), st.sampled_from([0, 50, 200]))))
 def test_the_view_says_the_same(acts: list[tuple[str, int, int]]) -> None:
     """Whatever owners did, by the database's own clock: word and last sign of life."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import count
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.blocks import FileVersion
@@ -15,6 +15,7 @@ from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.queries import feed_counts
 from airflow_provider_blockread.ledger.windows.selection import pending_files
 from airflow_provider_blockread.options import Limits, Selection
+from tests.examples import examples
 from tests.ledger.make import close_empty_window, freeze_window, plan
 
 BLOCK = 4
@@ -88,7 +89,7 @@ class _Feed:
         return len(self.taken) == self.landed and "pending" not in feed_counts(self.ledger, self.name)
 
 
-_ON_ONE_LEDGER = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+_ON_ONE_LEDGER = examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @_ON_ONE_LEDGER

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.blocks import Block
@@ -30,6 +30,7 @@ from airflow_provider_blockread.records.walking import WalkLimits
 from airflow_provider_blockread.spark.tasks import block_reader
 from airflow_provider_blockread.spark.tasks.block_reader import BlockReader, OpenFile, Rows
 from airflow_provider_blockread.spark.tasks.opening import open_version
+from tests.examples import examples
 from tests.pipeline.evidence import QUOTED, STORES, Reading
 
 _LINES = [b"one\ntwo\r\nthree\n\nfive\n", b"\xef\xbb\xbfmarked\nsecond line\nlast"]
@@ -48,7 +49,7 @@ def reading(tmp_path: Path) -> Reading:
     block_size=st.integers(1, 20),
     record_format=st.sampled_from([Lines(), Lines(newline="lf"), QUOTED]),
 )
-@settings(max_examples=60)
+@examples(60)
 def test_truth_is_accepted(files: list[bytes], block_size: int, record_format: FormatOption) -> None:
     """What was really read is accepted, whatever the files, the block size and the format."""
     with tempfile.TemporaryDirectory() as folder:
@@ -75,7 +76,7 @@ def truth(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @given(data=st.data())
-@settings(max_examples=400)
+@examples(400)
 def test_every_changed_number_is_refused(truth: Reading, data: st.DataObject) -> None:
     """A receipt in which any single number that matters has changed, by however much, is refused."""
     index = data.draw(st.integers(0, len(truth.receipts) - 1))

@@ -9,12 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.exchange.model import Receipt
 from airflow_provider_blockread.options import Csv, Escaped, FormatOption, JsonArray, Lines, Policies
 from airflow_provider_blockread.proof import prove
+from tests.examples import examples
 from tests.pipeline.evidence import Reading
 
 _ROWS = 'name,text\n"a","x\n""y"""\r\nb,"z\n\n"\nc,\n'
@@ -94,7 +95,7 @@ _SAMPLES = {
 
 @pytest.mark.parametrize("kind", _SAMPLES)
 @given(data=st.data())
-@settings(max_examples=15)
+@examples(15)
 def test_truth_is_accepted(kind: str, data: st.DataObject) -> None:
     """What was really read is accepted, whatever the files and the block size; bad records are in the quarantine."""
     sample = _SAMPLES[kind]
@@ -128,7 +129,7 @@ _UNSEEN = ("digest", "skipped_records")  # a sum for comparison, and a count tha
 
 
 @given(data=st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_every_changed_number_is_refused(truth: tuple[Sample, Reading], data: st.DataObject) -> None:
     """A receipt in which any single number that matters has changed, by however much, is refused."""
     _, reading = truth
@@ -145,7 +146,7 @@ def test_every_changed_number_is_refused(truth: tuple[Sample, Reading], data: st
 
 
 @given(data=st.data())
-@settings(max_examples=30)
+@examples(30)
 def test_every_missing_or_doubled_receipt_is_refused(truth: tuple[Sample, Reading], data: st.DataObject) -> None:
     """Receipts of which one is dropped or stands twice are refused, with the block named."""
     _, reading = truth

@@ -6,7 +6,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -17,6 +17,7 @@ from airflow_provider_blockread.ledger.windows.queries import list_windows
 from airflow_provider_blockread.options import Selection
 from airflow_provider_blockread.options.plan import Limits
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, undo
+from tests.examples import examples
 from tests.pipeline.dying import Died, dying
 from tests.pipeline.make import Pipe, ReadHere
 from tests.pipeline.reading_by_hand import FORMATS, PIECES, records, shown_records
@@ -143,7 +144,5 @@ class Upheaval(RuleBasedStateMachine):
             abandon(self.pipe.env, window, who="me")
 
 
-Upheaval.TestCase.settings = settings(
-    max_examples=8, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
-)
+Upheaval.TestCase.settings = examples(8, stateful_step_count=15, suppress_health_check=list(HealthCheck))
 TestUpheaval = Upheaval.TestCase

@@ -7,12 +7,13 @@ from contextlib import suppress
 from itertools import count
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.errors import BlockReadError, ConflictError, ProofError
 from airflow_provider_blockread.options import Lines, Selection
 from airflow_provider_blockread.options.plan import Limits
+from tests.examples import examples
 from tests.pipeline.dying import Died, dying
 from tests.pipeline.make import Pipe
 from tests.pipeline.reading_by_hand import FORMATS, PIECES, records, shown_records
@@ -106,7 +107,7 @@ _RETURNS = ["e\n", "e\n", "f\r", "f\r", "a long line\n"]
 stops = st.tuples(st.sampled_from(["publish_file", "remove_file", "finish_publication"]), st.integers(0, 1))
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     pieces=st.lists(st.sampled_from(PIECES), min_size=5, max_size=8),
     names=st.permutations(list(FORMATS)),

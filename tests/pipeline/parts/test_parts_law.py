@@ -7,11 +7,12 @@ import shutil
 from collections import Counter
 from itertools import count
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.options import Csv, Delimited, FormatOption, JsonArray, Lines, Selection
 from airflow_provider_blockread.options.plan import Limits
+from tests.examples import examples
 from tests.pipeline.make import Pipe
 
 _FEEDS = count()
@@ -46,7 +47,7 @@ def _published(pipe: Pipe, data: list[str]) -> Counter[str]:
     raise AssertionError(msg)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(kinds, limits, st.integers(8, 12), st.sampled_from(["oldest", "newest"]), st.sampled_from([4, 2**20]))
 def test_windows_publish_each_record_once(
     here: Pipe, kind: tuple[FormatOption, list[str]], bound: Limits, block: int, order: str, group: int

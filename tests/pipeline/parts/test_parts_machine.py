@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -18,6 +18,7 @@ from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import Csv, Selection
 from airflow_provider_blockread.options.plan import Limits
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, undo
+from tests.examples import examples
 from tests.pipeline.make import Pipe, ReadHere
 
 _RECORDS = [f'{number},"{number}\n{number}"\n' for number in range(1, 10)]
@@ -122,7 +123,5 @@ class Parts(RuleBasedStateMachine):
         return False
 
 
-Parts.TestCase.settings = settings(
-    max_examples=10, stateful_step_count=16, deadline=None, suppress_health_check=list(HealthCheck)
-)
+Parts.TestCase.settings = examples(10, stateful_step_count=16, suppress_health_check=list(HealthCheck))
 TestParts = Parts.TestCase

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -26,6 +26,7 @@ from airflow_provider_blockread.steps.upkeep import cleaning, cleaning_files, re
 from airflow_provider_blockread.steps.upkeep.cleaning import CleanRequest, clean
 from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, rebuild
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, undo
+from tests.examples import examples
 from tests.pipeline.make import Pipe, ReadHere
 
 _STEPS: list[tuple[Any, str]] = [
@@ -268,7 +269,5 @@ class Upkeep(RuleBasedStateMachine):
         return False
 
 
-Upkeep.TestCase.settings = settings(
-    max_examples=12, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
-)
+Upkeep.TestCase.settings = examples(12, stateful_step_count=12, suppress_health_check=list(HealthCheck))
 TestUpkeep = Upkeep.TestCase

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow.dataset as ds
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from sqlalchemy import text
@@ -27,6 +27,7 @@ from airflow_provider_blockread.options import Selection
 from airflow_provider_blockread.options.plan import Limits
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, undo
+from tests.examples import examples
 from tests.pipeline.make import Pipe, ReadHere
 
 _DAY = 86_400.0
@@ -229,7 +230,5 @@ class Views(RuleBasedStateMachine):
         return True
 
 
-Views.TestCase.settings = settings(
-    max_examples=6, stateful_step_count=16, deadline=None, suppress_health_check=list(HealthCheck)
-)
+Views.TestCase.settings = examples(6, stateful_step_count=16, suppress_health_check=list(HealthCheck))
 TestViews = Views.TestCase

@@ -6,11 +6,12 @@ import csv
 import io
 import re
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.records.csv.fields import Dialect
+from tests.examples import examples
 from tests.records.csv.csv_oracle import expected_row, python_fields, quoted_fields, written
 from tests.records.csv.csv_reading import decode
 
@@ -52,7 +53,7 @@ dialects = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     option=dialects,
     rows=table,
@@ -78,7 +79,6 @@ def test_rows_are_those_of_pythons_csv(
     assert [list(row.values()) for row in got] == [row for row in told if row is not None]
 
 
-@settings(deadline=None)
 @given(st.text('a",\\\n\r', max_size=12), st.sampled_from([None, "\\"]), st.booleans())
 def test_one_row_is_split_as_python_splits_it(text: str, escape: str | None, joined: bool) -> None:  # noqa: FBT001
     """Fields are Python's, and rows written anew hold the same fields."""

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.errors import LookBackError, RecordError
@@ -19,6 +19,7 @@ from airflow_provider_blockread.records.csv.format import CsvFormat
 from airflow_provider_blockread.records.csv.modes import Automaton, Marks
 from airflow_provider_blockread.records.reading import open_source
 from airflow_provider_blockread.records.walking import WalkLimits, first_start, walk_block
+from tests.examples import examples
 
 START, FIELD, TEXT, QUOTED, QUOTE, ESCAPED, ESCAPED_QUOTED, COMMENT = range(8)
 
@@ -138,7 +139,7 @@ def scan(dialect: Dialect, text: str, start: int, end: int) -> StateMap:
 
 
 @every_dialect
-@settings(max_examples=80)
+@examples(80)
 @given(data=st.data())
 def test_the_oracle_is_python_csv(dialect: Dialect, data: st.DataObject) -> None:
     """The automaton's rows, each parsed alone, are the rows that Python reads from the whole text."""
@@ -155,7 +156,7 @@ def test_the_oracle_is_python_csv(dialect: Dialect, data: st.DataObject) -> None
 
 
 @every_dialect
-@settings(max_examples=50)
+@examples(50)
 @given(data=st.data(), chunk=st.integers(1, 30))
 def test_rows_are_framed_as_by_the_automaton(dialect: Dialect, data: st.DataObject, chunk: int) -> None:
     """Whole and in every two blocks, with any buffer, the records and offsets are the oracle's."""
@@ -171,7 +172,7 @@ def test_rows_are_framed_as_by_the_automaton(dialect: Dialect, data: st.DataObje
 
 
 @every_dialect
-@settings(max_examples=30)
+@examples(30)
 @given(data=st.data())
 def test_a_cut_is_the_first_row_start(dialect: Dialect, data: st.DataObject) -> None:
     """From every offset, the cut is the first row start at or after it, comments included."""
@@ -185,7 +186,7 @@ def test_a_cut_is_the_first_row_start(dialect: Dialect, data: st.DataObject) -> 
 
 
 @every_dialect
-@settings(max_examples=30)
+@examples(30)
 @given(data=st.data(), splits=st.lists(st.integers(0, 40), max_size=4))
 def test_maps_compose_at_any_splits(dialect: Dialect, data: st.DataObject, splits: list[int]) -> None:
     """The map of a text is the composition of those of its parts, for every state."""
@@ -200,7 +201,7 @@ def test_maps_compose_at_any_splits(dialect: Dialect, data: st.DataObject, split
 
 
 @pytest.mark.parametrize("dialect", [pytest.param(d, id=d.id) for d in DIALECTS if d.escape or d.comment])
-@settings(max_examples=50)
+@examples(50)
 @given(data=st.data())
 def test_the_automaton_does_what_its_table_says(dialect: Dialect, data: st.DataObject) -> None:
     """From every mode, a text leads where going byte by byte leads, and the same newlines end rows."""

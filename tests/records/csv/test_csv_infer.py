@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.errors import RecordError
@@ -107,7 +107,6 @@ def test_only_the_sample_is_looked_at() -> None:
     assert infer_schema(option, sampled(option, "1\n22\nx\n", size=4)) == "_c0 long"
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.lists(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.options import Csv
+from tests.examples import examples
 from tests.records.csv.csv_reading import decode
 
 OPTION = Csv(schema="i tinyint, l long, f float, v double, s string, b binary", null="NA")
@@ -24,7 +25,7 @@ values = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @example(rows=[["1", "2", "3", "4", "5", "6"]])
 @given(rows=st.lists(st.lists(values, min_size=6, max_size=6), min_size=1, max_size=5))
 def test_rows_do_not_depend_on_their_neighbours(rows: list[list[str]]) -> None:

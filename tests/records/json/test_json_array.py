@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles import ShortReads
 
@@ -17,6 +17,7 @@ from airflow_provider_blockread.records import RecordFormat, read_records, recor
 from airflow_provider_blockread.records.json import text as json_text
 from airflow_provider_blockread.records.reading import open_source
 from airflow_provider_blockread.records.walking import first_start
+from tests.examples import examples
 
 Records = list[tuple[int, bytes]]
 WHITE = b" \t\n\r"
@@ -170,7 +171,7 @@ every_layout = pytest.mark.parametrize(
 
 
 @pytest.mark.parametrize("layout", ["array", "values"])
-@settings(max_examples=15)
+@examples(15)
 @given(draw=st.data(), chunk=sizes, most=sizes)
 def test_every_split_gives_the_values_of_the_file(layout: str, draw: st.DataObject, chunk: int, most: int) -> None:
     """Two blocks that meet anywhere read the elements that Python's parser reads, at the scanner's offsets."""
@@ -185,7 +186,7 @@ def test_every_split_gives_the_values_of_the_file(layout: str, draw: st.DataObje
 
 
 @every_layout
-@settings(max_examples=80)
+@examples(80)
 @given(
     data=junk,
     begin=st.sampled_from([b"", b"[", b" [ ", BOM + b"["]),
@@ -206,14 +207,14 @@ def test_malformed_text_is_read_the_same_at_every_split(
 
 
 @every_layout
-@settings(max_examples=30)
+@examples(30)
 @given(data=junk | documents("array").map(lambda pair: pair[0][:60]), size=st.integers(1, 9))
 def test_blocks_of_any_size_give_the_records(fmt: RecordFormat, layout: str, data: bytes, size: int) -> None:
     """Many small blocks, each cut by the states that the scans before it give, read what one block reads."""
     assert read(data, fmt, list(range(size, len(data), size)), chunk=size) == oracle(data, layout)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(data=junk, start=st.integers(0, 12), length=st.integers(0, 20))
 def test_a_scan_is_right_for_each_entry_state(data: bytes, start: int, length: int) -> None:
     """The map of a range sends each mode to where a scanner ends, and adds the depth that it adds."""

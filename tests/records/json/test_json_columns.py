@@ -7,7 +7,7 @@ import io
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.records import record_format
@@ -15,6 +15,7 @@ from airflow_provider_blockread.records.json.columns import ColumnReader
 from airflow_provider_blockread.records.model import Chunk
 from airflow_provider_blockread.records.reading import open_source
 from airflow_provider_blockread.records.walking import walk_block
+from tests.examples import examples
 
 SCHEMA = "id long, small byte, size double, part float, ok boolean, level string, raw binary, at timestamp"
 Rows = list[object]
@@ -92,7 +93,7 @@ def files(draw: st.DrawFn) -> list[bytes]:
     return [line for line in lines if line.strip(b" \t\r")]
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(lines=files())
 @example(lines=[b'{"id": 1}'] * 20 + [b'{"id": 1, "x": 5}', b'{"id": 1}{"id": 2}', b'{"id": [1}', b'{"id": 01}'])
 def test_a_record_is_read_as_if_it_stood_alone(lines: list[bytes]) -> None:
@@ -100,7 +101,7 @@ def test_a_record_is_read_as_if_it_stood_alone(lines: list[bytes]) -> None:
     assert decode(lines) == alone(lines)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(value=bare | quoted, name=st.sampled_from(["id", "small", "size", "part", "ok", "level", "raw", "at", "x"]))
 def test_each_value_is_judged_as_the_parser_judges_it(value: bytes, name: str) -> None:
     """A single odd value among usual ones is taken or refused, and becomes what it becomes alone."""

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.errors import OptionsError
@@ -20,6 +20,7 @@ from airflow_provider_blockread.records.json.decode import JsonDecoder
 from airflow_provider_blockread.records.model import Decoded
 from airflow_provider_blockread.records.reading import open_source
 from airflow_provider_blockread.records.walking import WalkLimits, walk_block
+from tests.examples import examples
 
 SCHEMA = "id long, small byte, level string, value double, ok boolean, at timestamp, tags array<long>, on struct<x:int>"
 Rows = list[dict[str, Any]]
@@ -156,7 +157,7 @@ padded = st.builds(lambda left, line, right: left + line + right, st.sampled_fro
 lines = st.lists(dumped | dumped | padded | junk | doubled, max_size=8)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(lines=lines, chunk=st.sampled_from([16, 64, 2**20]))
 def test_rows_are_those_that_pythons_parser_gives(lines: list[bytes], chunk: int) -> None:
     """Each record is a row with Python's values or a bad record, whatever stands beside it."""

@@ -7,7 +7,7 @@ import io
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.blocks import iter_ranges
@@ -16,6 +16,7 @@ from airflow_provider_blockread.options.encodings import is_framed_as_bytes, nor
 from airflow_provider_blockread.records import ByteSource, read_records, record_format, scan_block
 from airflow_provider_blockread.records.reading import bind, open_source
 from airflow_provider_blockread.records.walking import WalkLimits, first_start, walk_block
+from tests.examples import examples
 from tests.records.text.test_encodings import MARKS, chunks_of
 
 
@@ -130,7 +131,7 @@ def test_marks_that_are_no_single_unit_are_refused(name: str, options: dict[str,
         record_format(name, **options)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(before=st.text(st.sampled_from("aé😀あ,\n"), max_size=12))
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-be", "utf-32-le", "cp1252", "cp037"])
 def test_an_open_quote_is_named_by_its_byte_in_the_file(encoding: str, before: str) -> None:
@@ -151,7 +152,7 @@ def test_an_open_quote_is_named_by_its_byte_in_the_file(encoding: str, before: s
         list(walk_block(source, bound, start, len(longer), WalkLimits(chunk_bytes=64, max_record_bytes=200)))
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(before=st.text(st.sampled_from("aé😀,\n"), max_size=8), head=st.booleans())
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
 @pytest.mark.parametrize(

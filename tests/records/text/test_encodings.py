@@ -6,7 +6,7 @@ import io
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles import ShortReads
 
@@ -15,6 +15,7 @@ from airflow_provider_blockread.records import ByteSource, RecordFormat, read_re
 from airflow_provider_blockread.records.model import Chunk
 from airflow_provider_blockread.records.reading import bind, open_source
 from airflow_provider_blockread.records.walking import WalkLimits, walk_block
+from tests.examples import examples
 
 MARKS = {
     "utf-8": b"\xef\xbb\xbf",
@@ -109,7 +110,7 @@ def whole(data: bytes, fmt: RecordFormat) -> tuple[int, int]:
 
 
 @combinations(SPLIT)
-@settings(max_examples=12)
+@examples(12)
 @given(draw=st.data(), most=st.integers(1, 20), chunk=st.integers(1, 20), marked=st.booleans())
 def test_every_split_reads_each_record_once(
     case: Case, encoding: str, draw: st.DataObject, most: int, chunk: int, *, marked: bool
@@ -133,7 +134,7 @@ def test_every_split_reads_each_record_once(
 
 
 @combinations(ALIKE, raw=True)
-@settings(max_examples=10)
+@examples(10)
 @given(draw=st.data(), chunk=st.integers(1, 40))
 def test_batches_hold_the_same_text(case: Case, encoding: str, draw: st.DataObject, chunk: int) -> None:
     """Chunks of any size are transcoded to the records that reading one by one gives."""
@@ -217,7 +218,7 @@ def check_alone(data: bytes, fmt: RecordFormat, encoding: str, chunk: int) -> No
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
-@settings(max_examples=150)
+@examples(150)
 @given(draw=st.data(), chunk=st.integers(1, 60))
 def test_a_record_that_is_not_of_its_encoding_is_bad_alone(encoding: str, draw: st.DataObject, chunk: int) -> None:
     """Halves of surrogate pairs, numbers beyond Unicode and a piece of a unit cost the record they stand in."""
@@ -227,7 +228,7 @@ def test_a_record_that_is_not_of_its_encoding_is_bad_alone(encoding: str, draw: 
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-32-be"])
-@settings(max_examples=100)
+@examples(100)
 @given(draw=st.data(), records=st.integers(1, 3), chunk=st.integers(1, 60))
 def test_fixed_records_share_no_character(encoding: str, draw: st.DataObject, records: int, chunk: int) -> None:
     """Two records that hold one half of a pair each are both bad."""
@@ -239,7 +240,7 @@ def test_fixed_records_share_no_character(encoding: str, draw: st.DataObject, re
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii", "cp857", "cp424", "utf-16-le", "utf-8"])
-@settings(max_examples=100)
+@examples(100)
 @given(data=st.lists(st.sampled_from([b"\x81", b"\x9d", b"\n", b"a", b"\xe7", b"\xff", b"%"])).map(b"".join))
 @example(data=b"a\x81\nb\n\x9d\n\xe7")
 def test_bytes_that_stand_for_no_character_are_bad(encoding: str, data: bytes) -> None:

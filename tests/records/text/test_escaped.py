@@ -6,7 +6,7 @@ import io
 import re
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles import ShortReads
 
@@ -15,6 +15,7 @@ from airflow_provider_blockread.records import ByteSource, RecordFormat, read_re
 from airflow_provider_blockread.records.reading import open_source
 from airflow_provider_blockread.records.text import escaped as escaped_module
 from airflow_provider_blockread.records.walking import WalkLimits, first_start, walk_block
+from tests.examples import examples
 
 NEWLINES = re.compile(rb"\r\n|\r|\n")
 DELIMITERS: list[bytes | None] = [None, b"\n", b"||", b"\n\n", b"abab", b"aabaa", b"\r\n", b"|"]
@@ -53,7 +54,7 @@ def make(delimiter: bytes | None, *, unescape: bool = False, encoding: str = "bi
 
 
 @delimiters
-@settings(max_examples=60)
+@examples(60)
 @given(draw=st.data(), most=st.integers(1, 20), chunk=st.integers(1, 20))
 def test_every_split_reads_each_record_once(
     delimiter: bytes | None, draw: st.DataObject, most: int, chunk: int
@@ -72,7 +73,7 @@ def test_every_split_reads_each_record_once(
 
 
 @delimiters
-@settings(max_examples=60)
+@examples(60)
 @given(draw=st.data(), chunk=st.integers(1, 20))
 def test_escapes_are_taken_out(delimiter: bytes | None, draw: st.DataObject, chunk: int) -> None:
     """Records one by one and as batches are the oracle's, with what an escape stands before and without the escape."""

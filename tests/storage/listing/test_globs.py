@@ -6,13 +6,14 @@ import re
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage.listing.globs import compile_glob
 from airflow_provider_blockread.storage.listing.rules import NameRules
+from tests.examples import examples
 
 PIECES = ["a", "b", "*", "?", "**", "/", "/", "**/", "/**", "[ab]", "[!a]", "[", ".", "]", "[a-b]", "é\n", "a/b"]
 PATTERNS = st.lists(st.sampled_from(PIECES), min_size=1, max_size=7).map("".join).filter(lambda p: p.strip("/."))
@@ -62,7 +63,7 @@ def oracle(pattern: str, path: str) -> bool:
     return over(0, tuple(path.split("/")))
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(PATTERNS, PATHS)
 def test_a_glob_matches_what_its_documentation_says(pattern: str, path: str) -> None:
     """The compiled regex and a matcher that goes character by character agree."""
@@ -71,7 +72,7 @@ def test_a_glob_matches_what_its_documentation_says(pattern: str, path: str) -> 
     assert matched == oracle(pattern, path)
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(st.lists(PATTERNS, min_size=1, max_size=3), st.lists(PATTERNS, max_size=2), PATHS)
 def test_no_folder_above_a_wanted_file_is_left_out(patterns: list[str], excludes: list[str], path: str) -> None:
     """What a scan does not enter holds nothing that the globs want."""

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import fsspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
+from tests.examples import examples
 
 NOW_S = 2_000_000_000.0
 NAMES = st.sampled_from(["a", "b", "b.csv", "é d", "_x", ".h", "c.tmp", "2024", "z.csv"])
@@ -61,7 +62,7 @@ def test_files_come_in_order_with_size_and_time(tmp_path: Path) -> None:
     assert (versions[1].size, versions[1].mtime_ns, versions[1].etag) == (1, 123_456_789_123_456_789, None)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(TREES, st.booleans(), st.booleans(), st.sampled_from(["**", "*.csv", "2024/**", "*/*"]))
 def test_local_and_stored_trees_list_alike(paths: set[str], hidden: bool, recursive: bool, pattern: str) -> None:  # noqa: FBT001
     """Any tree lists the same on disk and in a store, and the same as filtering all of its files."""

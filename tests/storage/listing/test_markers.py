@@ -10,7 +10,7 @@ from typing import Any
 
 import fsspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.blocks import FileVersion
@@ -19,6 +19,7 @@ from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.listing.holding import HeldBack
 from airflow_provider_blockread.storage.listing.markers import Marked, Marker
+from tests.examples import examples
 
 NOW_S = 2_000_000_000.0
 MARKERS = st.sampled_from(["{name}.done", "{stem}.ok", "_SUCCESS", ".{name}.done", "done_{stem}", "{stem}.a"])
@@ -67,7 +68,7 @@ def as_tree(paths: set[str]) -> set[str]:
     return {p for p in paths if not any(other.startswith(p + "/") for other in paths)}
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(TREES, MARKERS)
 def test_a_file_is_taken_once_its_marker_lies_there(paths: set[str], marker: str) -> None:
     """On disk and in a store, whatever the tree: markers are never taken, and what has none is counted."""
@@ -89,7 +90,7 @@ def test_a_file_is_taken_once_its_marker_lies_there(paths: set[str], marker: str
     assert held.counts["unmarked"] == held_in_store.counts["unmarked"] == len(waiting)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(TREES, MARKERS, st.integers(1, 3))
 def test_a_flat_listing_in_order_of_keys_serves_too(files: set[str], marker: str, most: int) -> None:
     """An object store shows keys: those below a folder come among its own, and a folder may be a file too."""

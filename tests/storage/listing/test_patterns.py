@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage.listing.regexes import compile_regex
 from airflow_provider_blockread.storage.listing.rules import NameRules
+from tests.examples import examples
 
 PIECES = [
     *("a", "b", ".", "*", "+", "?", "/", "/.*", "/.+", ".*", "|", "(", ")", "(?:", "(?=a", "(?!.*b", "(?>a*)", "(?i)"),
@@ -33,7 +34,7 @@ REGEXES = st.lists(st.sampled_from(PIECES), min_size=1, max_size=7).map("".join)
 PATHS = st.lists(st.text("ab.é\n#| ", min_size=1, max_size=3), min_size=1, max_size=4).map("/".join)
 
 
-@settings(max_examples=1000)
+@examples(1000)
 @given(st.lists(REGEXES, min_size=1, max_size=2), st.lists(REGEXES, max_size=2), PATHS)
 def test_no_folder_above_a_wanted_file_is_left_out(patterns: list[str], excludes: list[str], path: str) -> None:
     """Whatever the expressions are, what a scan does not enter holds nothing that they want."""

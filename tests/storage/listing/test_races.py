@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.blocks import FileVersion
@@ -26,6 +26,7 @@ from airflow_provider_blockread.storage.backends.disk import LocalDisk
 from airflow_provider_blockread.storage.backends.renaming import rename_if_free
 from airflow_provider_blockread.storage.listing.upstream import read_list
 from airflow_provider_blockread.storage.versions import open_version
+from tests.examples import examples
 
 _LONG_S = 20.0  # a call that takes longer hangs
 
@@ -156,7 +157,7 @@ def test_without_second_names_nothing_is_overwritten_either(tmp_path: Path, way:
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"b": "b", "c": "a"}
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.integers(2, 8), st.sampled_from(["file", "folder", "dangling", "nothing"]))
 def test_of_many_who_rename_to_one_name_one_does(count: int, there: str) -> None:
     """And none where something is, a link that leads nowhere too: no content is lost."""
