@@ -20,6 +20,7 @@ from typing import Any
 
 import psutil
 
+from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import FileSource, GenerationOptions, Lines, ParquetSink
 from airflow_provider_blockread.steps import Environment, PlanRequest, plan
 from airflow_provider_blockread.storage.listing.files import list_files
@@ -120,7 +121,7 @@ def measure(key: str, url: str, source: str) -> dict[str, float]:
 
     ledger = Ledger(url)
     ledger.upgrade()
-    env = Environment(ledger=ledger, stores=Stores(), log=lambda _: None)
+    env = Environment(ledger=ledger, stores=Stores(), observer=Observer())
     files = FileSource(source)
     began, used = time.perf_counter(), time.process_time()
     for _ in list_files(env.stores, files, now_s=time.time()):

@@ -16,6 +16,7 @@ import duckdb
 
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.ledger.store import Ledger, default_url
+from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import (
     FileSource,
     FormatOption,
@@ -102,7 +103,7 @@ class Windows:
         self.folder.mkdir(parents=True)
         ledger = Ledger(default_url(str(self.folder)))
         ledger.upgrade()
-        self.env = Environment(ledger=ledger, stores=Stores(), log=lambda _: None)
+        self.env = Environment(ledger=ledger, stores=Stores(), observer=Observer())
 
     def plan(self, key: str = "window") -> WindowRef:
         """Plan the next window."""

@@ -10,7 +10,14 @@ from typing import Any
 import click
 
 from airflow_provider_blockread.cli.options.pipeline import Pipeline, Reading, pipeline_options
-from airflow_provider_blockread.cli.options.shared import open_environment, owner, parse_pairs, print_facts, print_json
+from airflow_provider_blockread.cli.options.shared import (
+    open_environment,
+    owner,
+    parse_pairs,
+    print_facts,
+    print_json,
+    terminal,
+)
 from airflow_provider_blockread.cli.spark import InProcessSpark, require_java
 from airflow_provider_blockread.ledger.noop import forgets
 from airflow_provider_blockread.ledger.windows.queries import unpublished_windows
@@ -59,7 +66,7 @@ def run(**options: Any) -> None:  # noqa: ANN401 - click hands every option by n
         runner = Runner(env, spark, replace(JOB, max_readers=asked.max_readers))
         done = list(runner.windows(request, resumes=asked.window is None, until_empty=asked.until_empty))
     if forgets(env.ledger):  # nobody will know what it has left in the work area
-        prune(replace(env, log=lambda _: None), PruneRequest(older_than=0, keep=0))
+        prune(replace(env, observer=terminal(quiet=True)), PruneRequest(older_than=0, keep=0))
     summary = _summary(done, time.monotonic() - started)
     if asked.as_json:
         print_json(summary)
@@ -85,7 +92,7 @@ class Runner:
         left = unpublished_windows(self.env.ledger, request.feed) if resumes else []
         keys = [window.key for window in left]
         for key in keys:
-            self.env.log(f"feed {request.feed}: window {key!r} of an earlier run is finished first")
+            self.env.observer.log(f"feed {request.feed}: window {key!r} of an earlier run is finished first")
             yield self.window(plan(self.env, replace(request, key=key)))
         count = 0
         while count == 0 or until_empty:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import getpass
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar
 
 import click
@@ -16,7 +15,7 @@ from airflow_provider_blockread.cli.options.shared import (
     owner,
     print_json,
     state_option,
-    warn,
+    terminal,
 )
 from airflow_provider_blockread.ledger.schema.columns import WITHDRAWN_FILES
 from airflow_provider_blockread.ledger.windows.queries import get_window
@@ -47,9 +46,9 @@ class Confirmed:
         """
         if self.dry_run and self.as_json:
             print_json(intent.to_json())
-            intent.tell(lambda _: None, warn)
+            intent.report(terminal(quiet=True))
         else:
-            intent.tell(partial(click.echo, err=not self.dry_run), warn)
+            intent.report(terminal(err=not self.dry_run))
         if self.dry_run:
             return False
         if not (self.yes or intent.is_empty):

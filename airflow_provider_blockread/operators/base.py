@@ -10,6 +10,7 @@ from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from airflow_provider_blockread.errors import FINAL_ERRORS, BlockReadError, CompleteError
+from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.operators.run_identity import RunIdentity
 from airflow_provider_blockread.options import FileSource, ParquetSink, Value
 
@@ -109,8 +110,7 @@ class StepOperator(OptionTemplates):
         self._env = Environment(
             ledger=LedgerHook(self.ledger_conn_id, run=self._run).get_conn(),
             stores=Stores(self.credentials()),
-            log=self.log.info,
-            warn=self.log.warning,
+            observer=LogObserver(self.log.info, self.log.warning),
         )
         return self._env
 

@@ -58,7 +58,7 @@ class CleanSourceOperator(StepOperator):
         env = self.environment()
         request = self.request()
         intent = propose_cleaning(env, request)
-        intent.tell(env.log, env.warn)
+        intent.report(env.observer)
         return intent.to_json() if self.only_told else clean(env, request, who=owner_of(context)).to_json()
 
     def request(self) -> CleanRequest:

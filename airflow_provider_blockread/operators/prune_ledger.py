@@ -58,5 +58,5 @@ class PruneLedgerOperator(StepOperator):
             keep_manifests=self.keep_manifests,
         )
         intent = propose_pruning(env, request)
-        intent.tell(env.log, env.warn)
+        intent.report(env.observer)
         return intent.to_json() if self.only_told else prune(env, request).to_json()

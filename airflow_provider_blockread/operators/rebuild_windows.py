@@ -69,7 +69,7 @@ class RebuildWindowsOperator(StepOperator):
         from airflow_provider_blockread.steps.upkeep.rebuilding import propose_rebuild, rebuild  # noqa: PLC0415
 
         env, asked = self.environment(), replace(self.request(), task=owner_of(context))
-        propose_rebuild(env, asked).tell(env.log, env.warn)
+        propose_rebuild(env, asked).report(env.observer)
         self._submitter = SparkSubmitter(self.spark, self.credentials())
         runner = WindowRunner(env=env, owner=owner_of(context), job=self.spark, submitter=self._submitter)
         done = rebuild(env, asked, runner)

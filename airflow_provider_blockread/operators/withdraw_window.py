@@ -39,7 +39,7 @@ class _WithdrawOperator(StepOperator):
 
         env = self.environment()
         window = get_window(env.ledger, self.window, self.feed)
-        self.intent(env, window).tell(env.log, env.warn)
+        self.intent(env, window).report(env.observer)
         return self.withdraw(env, window, owner_of(context)).to_json()
 
     @abstractmethod

@@ -12,6 +12,7 @@ from airflow.sdk.configuration import conf
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError, PermanentError, error_class
+from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.operators.base import OptionTemplates, run_identity
 from airflow_provider_blockread.operators.run_identity import interval_ns, window_key
 from airflow_provider_blockread.options import FileSource, Selection, parse_duration, parse_size
@@ -128,7 +129,7 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         try:
             lookout, stores = self.lookout(context), Stores(credentials_for(self.source, None))
             with closing(LedgerHook(self.ledger_conn_id, run=str(run_identity(context))).get_conn()) as ledger:
-                env = Environment(ledger=ledger, stores=stores, log=self.log.info, warn=self.log.warning)
+                env = Environment(ledger=ledger, stores=stores, observer=LogObserver(self.log.info, self.log.warning))
                 found = look_for_files(env, lookout)
         except PermanentError as error:
             raise AirflowFailException(str(error)) from error

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import airflow_provider_blockread
 
-_PARTS = ("__init__.py", "errors.py", "options", "blocks", "records", "storage", "exchange", "sinks", "spark")
+_FILES = ("__init__.py", "errors.py", "observer.py")
+_FOLDERS = ("options", "blocks", "records", "storage", "exchange", "sinks", "spark")
 
 
 def write_bundle(folder: str) -> str:
@@ -18,7 +19,7 @@ def write_bundle(folder: str) -> str:
     target = Path(folder) / f"airflow_provider_blockread-{airflow_provider_blockread.__version__}.zip"
     descriptor, temporary = tempfile.mkstemp(dir=folder, suffix=".zip.tmp")
     with os.fdopen(descriptor, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
-        for source in sorted(path for part in _PARTS for path in _modules(root / part)):
+        for source in sorted(path for part in _FILES + _FOLDERS for path in _modules(root / part)):
             name = source.relative_to(root.parent).as_posix()
             bundle.writestr(zipfile.ZipInfo(name), source.read_bytes(), zipfile.ZIP_DEFLATED)
     Path(temporary).replace(target)

@@ -85,7 +85,7 @@ def exclude(env: Environment, window: Window, path: str, *, reason: str, who: st
     """
     _, groups = _find(env, window, path)
     _, again = exclude_file(env.ledger, window.id, path, reason=reason, who=who, groups=groups)
-    env.log(f"{path} is excluded from window {window.id}{_read_again(again)}")
+    env.observer.log(f"{path} is excluded from window {window.id}{_read_again(again)}")
     return Excluded(window=window.id, path=path, reason=reason, groups=tuple(again))
 
 
@@ -121,9 +121,9 @@ class FailedTry:
 def warn_of_losses(env: Environment, done: Published) -> None:
     """Say what is not in the output of a window that was published just now: excluded files, and bad records."""
     if done.excluded or done.bad_records:
-        env.warn(done.message)
+        env.observer.warn(done.message)
     for out in list_exclusions(env.ledger, done.window, done.generation, limit=_TOLD):
-        env.warn(f"window {done.window}: {out.path} is excluded ({out.reason}, by {out.who})")
+        env.observer.warn(f"window {done.window}: {out.path} is excluded ({out.reason}, by {out.who})")
 
 
 def excluded_by_policy(
@@ -164,7 +164,7 @@ def excluded_by_policy(
     for path, why in found.items():
         for behind in windows_behind(env.ledger, window.id, path):  # they cannot be published without this part
             _exclude(env, get_window(env.ledger, behind), {path: why}, failed.who)
-            env.warn(f"{path} is excluded from window {behind} too, which goes on behind this part of it")
+            env.observer.warn(f"{path} is excluded from window {behind} too, which goes on behind this part of it")
     _exclude(env, window, found, failed.who)
     _tell(env, window, found)
     return True
@@ -172,9 +172,9 @@ def excluded_by_policy(
 
 def _tell(env: Environment, window: Window, found: Mapping[str, str]) -> None:
     for path in list(found)[:_TOLD]:
-        env.warn(f"{path} is {found[path]} and now excluded from window {window.id}")
+        env.observer.warn(f"{path} is {found[path]} and now excluded from window {window.id}")
     if len(found) > _TOLD:
-        env.warn(f"and so are {len(found) - _TOLD:,} more")
+        env.observer.warn(f"and so are {len(found) - _TOLD:,} more")
 
 
 def _kept(window: Window, path: str, reason: str) -> str:

@@ -1,14 +1,13 @@
-"""What a command is about to do, told before it is done: the same words for people, JSON and tasks' logs."""
+"""What a command is about to do, in the same words for people, JSON and tasks' logs."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.ledger.model import Window
+from airflow_provider_blockread.observer import Observer
 
 _SHOWN = 20  # windows that are listed one by one
 
@@ -45,22 +44,21 @@ class Intent:
         lines = [f"window {w.window} {w.key!r} of feed {w.feed}: {w.what}" for w in ordered[:_SHOWN]]
         if len(ordered) > _SHOWN:
             lines.append(f"and {len(ordered) - _SHOWN:,} more windows")
-        lines = [f"{self.action}: nothing to do", *lines] if self.is_empty else [*lines, *self.notes]
-        return [printable(line) for line in lines]
+        return [f"{self.action}: nothing to do", *lines] if self.is_empty else [*lines, *self.notes]
 
-    def alerts(self) -> list[str]:
-        """Return what somebody should look at before it is done."""
+    def all_warnings(self) -> list[str]:
+        """Return why it may fail, window by window, and what else to look at first."""
         of_windows = [
             f"window {w.window} {w.key!r} of feed {w.feed}: {text}" for w in self.windows for text in w.warnings
         ]
         return [*of_windows, *self.warnings]
 
-    def tell(self, log: Callable[[str], None], warn: Callable[[str], None]) -> None:
-        """Hand on each line of the intent, and each alert."""
+    def report(self, observer: Observer) -> None:
+        """Report each line of the intent, and each warning."""
         for line in self.lines():
-            log(line)
-        for alert in self.alerts():
-            warn(alert)
+            observer.log(line)
+        for warning in self.all_warnings():
+            observer.warn(warning)
 
     def to_json(self) -> dict[str, Any]:
         """Return this intent as JSON."""

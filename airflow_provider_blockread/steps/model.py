@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
-from airflow_provider_blockread.errors import WrongLedgerError, printable
+from airflow_provider_blockread.errors import WrongLedgerError
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.seals import derived
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import FileList, FileSource, GenerationOptions, Selection, Splitting
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -37,30 +37,17 @@ class Submitter(Protocol):
         ...
 
 
-def _printing(say: Callable[[str], None]) -> Callable[[str], None]:
-    return lambda message: say(printable(message))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Environment:
-    """What every step works with: the ledger, the stores, where progress is told, and what somebody should look at.
-
-    Lines come as they may be printed, whatever names stand in them.
-    """
+    """What every step works with: the ledger, the stores, and the observer that takes its reports."""
 
     ledger: Ledger
     stores: Stores
-    log: Callable[[str], None]
-    warn: Callable[[str], None] = logging.getLogger(__name__).warning
+    observer: Observer
 
     def window_secret(self, window: str) -> str:
         """Return the secret that seals what a window keeps in the work area for its later tries."""
         return derived(self.ledger.secret, window)
-
-    def __post_init__(self) -> None:
-        """Let no line pass with what other people's names may hold."""
-        for name in ("log", "warn"):
-            object.__setattr__(self, name, _printing(getattr(self, name)))
 
     def require(self, ref: WindowRef) -> None:
         """Refuse a window that another ledger planned.

@@ -9,6 +9,7 @@ import pyarrow.dataset as ds
 
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import (
     FileSource,
     GenerationOptions,
@@ -50,7 +51,7 @@ def answer_ours(case: Case, source: Path, folder: Path, submitter: Submitter) ->
     ledger.upgrade()
     try:
         published = _window(
-            Environment(ledger=ledger, stores=Stores(), log=lambda _: None), case, source, folder, submitter
+            Environment(ledger=ledger, stores=Stores(), observer=Observer()), case, source, folder, submitter
         )
     except BlockReadError as error:
         return Ours(answer=Answer(error=f"{type(error).__name__}: {error}"))

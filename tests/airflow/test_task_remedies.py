@@ -13,6 +13,7 @@ from airflow.sdk import DAG, Asset, CronDataIntervalTimetable
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError
 from airflow_provider_blockread.ledger.noop import noop_ledger
+from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.operators.clean_source import CleanSourceOperator
 from airflow_provider_blockread.operators.split_files import SplitFilesOperator
 from airflow_provider_blockread.operators.upstream import files_of
@@ -150,10 +151,10 @@ def test_a_watch_whose_ledger_forgets(landing: Path, land: Callable[..., None], 
     body = f'{{"eventType": "x", "data": {{"url": "file://{landing}/a.log"}}}}'
     noop = noop_ledger(tmp_path, "run")
     with pytest.raises(BlockReadError, match="give it and its pipeline one, not noop"):
-        record_hints(Environment(ledger=noop, stores=Stores(), log=print), lookout, [body])
+        record_hints(Environment(ledger=noop, stores=Stores(), observer=LogObserver(print, print)), lookout, [body])
     noop.close()
     ledger = open_ledger(f"sqlite:///{tmp_path}/ledger.db")
-    record_hints(Environment(ledger=ledger, stores=Stores(), log=print), lookout, [body])
+    record_hints(Environment(ledger=ledger, stores=Stores(), observer=LogObserver(print, print)), lookout, [body])
     ledger.close()
 
 

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from airflow_provider_blockread.cli.commands import blockread
 from airflow_provider_blockread.cli.options.shared import print_table
 from airflow_provider_blockread.ledger.schema.tables import REVISIONS
+from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import FileSource, GenerationOptions, Lines, ParquetSink
 from airflow_provider_blockread.steps import Environment, PlanRequest, WindowRef, plan
 from airflow_provider_blockread.storage.stores import Stores
@@ -119,7 +120,7 @@ def planned(place: Place) -> WindowRef:
         generation=GenerationOptions(sink=ParquetSink(str(place.folder / "out")), record_format=Lines()),
         owner="me",
     )
-    ref = plan(Environment(ledger=ledger, stores=Stores(), log=lambda _: None), request)
+    ref = plan(Environment(ledger=ledger, stores=Stores(), observer=Observer()), request)
     ledger.close()
     return ref
 

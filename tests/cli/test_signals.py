@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import FileSource, GenerationOptions, ParquetSink
 from airflow_provider_blockread.steps import Environment, PlanRequest, plan
 from airflow_provider_blockread.storage.stores import Stores
@@ -154,7 +155,7 @@ def plan_one(place: Place) -> None:
         generation=GenerationOptions(sink=ParquetSink(str(place.folder / "out"))),
         owner="test",
     )
-    plan(Environment(ledger=ledger, stores=Stores(), log=lambda _: None), request)
+    plan(Environment(ledger=ledger, stores=Stores(), observer=Observer()), request)
     ledger.close()
 
 

@@ -12,6 +12,7 @@ from airflow_provider_blockread.cli.commands import blockread
 from airflow_provider_blockread.errors import BlockReadError, OptionsError
 from airflow_provider_blockread.ledger.upkeep.requests import find_request
 from airflow_provider_blockread.ledger.windows.queries import get_window
+from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import FileSource, GenerationOptions, ParquetSink
 from airflow_provider_blockread.steps import Environment, PlanRequest, plan
 from airflow_provider_blockread.steps.running import WindowRunner
@@ -32,7 +33,7 @@ def _plan(place: Place, key: str) -> None:
         generation=GenerationOptions(sink=ParquetSink(str(place.folder / "out"))),
         owner="test",
     )
-    plan(Environment(ledger=ledger, stores=Stores(), log=lambda _: None), request)
+    plan(Environment(ledger=ledger, stores=Stores(), observer=Observer()), request)
     ledger.close()
 
 

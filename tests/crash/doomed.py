@@ -21,6 +21,7 @@ from airflow_provider_blockread.exchange.failures import write_failure
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.ledger.windows.journal import journal_entries
 from airflow_provider_blockread.ledger.windows.queries import list_files, list_windows
+from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.options import Csv, FormatOption, ParquetSink, Policies
 from airflow_provider_blockread.steps import Environment, PlanRequest, Published, WindowRef
 from airflow_provider_blockread.storage import uris
@@ -79,7 +80,9 @@ class Doomed(Pipe):
         del name  # the URL says where the ledger is
         ledger = FaultyLedger(self.url, self.faults, now=lambda: self.time)
         return Environment(
-            ledger=ledger, stores=FaultyStores(self.faults), log=self.messages.append, warn=self.messages.append
+            ledger=ledger,
+            stores=FaultyStores(self.faults),
+            observer=LogObserver(self.messages.append, self.messages.append),
         )
 
     def request(self, key: str, clear_number: int = 0) -> PlanRequest:

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow.dataset as ds
 
 from airflow_provider_blockread.ledger.windows.queries import get_window, list_windows
+from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.options import (
     AsRead,
     FileSource,
@@ -90,7 +91,9 @@ class Pipe:
     def environment(self, name: str) -> Environment:
         """Return an environment with a ledger of that name."""
         ledger = open_ledger(f"sqlite:///{self.folder / name}", now=lambda: self.time)
-        return Environment(ledger=ledger, stores=Stores(), log=self.messages.append, warn=self.warnings.append)
+        return Environment(
+            ledger=ledger, stores=Stores(), observer=LogObserver(self.messages.append, self.warnings.append)
+        )
 
     def close(self) -> None:
         """Close the ledger."""

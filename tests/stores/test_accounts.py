@@ -14,6 +14,7 @@ import pytest
 from airflow_provider_blockread.errors import FileMissingError, OptionsError
 from airflow_provider_blockread.hooks.stores import credentials_for
 from airflow_provider_blockread.ledger.windows.queries import list_files
+from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.steps import Environment, PlanRequest
 from airflow_provider_blockread.steps.watch.looking_for_files import Lookout
@@ -122,7 +123,7 @@ def test_storage_events_name_the_account(tmp_path: Path, two_of_azure: Roots) ->
     url = second.replace("abfs://of-both@", "https://").replace(".dfs.", ".blob.").replace("/in", "/of-both/in/a.txt")
     body = json.dumps({"eventType": "Microsoft.Storage.BlobCreated", "data": {"url": url}})
     stores = Stores({root: store.options for root, store in two_of_azure.items()})
-    env = Environment(ledger=ledger, stores=stores, log=lambda _told: None)
+    env = Environment(ledger=ledger, stores=stores, observer=Observer())
 
     assert record_hints(env, Lookout(feed="one", source=FileSource(first)), [body]).ignored
     assert record_hints(env, Lookout(feed="both", source=FileSource((first, second))), [body]).new == 1

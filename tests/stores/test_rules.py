@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_blockread.errors import FileMissingError
+from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import FileList, FileSource, GenerationOptions, Lines, ParquetSink
 from airflow_provider_blockread.steps import Environment, PlanRequest, plan
 from airflow_provider_blockread.storage import Stores
@@ -101,7 +102,7 @@ def test_one_feed_reads_several_stores_and_accounts(
         roots.append(root)
     source = FileSource(roots, conn_id=connections)
     ledger = open_ledger(f"sqlite:///{tmp_path}/ledger.db")
-    env = Environment(ledger=ledger, stores=Stores(credentials_for(source, None)), log=lambda _: None)
+    env = Environment(ledger=ledger, stores=Stores(credentials_for(source, None)), observer=Observer())
     generation = GenerationOptions(sink=ParquetSink(str(tmp_path / "out")), record_format=Lines())
     asked = PlanRequest(feed="feed", key="w", source=source, generation=generation, owner="me")
     found = sorted(version.path.rpartition("/")[2] for version in list_files(env.stores, source, now_s=NOW_S))

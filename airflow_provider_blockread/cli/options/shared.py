@@ -21,6 +21,7 @@ from airflow_provider_blockread.errors import OptionsError, printable
 from airflow_provider_blockread.ledger.noop import is_noop, noop_ledger
 from airflow_provider_blockread.ledger.owners import process_owner
 from airflow_provider_blockread.ledger.store import Ledger, default_url
+from airflow_provider_blockread.observer import LogObserver, Observer
 from airflow_provider_blockread.options import FORMATS, FormatOption, parse
 from airflow_provider_blockread.spark.private_folder import private_folder
 from airflow_provider_blockread.steps import Environment
@@ -113,16 +114,20 @@ def open_environment(state: str | None, *, quiet: bool = False, makes: bool = Fa
         ledger.make()
     ledger.check()
 
-    def log(message: str) -> None:
+    return Environment(ledger=ledger, stores=Stores(), observer=terminal(quiet=quiet))
+
+
+def terminal(*, quiet: bool = False, err: bool = True) -> Observer:
+    """Return an observer that prints lines, to standard error or output, and warnings, to standard error.
+
+    One that is `quiet` prints warnings only.
+    """
+
+    def log(line: str) -> None:
         if not quiet:
-            say(message, err=True)
+            click.echo(line, err=err)
 
-    return Environment(ledger=ledger, stores=Stores(), log=log, warn=warn)
-
-
-def warn(message: str) -> None:
-    """Tell on standard error what somebody should look at."""
-    click.echo(f"Warning: {message}", err=True)
+    return LogObserver(log, lambda line: click.echo(f"Warning: {line}", err=True))
 
 
 def owner() -> str:

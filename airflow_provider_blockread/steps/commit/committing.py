@@ -121,7 +121,7 @@ class _Commitment:
                 raise
             mark_proven(ledger, publication, sums)
             found = f"{sums.records:,} records, {sums.bad_records:,} bad, {format_bytes(sums.bytes)}"
-            self._env.log(f"{publication} is proven: {found}")
+            self._env.observer.log(f"{publication} is proven: {found}")
         if self._generation.mode == "verify":
             finish_verification(ledger, publication)
             return
@@ -228,10 +228,10 @@ class _Commitment:
         kept = self._targets(publication.generation)
         for folder in (self._options.sink.uri, self._quarantine):
             for stray in sweep(env.stores, folder, publication.window, kept):
-                env.log(f"removed {stray}, which no published generation of window {publication.window} names")
+                env.observer.log(f"removed {stray}, which no published generation of window {publication.window} names")
         finish_publication(env.ledger, publication)
         done = self.summary()
-        env.log(f"{publication} is published: {done.outputs:,} files in {self._options.sink.uri}")
+        env.observer.log(f"{publication} is published: {done.outputs:,} files in {self._options.sink.uri}")
         warn_of_losses(env, done)
 
     def _steps(self, results: Sequence[GroupResult]) -> list[JournalEntry]:

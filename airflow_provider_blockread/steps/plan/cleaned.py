@@ -109,7 +109,7 @@ def restore_files(env: Environment, window: Window) -> Restored:
         if back:
             mark_back(env.ledger, back)
     done = Restored(window=window.id, files=restored, away=count_away(env.ledger, window.id))
-    env.log(f"window {window.id}: {done.files:,} files are in their places again, {done.away:,} stay away")
+    env.observer.log(f"window {window.id}: {done.files:,} files are in their places again, {done.away:,} stay away")
     return done
 
 

@@ -31,9 +31,10 @@ def discover(env: Environment, request: PlanRequest) -> Discovered:
         complete=request.files is None,
     )
     found = replace(found, held_back=dict(held.counts))
-    env.log(_describe(request, found, held))
+    env.observer.count("plan.new_files", found.new)
+    env.observer.log(_describe(request, found, held))
     for warning in _warnings(found):
-        env.warn(f"feed {request.feed}: {warning}")
+        env.observer.warn(f"feed {request.feed}: {warning}")
     return found
 
 

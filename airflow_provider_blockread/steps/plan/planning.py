@@ -133,7 +133,7 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
             window = find_window(env.ledger, request.feed, request.key)
             if window is not None and window.state != "empty":  # somebody else has the key, not only some files
                 raise
-            env.log(f"{conflict}; choosing again from what is left")
+            env.observer.log(f"{conflict}; choosing again from what is left")
     return _choose_and_freeze(env, request, options, found)
 
 
@@ -148,7 +148,7 @@ def _claim(env: Environment, request: PlanRequest) -> Planner:
             )
         except PlannerBusyError as busy:
             if not waited:
-                env.log(f"{busy}; waiting for it")
+                env.observer.log(f"{busy}; waiting for it")
             waited = True
             time.sleep(_TURN_S)
 
@@ -193,7 +193,7 @@ def _choose_and_freeze(
     if chosen.late:
         message += f"; {chosen.late:,} of the files came too late for their own interval (late='next')"
     for pending in chosen.in_parts.values():
-        env.log(f"window {key}: {pending.version.path}: {describe_part(pending)}")
+        env.observer.log(f"window {key}: {pending.version.path}: {describe_part(pending)}")
     message += "".join(f"; {describe_part(pending)}" for pending in islice(chosen.in_parts.values(), _SHOWN))
     message += describe_left_out(request, found, late)
     window = get_window(env.ledger, key)
@@ -219,7 +219,7 @@ def _waiting(env: Environment, feed: str) -> str:
 
 
 def _ref(env: Environment, request: PlanRequest, *, status: str, message: str) -> WindowRef:
-    env.log(message)
+    env.observer.log(message)
     return WindowRef(
         ledger=env.ledger.uuid,
         feed=request.feed,

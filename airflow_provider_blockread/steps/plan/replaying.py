@@ -147,7 +147,7 @@ def open_ref(env: Environment, window: Window, generation: Generation, *, status
     Whoever begins a generation, or goes on with one, first sees to it that readers have no half of one that it
     supersedes: whoever did so before may have died in between.
     """
-    env.log(message)
+    env.observer.log(message)
     if generation.state in {"reading", "failed", "proven"}:
         take_back_halves(env, window)
     options = GenerationOptions.from_json(generation.options)

@@ -59,7 +59,7 @@ def restore_pruned(env: Environment, window: Window) -> None:
         msg = f"feed {window.feed}: window {window.id} {window.key!r} was pruned on {when}: {PRUNED}"
         raise PrunedError(msg) from error
     restore_plan(env.ledger, window.id, planned)
-    env.log(f"window {window.id} was pruned; its plan is restored from {shown.manifest_uri}")
+    env.observer.log(f"window {window.id} was pruned; its plan is restored from {shown.manifest_uri}")
 
 
 def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, request: PlanRequest) -> None:
@@ -86,7 +86,7 @@ def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, reque
                 raise _lost_newer(env, window) from error
             raise
         env.stores.write_bytes_atomic(window.manifest_uri, data)
-        env.log(f"window {window.id}: its manifest was lost and is written again, the same to the byte")
+        env.observer.log(f"window {window.id}: its manifest was lost and is written again, the same to the byte")
 
 
 def _lost_newer(env: Environment, window: Window) -> ExchangeError:

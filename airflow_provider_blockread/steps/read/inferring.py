@@ -59,7 +59,7 @@ def with_columns(env: Environment, window: Window, options: GenerationOptions, c
         schema, paths = _infer(env, window, options, option, excluded=set(claim.excluded))
         _keep(env, window, _schema_uri(window, options, without), {"schema": schema, "files": paths})
         source = f"as in the first {len(paths)} files" if paths else "of files without a row or header"
-        env.log(f"window {window.id}: columns {source}: {schema}")
+        env.observer.log(f"window {window.id}: columns {source}: {schema}")
     return dataclasses.replace(options, record_format=dataclasses.replace(option, schema=schema))
 
 
@@ -79,7 +79,7 @@ def _kept(env: Environment, window: Window, uri: str) -> dict[str, Any] | None:
 
 def _keep(env: Environment, window: Window, uri: str, kept: Mapping[str, object]) -> None:
     if env.stores.exists(uri):
-        env.warn(f"schema file {uri} is damaged or was replaced; the columns are inferred again")
+        env.observer.warn(f"schema file {uri} is damaged or was replaced; the columns are inferred again")
     env.stores.write_bytes_atomic(uri, _sealed(env, window, uri, kept))
 
 

@@ -57,7 +57,7 @@ def read(
             stale_after_s=job.stale_after_s,
         )
         if claim is None:
-            env.log(f"{attempt.title}: read already")
+            env.observer.log(f"{attempt.title}: read already")
             return attempt.outcome(done_before=True)
         if attempt.run(claim):
             return attempt.outcome(done_before=False)
@@ -105,7 +105,7 @@ class _Attempt:
         spec = self._spec(claim)
         submission = write_submission(self._env, spec, self._submitter)
         name = f"blockread-{spec.window}-g{spec.generation}-{spec.group}-e{spec.epoch}"
-        self._env.log(f"{self.title}: reading as epoch {claim.epoch}, application {name}")
+        self._env.observer.log(f"{self.title}: reading as epoch {claim.epoch}, application {name}")
         with beating(
             lambda: heartbeat(self._env.ledger, claim),
             interval_s=self._job.heartbeat_s,
@@ -115,12 +115,13 @@ class _Attempt:
         result, uri, result_hash = accept_result(self._env.stores, submission)
         check_result(result, spec, uri)
         speed = f", {format_bytes(result.bytes / result.seconds)}/s" if result.seconds else ""
-        self._env.log(f"{self.title}: {result.records:,} records in {result.seconds:.1f} s of Spark's stages{speed}")
+        took = f"{result.seconds:.1f} s of Spark's stages{speed}"
+        self._env.observer.log(f"{self.title}: {result.records:,} records in {took}")
         if result.bad_records:
             fate = "quarantined" if result.quarantined else "dropped"
-            self._env.warn(f"{self.title}: {result.bad_records:,} of the records are bad, and {fate}")
+            self._env.observer.warn(f"{self.title}: {result.bad_records:,} of the records are bad, and {fate}")
         if self._holds_excluded(claim):
-            self._env.log(f"{self.title}: a file was excluded while it was read; it is read again without")
+            self._env.observer.log(f"{self.title}: a file was excluded while it was read; it is read again without")
             fail_group(self._env.ledger, claim, "a file was excluded while the group was read")
             return False
         complete_group(
@@ -135,6 +136,8 @@ class _Attempt:
                 bytes=result.bytes,
             ),
         )
+        for name in ("records", "bad_records", "bytes"):
+            self._env.observer.count(f"read.{name}", getattr(result, name))
         return True
 
     def _holds_excluded(self, claim: Claim) -> bool:

@@ -156,7 +156,7 @@ def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
     states = EntryStates.of(env, window, options, ref.generation)
     uri = states.uri_now(env.stores, folder)
     if read_states(env.stores, uri, secret=window_secret(env, window.id, submitter)) is not None:
-        env.log(f"window {ref.window}: scanned already")
+        env.observer.log(f"window {ref.window}: scanned already")
         return False
     while True:
         spec = _spec(env, ref, states, uri)

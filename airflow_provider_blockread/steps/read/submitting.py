@@ -42,5 +42,5 @@ def _reported(env: Environment, submission: Submission) -> BlockReadError | None
     try:
         return read_failure(env.stores, submission)
     except BlockReadError as error:  # what hinders this look must not hide what the application died of
-        env.warn(str(error))
+        env.observer.warn(str(error))
     return None

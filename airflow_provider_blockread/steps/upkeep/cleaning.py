@@ -133,7 +133,7 @@ def clean(env: Environment, request: CleanRequest, *, who: str) -> Cleaned:
     for page in _pages(env, work.fit):
         work.handle(page)
     done = Cleaned(action=request.action, files=work.files, bytes=work.bytes, left=dict(work.left))
-    env.log(
+    env.observer.log(
         f"feed {request.feed}: {done.files:,} files ({format_bytes(done.bytes)}) {_DONE[request.action]}"
         f"{_describe_left(work.left)}"
     )

@@ -158,7 +158,7 @@ def prune(env: Environment, request: PruneRequest) -> Pruned:
         drop_torn_marks(env, folder)
     done = Pruned(windows=pruned, files=files, leftovers=leftovers, scans=drop_scans(env.ledger, bound))
     drop_stretches(env.ledger)
-    env.log(
+    env.observer.log(
         f"pruned {done.windows:,} windows with {done.files:,} files, {done.leftovers:,} leftover folders and"
         f" {done.scans:,} scans"
     )

@@ -241,7 +241,8 @@ def _begin(runner: WindowRunner, request: Request, window: Window, files: FileCh
     unseen = is_unseen(env, window)  # then what this call began goes on, by whatever generation
     resumed = mine is not None and (unseen or mine.number == latest.number) and latest.state in UNFINISHED and not lost
     if resumed and not publishing and files is not None and _has_changed(env, window, latest, files):
-        env.log(f"window {window.id}: files have changed since generation {latest.number} began: another starts")
+        changed = f"files have changed since generation {latest.number} began"
+        env.observer.log(f"window {window.id}: {changed}: another starts")
         resumed = False
     which = f"window {window.id}: generation"
     if resumed:
@@ -253,11 +254,10 @@ def _begin(runner: WindowRunner, request: Request, window: Window, files: FileCh
     if lost:  # by one that whoever dies before the next statement resumes
         asked: dict[str, Any] = {name: getattr(latest, name) for name in ("options", "clear_number", "run")}
         latest = replace_lost(env.ledger, latest, **asked, unneeded=count_away(env.ledger, window.id))
-    if lost and unseen:
-        return open_ref(env, window, latest, status="read", message=f"{which} {latest.number} starts")
-    started = _start(env, request, window, files)
-    message = f"{which} {started.number} starts to {request.action} it"
-    return open_ref(env, window, started, status="read", message=message)
+    says = "starts"
+    if not (lost and unseen):
+        latest, says = _start(env, request, window, files), f"starts to {request.action} it"
+    return open_ref(env, window, latest, status="read", message=f"{which} {latest.number} {says}")
 
 
 def _require_sources(env: Environment, window: Window, files: FileChoice | None, *, only_look: bool = False) -> None:

@@ -124,7 +124,7 @@ def abandon(env: Environment, window: Window, *, who: str) -> Withdrawn:
         take_back_halves(env, window)  # of a lost one before it: nobody else would come by
         given_up = give_up_generation(env.ledger, window.id)
     if begun is not None and (given_up is not None or begun.state == "superseded"):  # else it was published just now
-        env.log(f"window {window.id}: generation {begun.number} is given up; what is published stays")
+        env.observer.log(f"window {window.id}: generation {begun.number} is given up; what is published stays")
         return Withdrawn(window=window.id, key=window.key, feed=window.feed, files=0, files_are="done", removed=0)
     return _withdraw(env, window, begin_abandoning(env.ledger, window.id, who=who))
 
@@ -160,11 +160,12 @@ def _withdraw(env: Environment, window: Window, held: Withdrawal) -> Withdrawn:
         moved = release_files(env.ledger, held)
         finish_withdrawal(env.ledger, held)
         for told in behind:
-            env.warn(told)
+            env.observer.warn(told)
     done = Withdrawn(
         window=window.id, key=window.key, feed=window.feed, files=moved, files_are=held.files, removed=removed
     )
-    env.log(f"window {window.id} is abandoned: {removed:,} published files removed, {moved:,} files now {held.files}")
+    what = f"{removed:,} published files removed, {moved:,} files now {held.files}"
+    env.observer.log(f"window {window.id} is abandoned: {what}")
     return done
 
 

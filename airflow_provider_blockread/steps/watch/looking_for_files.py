@@ -96,12 +96,12 @@ def look_for_files(env: Environment, lookout: Lookout) -> FilesFound:
         env.stores,
         lookout.source,
         now_s=now.timestamp(),
-        absent=lambda error: env.log(f"feed {lookout.feed}: {error}"),
+        absent=lambda error: env.observer.log(f"feed {lookout.feed}: {error}"),
     )
     unread = unread_files(env.ledger, lookout.feed, listed, rules=rules, interval_ns=lookout.interval_ns)
     found = summed(lookout.feed, unread)
     found = dataclasses.replace(found, why=_why(lookout, found, now))
-    env.log(str(found))
+    env.observer.log(str(found))
     return found
 
 

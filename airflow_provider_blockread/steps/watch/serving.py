@@ -20,6 +20,7 @@ from typing import Any, TextIO
 from airflow_provider_blockread.errors import BlockReadError, LedgerSchemaError
 from airflow_provider_blockread.ledger.noop import noop_ledger
 from airflow_provider_blockread.ledger.store import Ledger, default_url
+from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.watch.looking_for_files import Lookout, look_for_files
 from airflow_provider_blockread.steps.watch.watching import found_since, record_hints, record_listing
@@ -73,7 +74,7 @@ def answer(request: Mapping[str, Any], log: Callable[[str], None]) -> dict[str, 
     """Return the answer to a request, or the error of this package that came of it."""
     try:
         with closing(open_ledger(request["ledger"])) as ledger:
-            env = Environment(ledger=ledger, stores=Stores(request["stores"]), log=log, warn=log)
+            env = Environment(ledger=ledger, stores=Stores(request["stores"]), observer=LogObserver(log, log))
             return {"answer": TASKS[request["do"]](env, request)}
     except BlockReadError as error:
         return {"error": type(error).__name__, "message": str(error)}

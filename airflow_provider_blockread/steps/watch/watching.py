@@ -55,7 +55,7 @@ def record_listing(env: Environment, lookout: Lookout) -> Watched:
         env.stores,
         lookout.source,
         now_s=env.ledger.now().timestamp(),
-        absent=lambda error: env.log(f"feed {lookout.feed}: {error}"),
+        absent=lambda error: env.observer.log(f"feed {lookout.feed}: {error}"),
     )
     return _watched(env, lookout, before, _record(env, lookout, listing))
 
@@ -78,7 +78,7 @@ def record_hints(env: Environment, lookout: Lookout, bodies: Sequence[str]) -> W
     counts = {why: count for why, count in hints.ignored.items() if count}
     if counts:
         told = ", ".join(f"{count:,} {why.replace('_', ' ')}" for why, count in counts.items())
-        env.log(f"feed {lookout.feed}: of {len(bodies):,} storage events ignored: {told}")
+        env.observer.log(f"feed {lookout.feed}: of {len(bodies):,} storage events ignored: {told}")
     watched = _watched(env, lookout, before, new)
     return dataclasses.replace(watched, ignored=counts, later=tuple(sorted(hints.later)))
 
@@ -161,7 +161,7 @@ class _Hints:
         except TransientError:
             raise
         except (SourceError, OptionsError) as error:
-            self._env.log(f"feed {self._lookout.feed}: {error}")
+            self._env.observer.log(f"feed {self._lookout.feed}: {error}")
             self.ignored["that cannot be looked at"] += 1
             return 0
         counts = Counter(held.counts)
@@ -185,5 +185,5 @@ def _verified(env: Environment, lookout: Lookout, uri: str) -> FileVersion | str
     except TransientError:
         raise
     except (SourceError, OptionsError) as error:
-        env.log(f"feed {lookout.feed}: {error}")
+        env.observer.log(f"feed {lookout.feed}: {error}")
         return "that cannot be looked at"

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from airflow.sdk import DAG, CronPartitionTimetable
 
+from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.operators.split_files import SplitFilesOperator
 from airflow_provider_blockread.options import FileSource, Limits, ParquetSink, Selection, SparkJob, Splitting
 from tests.pipeline.make import ReadHere
@@ -39,7 +40,7 @@ def publish(runs: Any, run: Any) -> dict[str, Any]:
     from airflow_provider_blockread.storage.stores import Stores
 
     window: dict[str, Any] = runs.xcom(run, "plan", "window")
-    env = Environment(ledger=LedgerHook(None).get_conn(), stores=Stores(), log=lambda _: None)
+    env = Environment(ledger=LedgerHook(None).get_conn(), stores=Stores(), observer=Observer())
     ref = WindowRef.from_json(window)
     if ref.status == "read":
         for group in range(ref.groups):

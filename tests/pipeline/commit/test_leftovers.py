@@ -130,7 +130,7 @@ def test_a_work_area_that_is_down_costs_its_own_windows(here: Pipe) -> None:
     here.env = dataclasses.replace(plain, stores=_Down(here.folder / "two.blockread"))
     two = get_window(plain.ledger, "two").id
 
-    assert f"window {two} 'two' of feed feed cannot be cleared" in propose_pruning(here.env, keep).alerts()[-1]
+    assert f"window {two} 'two' of feed feed cannot be cleared" in propose_pruning(here.env, keep).all_warnings()[-1]
     for request in (keep, _ALL):
         with pytest.raises(SourceError, match=f"(?s)window {two} 'two' .* cannot be reached.*tried again") as error:
             prune(here.env, request)

@@ -12,6 +12,7 @@ import pytest
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.ledger.windows.planning import Planner, claim_window
 from airflow_provider_blockread.ledger.windows.queries import feed_counts
+from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.options import Splitting
 from airflow_provider_blockread.steps import plan
 from airflow_provider_blockread.steps.plan.discovering import discover
@@ -43,7 +44,7 @@ def test_a_planner_waits_for_the_one_before(here: Pipe) -> None:
             waits.set()
 
     with ThreadPoolExecutor(1) as pool, _claimed(here, "first"):
-        ref = pool.submit(plan, replace(here.env, log=log), here.request("w"))
+        ref = pool.submit(plan, replace(here.env, observer=LogObserver(log, log)), here.request("w"))
         assert waits.wait(60)
         assert not ref.done()
         # Left here: the first one is empty, and all files are the second one's.

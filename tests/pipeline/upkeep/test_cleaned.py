@@ -49,7 +49,7 @@ def test_a_rebuild_is_refused_before_its_first_window(pipe: Pipe) -> None:
     pipe.run("w2")
     asked = RebuildRequest(range=WindowRange(feed=pipe.feed))
     told = propose_rebuild(pipe.env, asked)
-    (alert,) = told.alerts()
+    (alert,) = told.all_warnings()
     assert f"window {told.windows[0].window} 'w' of feed {pipe.feed}: this will fail" in alert
     with pytest.raises(CleanedError, match=r"a\.txt \(deleted\)"):
         rebuild(pipe.env, asked, runner(pipe))

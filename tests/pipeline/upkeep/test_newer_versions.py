@@ -233,7 +233,7 @@ def test_a_version_that_another_window_has_is_refused(here: Pipe) -> None:
     _change(here)
     assert _add(here, "later") == "read"
     later = get_window(here.env.ledger, "later", "feed").id
-    assert f"is planned in window {later} 'later'" in propose_rebuild(here.env, _B).alerts()[0]
+    assert f"is planned in window {later} 'later'" in propose_rebuild(here.env, _B).all_warnings()[0]
     with pytest.raises(ConflictError, match=f"is planned in window {later} 'later', which has taken it"):
         _reprocess(here)
     assert (set(here.published()), here.state()) == (set(old.values()), "published")
@@ -247,7 +247,7 @@ def test_a_file_of_parts_is_refused(here: Pipe) -> None:
     here.run("rest")
     _change(here)
 
-    assert "this will fail: window" in propose_rebuild(here.env, _B).alerts()[0]
+    assert "this will fail: window" in propose_rebuild(here.env, _B).all_warnings()[0]
     with pytest.raises(OptionsError, match=r"parts of two versions make no file; give up the windows"):
         _reprocess(here)
     assert here.values() == [f"b{n}" for n in range(5)]

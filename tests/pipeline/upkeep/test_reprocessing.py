@@ -124,9 +124,9 @@ def test_a_source_that_is_gone(here: Pipe) -> None:
     (done,) = _reprocess(here, _asked("b.txt"))
     assert (done.records, here.values()) == (6, _ALL)
 
-    assert propose_rebuild(here.env, _asked("b.txt")).alerts() == []
+    assert propose_rebuild(here.env, _asked("b.txt")).all_warnings() == []
     (here.source / "b.txt").unlink()
-    (alert,) = propose_rebuild(here.env, _asked("b.txt")).alerts()
+    (alert,) = propose_rebuild(here.env, _asked("b.txt")).all_warnings()
     assert "this will fail, as files are gone at the source: file://" in alert
     with pytest.raises(FileMissingError, match=r"reprocess of window \w+ 'w' failed"):
         _reprocess(here, _asked("b.txt"))
