@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 
+import every_format
 import pytest
 from quoted_lines import QuotedLines
 
 from airflow_provider_blockread.errors import OptionsError, RecordError
-from airflow_provider_blockread.options import CustomFormat, Lines
+from airflow_provider_blockread.options import FORMATS, CustomFormat, Lines
 from airflow_provider_blockread.records import BaseFormat, StateMap, make_format, read_records, record_format
 from airflow_provider_blockread.records.custom import load_object
 
@@ -64,3 +65,8 @@ def test_options_make_formats() -> None:
 
     assert [r for _, r in read_records(io.BytesIO(b"a\rb\nc"), 0, 5, fmt)] == [b"a\rb", b"c"]
     assert fmt.scan(None, 0, 5) == StateMap.identity()  # type: ignore[arg-type]
+
+
+def test_every_format_is_under_the_laws() -> None:
+    """A format without a case in the list would be split by nobody's law."""
+    assert {case.option.kind for case in every_format.FORMATS} == set(FORMATS)
