@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 
 from airflow_provider_blockread.options import parse_size
-from benchmarks.lab import Lab
-from benchmarks.measure import as_table
+from benchmarks.harness.lab import Lab
+from benchmarks.harness.measure import as_table
 
 NAMES = (
     "lines",

@@ -10,9 +10,9 @@ from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.records import ByteSource, make_format
 from airflow_provider_blockread.records.reading import bind
 from benchmarks import once, warm
-from benchmarks.data import CSV_SCHEMA, csv_row, quoted_csv_row, write_lines
-from benchmarks.lab import Lab
-from benchmarks.measure import Row, Times
+from benchmarks.harness.data import CSV_SCHEMA, csv_row, quoted_csv_row, write_lines
+from benchmarks.harness.lab import Lab
+from benchmarks.harness.measure import Row, Times
 
 _PLAIN_TARGET = 6
 _QUOTED_TARGET = 8

@@ -25,9 +25,9 @@ from airflow_provider_blockread.options import FileSource, GenerationOptions, Li
 from airflow_provider_blockread.steps import Environment, PlanRequest, plan
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.stores import Stores
-from benchmarks.lab import Lab
+from benchmarks.harness.lab import Lab
+from benchmarks.harness.measure import Row
 from benchmarks.ledger_size import postgres
-from benchmarks.measure import Row
 
 _PER_FOLDER = 1_000
 _SIZE = 4_096  # bytes, of which the disk keeps none

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from airflow_provider_blockread.options import Escaped, Lines
-from benchmarks.data import escaped_line, log_line, write_lines
-from benchmarks.lab import Lab, Windows
-from benchmarks.measure import Contender, Row, alternate, ratio_row
+from benchmarks.harness.data import escaped_line, log_line, write_lines
+from benchmarks.harness.lab import Lab, Windows
+from benchmarks.harness.measure import Contender, Row, alternate, ratio_row
 
 _TARGET = 0.8
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_blockread.options import JsonLines, Policies
-from benchmarks.data import JSON_SCHEMA, json_line, write_lines
-from benchmarks.lab import Lab, Windows, require_same
-from benchmarks.measure import Contender, Row, alternate, ratio_row
+from benchmarks.harness.data import JSON_SCHEMA, json_line, write_lines
+from benchmarks.harness.lab import Lab, Windows, require_same
+from benchmarks.harness.measure import Contender, Row, alternate, ratio_row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

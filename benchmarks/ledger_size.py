@@ -36,8 +36,8 @@ from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.ledger.windows.selection import pending_files
 from airflow_provider_blockread.options import Selection
 from airflow_provider_blockread.proof.model import FileSums, Sums
-from benchmarks.lab import Lab
-from benchmarks.measure import Row
+from benchmarks.harness.lab import Lab
+from benchmarks.harness.measure import Row
 
 _FEED = "events"
 _WINDOWS = 100  # that take the files one after another, as in production; autovacuum would run between them

@@ -10,9 +10,9 @@ import shutil
 from collections.abc import Iterator
 
 from benchmarks import once, warm
-from benchmarks.data import log_line, write_lines
-from benchmarks.lab import Lab
-from benchmarks.measure import Row
+from benchmarks.harness.data import log_line, write_lines
+from benchmarks.harness.lab import Lab
+from benchmarks.harness.measure import Row
 
 _TARGET = 1.6
 

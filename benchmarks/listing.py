@@ -18,9 +18,9 @@ from botocore.config import Config
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
-from benchmarks.data import write_small_files
-from benchmarks.lab import Lab
-from benchmarks.measure import Contender, Row, Times, alternate, limit_row
+from benchmarks.harness.data import write_small_files
+from benchmarks.harness.lab import Lab
+from benchmarks.harness.measure import Contender, Row, Times, alternate, limit_row
 from tests.servers import all as servers
 from tests.servers.store import Store
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 
 from airflow_provider_blockread.options import Lines
-from benchmarks.data import log_line, write_lines
-from benchmarks.lab import Lab, Windows
-from benchmarks.measure import Row
+from benchmarks.harness.data import log_line, write_lines
+from benchmarks.harness.lab import Lab, Windows
+from benchmarks.harness.measure import Row
 
 _EVERY_S = 0.01
 _MIB = 2**20

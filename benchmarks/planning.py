@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_blockread.options import Lines
-from benchmarks.data import write_small_files
-from benchmarks.lab import Lab, Windows
-from benchmarks.measure import Row, Times, limit_row
+from benchmarks.harness.data import write_small_files
+from benchmarks.harness.lab import Lab, Windows
+from benchmarks.harness.measure import Row, Times, limit_row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,9 +6,9 @@ import shutil
 from collections.abc import Iterator
 
 from airflow_provider_blockread.options import WholeFile
-from benchmarks.data import write_small_files
-from benchmarks.lab import Lab, Windows, require_same
-from benchmarks.measure import Contender, Row, alternate, ratio_row
+from benchmarks.harness.data import write_small_files
+from benchmarks.harness.lab import Lab, Windows, require_same
+from benchmarks.harness.measure import Contender, Row, alternate, ratio_row
 
 
 def run(lab: Lab) -> Iterator[Row]:

@@ -32,10 +32,10 @@ from airflow_provider_blockread.options import (
 from airflow_provider_blockread.records import ByteSource, make_format
 from airflow_provider_blockread.records.reading import bind
 from airflow_provider_blockread.spark.tasks.block_reader import BlockReader, OpenFile
-from benchmarks.measure import Row
+from benchmarks.harness.measure import Row
 
 if TYPE_CHECKING:
-    from benchmarks.lab import Lab
+    from benchmarks.harness.lab import Lab
 
 _MIB = 2**20
 _BLOCK = 64 * _MIB

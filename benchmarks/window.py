@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from airflow_provider_blockread.options import Lines
-from benchmarks.data import log_line, write_lines, write_small_files
-from benchmarks.lab import Lab, Windows
-from benchmarks.measure import Row, Times, limit_row
+from benchmarks.harness.data import log_line, write_lines, write_small_files
+from benchmarks.harness.lab import Lab, Windows
+from benchmarks.harness.measure import Row, Times, limit_row
 
 _LIMIT = 1.0  # seconds
 _SMALL_FILES = 3000

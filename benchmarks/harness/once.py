@@ -1,4 +1,4 @@
-"""One run in a fresh Spark application: `python -m benchmarks.once SIDE WORK SOURCE FOLDER` prints JSON.
+"""One run in a fresh Spark application: `python -m benchmarks.harness.once SIDE WORK SOURCE FOLDER` prints JSON.
 
 `SIDE` is `spark` or `blockread`, `WORK` one of `WORKS`. Spark's own start is not timed; what it loads and compiles on
 its first job is, for both sides.
@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_blockread.options import Csv, FormatOption, JsonLines, Lines
-from benchmarks.data import CSV_SCHEMA, JSON_SCHEMA
-from benchmarks.lab import Lab, Windows, require_same
-from benchmarks.measure import Row, Times, ratio_row
+from benchmarks.harness.data import CSV_SCHEMA, JSON_SCHEMA
+from benchmarks.harness.lab import Lab, Windows, require_same
+from benchmarks.harness.measure import Row, Times, ratio_row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -85,7 +85,7 @@ def compare(lab: Lab, name: str, source: Path, what: str, at_least: float) -> Ro
 
 
 def _measure(side: str, name: str, source: Path, folder: Path, times: Times) -> None:
-    command = [sys.executable, "-m", "benchmarks.once", side, name, str(source), str(folder)]
+    command = [sys.executable, "-m", "benchmarks.harness.once", side, name, str(source), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - this program
     if done.returncode:
         msg = f"{side} failed with code {done.returncode}: {done.stderr[-2000:]}"

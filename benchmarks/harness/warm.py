@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.lab import Lab, Windows, require_same
-from benchmarks.measure import Contender, Row, alternate, ratio_row
-from benchmarks.once import WORKS
+from benchmarks.harness.lab import Lab, Windows, require_same
+from benchmarks.harness.measure import Contender, Row, alternate, ratio_row
+from benchmarks.harness.once import WORKS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,0 +1,1 @@
+"""What benchmarks share: data, sessions, contenders in turns, and rows with ratios."""
