@@ -51,9 +51,8 @@ class Dialect:
             return {self.escape: ESCAPED_QUOTED, self.quote: QUOTE}.get(char, QUOTED)
         if char in "\r\n":
             return START
-        if state == COMMENT or (state == START and char == self.comment):
-            return COMMENT
-        return self.step_in_row(state, char)
+        comment = state == COMMENT or (state == START and char == self.comment)
+        return COMMENT if comment else self.step_in_row(state, char)
 
     def step_in_row(self, state: int, char: str) -> int:
         """Return the state behind a character that is no newline, from outside quotes."""

@@ -28,8 +28,7 @@ Rows = list[dict[str, Any]]
 
 def decode(data: bytes, schema: str, chunk_bytes: int = 2**20) -> tuple[list[Decoded], list[bytes], Rows, set[bytes]]:
     """Return what each chunk of a file decodes to, all records, all rows, and the bytes of the bad records."""
-    fmt = record_format("json_lines", schema=schema)
-    source, fmt = open_source(io.BytesIO(data), fmt)
+    source, fmt = open_source(io.BytesIO(data), record_format("json_lines", schema=schema))
     decoder = fmt.decoder()
     parts, records, rows, bad = [], [], [], set()
     for chunk in walk_block(source, fmt, source.data_offset, len(data), WalkLimits(chunk_bytes=chunk_bytes)):
@@ -297,5 +296,5 @@ def test_every_type_of_a_schema_can_be_read(kind: str) -> None:
 
 def test_names_inside_structs_keep_their_case() -> None:
     """Only a type's own words ignore case: a field of a struct is found under the name it was given."""
-    schema = parse_schema("on STRUCT<UserId: LONG, `a B`: Array<Struct<X: date>>>")
-    assert schema.field("on").type.names == ["UserId", "a B"]
+    on = parse_schema("on STRUCT<UserId: LONG, `a B`: Array<Struct<X: date>>>").field("on")
+    assert on.type.names == ["UserId", "a B"]
