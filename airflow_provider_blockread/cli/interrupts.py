@@ -14,7 +14,7 @@ _AGAIN_S = 0.05
 
 
 class Interrupted(BaseException):
-    """A signal asked the command to end. Not an `Exception`, so that nothing but cleaning up happens on its way."""
+    """A signal asked the command to end. Not an `Exception`, so that only cleaning up happens on its way."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"stopped by {signal.Signals(number).name}; run the same command again to continue")

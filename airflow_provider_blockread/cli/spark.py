@@ -141,7 +141,7 @@ class InProcessSpark:
 
 @contextmanager
 def _java_options(options: str) -> Iterator[None]:
-    """Start a JVM with these options; those of the user stand behind them, so that they win."""
+    """Start a JVM with these options; those of the user stand after them, so that they win."""
     before = os.environ.get(_JAVA_OPTIONS)
     os.environ[_JAVA_OPTIONS] = f"{options} {before or ''}".strip()
     try:

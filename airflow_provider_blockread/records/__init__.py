@@ -1,4 +1,4 @@
-"""Record formats: where a record starts, how to walk on from there, and the way into Arrow."""
+"""Record formats: where records start and end, and how they become Arrow batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formats of one's own: found by import path, and checked before anything is planned with them."""
+"""Custom formats: imported by path, and checked before a window is planned with them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def load_object(path: str, what: str) -> Any:  # noqa: ANN401 - whatever the use
     """Return what the import path `"package.module:name"` names.
 
     Raises:
-        OptionsError: when it cannot be imported; the message says what was looked for and why it failed.
+        OptionsError: when it cannot be imported; the message gives the path and the cause.
     """
     module, _, name = path.partition(":")
     try:
@@ -40,31 +40,31 @@ def load_object(path: str, what: str) -> Any:  # noqa: ANN401 - whatever the use
 
 
 def make_custom(option: CustomFormat) -> RecordFormat:
-    """Return the user's format; an encoding that the option names takes the place of the class's own.
+    """Return the user's format; the option's encoding, if set, replaces that of the class.
 
     Raises:
-        OptionsError: when it cannot be imported or built, or does not keep to the protocol of record formats.
+        OptionsError: when it cannot be imported or built, or does not implement the protocol of record formats.
     """
     made = _build(option)
-    lacking = [member for member in (*_VALUES, *_METHODS) if not hasattr(made, member)]
-    if lacking:
-        raise _refused(option, f"lacks {', '.join(lacking)}")
+    missing = [member for member in (*_VALUES, *_METHODS) if not hasattr(made, member)]
+    if missing:
+        raise _refused(option, f"lacks {', '.join(missing)}")
     for name, kind in _VALUES.items():
         if not isinstance(getattr(made, name), kind):
             raise _refused(option, f"has {name}={getattr(made, name)!r}, which must be of type {kind.__name__}")
     for name in _METHODS:
         if not callable(getattr(made, name)):
-            raise _refused(option, f"has a member {name} that is no method")
+            raise _refused(option, f"has a member {name} that is not a method")
     if option.encoding != CustomFormat.encoding:
         made.encoding = option.encoding
-    _try(option, made)
+    _check_calls(option, made)
     return cast("RecordFormat", made)
 
 
 def _build(option: CustomFormat) -> Any:  # noqa: ANN401 - not known to be a format yet
     cls = load_object(option.path, "record format")
     if not isinstance(cls, type):
-        raise _refused(option, "is no class")
+        raise _refused(option, "is not a class")
     try:
         return cls(**option.options)
     except BlockReadError:
@@ -74,16 +74,16 @@ def _build(option: CustomFormat) -> Any:  # noqa: ANN401 - not known to be a for
         raise OptionsError(msg) from error
 
 
-def _try(option: CustomFormat, made: Any) -> None:  # noqa: ANN401 - as above
-    """Walk a buffer without bytes, which holds no record, and ask for the columns."""
+def _check_calls(option: CustomFormat, made: Any) -> None:  # noqa: ANN401 - as above
+    """Walk an empty buffer, which holds no record, and get the columns."""
     try:
         walk = made.walk(b"", final=True)
         schema = made.decoder().schema
     except Exception as error:
-        what = f"raises {type(error).__name__} ({error}) when it walks no bytes or makes its decoder"
+        what = f"raises {type(error).__name__} ({error}) when it walks an empty buffer or makes its decoder"
         raise _refused(option, what) from error
     if not isinstance(walk, Walk) or len(walk.ends) != 0 or len(walk.nexts) != 0:
-        raise _refused(option, f"walks no bytes to {walk!r} instead of a Walk without records")
+        raise _refused(option, f"walks an empty buffer to {walk!r} instead of a Walk without records")
     if not schema.names:
         raise _refused(option, "has a decoder without columns")
 

@@ -1,4 +1,4 @@
-"""From chunks of records to Arrow batches without a Python object per record."""
+"""Decoding chunks of records into Arrow batches without a Python object per record."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 from airflow_provider_blockread.records.columns.values import not_utf8
 from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoded, Offsets
 
-Places = npt.NDArray[np.int32]  # offsets in a chunk; half as wide, so that more of it stays in the processor's cache
+ChunkOffsets = npt.NDArray[np.int32]  # half as wide as `Offsets`, so that more of them fit the processor's cache
 
 
 def raw_values(chunk: Chunk) -> pa.BinaryArray:
@@ -19,11 +19,13 @@ def raw_values(chunk: Chunk) -> pa.BinaryArray:
     return raw_between(chunk.buffer, chunk.begins, chunk.ends)
 
 
-def raw_between(buffer: bytes | pa.Buffer, begins: Offsets | Places, ends: Offsets | Places) -> pa.BinaryArray:
-    """Return the bytes of each range `[begins, ends)`, which follow one another, as one binary array.
+def raw_between(
+    buffer: bytes | pa.Buffer, begins: Offsets | ChunkOffsets, ends: Offsets | ChunkOffsets
+) -> pa.BinaryArray:
+    """Return the bytes of the ranges `[begins, ends)`, which are in ascending order, as one binary array.
 
-    Contents and the bytes between them alternate in the buffer, so they are an Arrow array as they stand: its offsets
-    are `begins` and `ends` interleaved. Taking every other value drops what lies between.
+    Contents and the bytes between them alternate in the buffer, so the buffer is an Arrow array whose offsets are
+    `begins` and `ends` interleaved. Taking every other value drops the bytes in between.
     """
     count = len(ends)
     if count == 0:
@@ -43,7 +45,7 @@ class RawDecoder:
         self.schema = pa.schema([("value", pa.binary() if encoding == "binary" else pa.string())])
 
     def decode(self, chunk: Chunk) -> Decoded:
-        """Return the contents; a record that is not UTF-8 is bad."""
+        """Return the contents; a text record that is not UTF-8 is bad."""
         values = raw_values(chunk)
         bad: tuple[BadRecord, ...] = ()
         if pa.types.is_string(self.schema.field(0).type):

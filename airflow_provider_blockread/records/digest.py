@@ -2,8 +2,8 @@
 
 The hash of a record is `mix(sum(byte[i] * BASE**i) + LENGTH * (length + 1))`, all modulo 2**64, where `mix` is the
 finaliser of splitmix64; an empty record counts as well. The sum over a record's bytes is a difference of two prefix
-sums over the buffer, times the inverse of BASE to the power of the record's place; so no step looks at a record alone.
-It guards against mistakes, not against forgers.
+sums over the buffer, times the inverse of BASE to the power of the record's offset, so no step handles a single record.
+It detects mistakes, not forgery.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse
 LENGTH = 0xD1B54A32D192ED03
 MODULUS = 2**64
 
-_TILE = 32 * 2**10  # bytes summed at once: arrays of 8 bytes each stay in the processor's cache
+_TILE = 32 * 2**10  # bytes summed at once: arrays of 8 bytes each fit the processor's cache
 _INVERSE = pow(BASE, -1, MODULUS)
 _TILE_STEP = pow(BASE, _TILE, MODULUS)
 
@@ -57,7 +57,7 @@ def _prefix_sums(buffer: bytes, marks: Offsets) -> Words:
         upto = int(np.searchsorted(marks, low + _TILE))
         cuts = np.concatenate([[0], marks[done:upto] - low])
         sums = np.add.reduceat(terms[: len(tile) + 1], cuts)
-        sums[:-1][cuts[1:] == cuts[:-1]] = 0  # reduceat's answer for no bytes at all is the byte behind them
+        sums[:-1][cuts[1:] == cuts[:-1]] = 0  # for an empty range, reduceat returns the byte after it
         inner = np.cumsum(sums, dtype=np.uint64)
         prefix[done:upto] = inner[:-1] * np.uint64(scale) + np.uint64(running)
         running = (running + int(inner[-1]) * scale) % MODULUS

@@ -1,11 +1,11 @@
-"""The protocol of record formats: where a record starts, and how to walk on from there.
+"""The protocol of record formats: where a record starts, and where the following ones end.
 
-A format knows nothing of blocks, policies or Arrow. What holds for one file alone (its encoding by a byte order mark,
-its header) is settled once by `for_file`. Then three pure functions decide everything:
+A format is independent of blocks, policies and Arrow. `for_file` determines once what depends on the file (its
+encoding by a byte order mark, its header). Three pure functions determine the rest:
 
 * `cut(source, offset, state)`: the first record start at or after `offset`, found from the raw offset;
 * `walk(buffer)`: the records of a buffer that begins at a record start;
-* `scan(source, start, end)`: for formats whose meaning depends on what came before, the range's state map.
+* `scan(source, start, end)`: the range's state map, for formats in which the meaning of bytes depends on earlier ones.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import Decoder, Walk
 from airflow_provider_blockread.records.statemap import StateMap
 
-#: Bytes that a look-back may read before it gives up.
+#: Most bytes that a look-back reads.
 MAX_LOOK_BACK = 64 * 2**20
 
-#: What to do about a file in which no record start is found within it.
+#: The remedy for a file in which a look-back finds no record start.
 ONE_BLOCK = (
     "read this file as one block: set a block_size above its size, and give its window up with `blockread windows"
     " abandon`, so that the next run takes it"
@@ -29,7 +29,7 @@ ONE_BLOCK = (
 
 
 class RecordFormat(Protocol):
-    """How bytes become records. `needs_scan` formats cut only with the state at the offset known."""
+    """How bytes become records. A `needs_scan` format can cut only where the state is known."""
 
     name: str
     needs_scan: bool
@@ -39,7 +39,7 @@ class RecordFormat(Protocol):
     compression: str  # "auto", "none" or a codec, as in options
 
     def for_file(self, source: ByteSource) -> RecordFormat:
-        """Return the format as it applies to one file, whose head `source` shows; states keep their meaning."""
+        """Return the format as it applies to one file, whose head it reads; states keep their meaning."""
         ...
 
     def data_offset(self, source: ByteSource) -> int:
@@ -54,10 +54,7 @@ class RecordFormat(Protocol):
         ...
 
     def walk(self, buffer: bytes, *, final: bool) -> Walk:
-        """Return the records that are complete in `buffer`; with `final`, the file ends where the buffer does.
-
-        Of a long buffer the first of them are enough.
-        """
+        """Return the complete records in `buffer`, or the first of them; with `final`, it ends with the file."""
         ...
 
     def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
@@ -65,15 +62,15 @@ class RecordFormat(Protocol):
         ...
 
     def explain(self, buffer: bytes, offset: int) -> str:
-        """Return why the record at the start of `buffer`, byte `offset` of the file, does not end; or nothing."""
+        """Return why the record at the start of `buffer`, byte `offset` of the file, has no end, or an empty string."""
         ...
 
     def content(self, record: bytes) -> bytes:
-        """Return a record as it comes out, unescaped and in UTF-8, from its bytes in the file."""
+        """Return a record's content, unescaped and in UTF-8, from its bytes in the file."""
         ...
 
     def decoder(self) -> Decoder:
-        """Return what turns chunks of records into Arrow batches."""
+        """Return the decoder that turns chunks of records into Arrow batches."""
         ...
 
 
@@ -83,7 +80,7 @@ def must_scan(fmt: RecordFormat, path: str) -> bool:
 
 
 class BaseFormat:
-    """What most formats share: no scan, data from the first byte, raw records in one column `value`."""
+    """The defaults of most formats: no scan, data from the first byte, raw records in one column `value`."""
 
     name = "custom"
     needs_scan = False
@@ -94,12 +91,12 @@ class BaseFormat:
     unfinished = "complete the file, or exclude it with `blockread windows exclude`"
 
     def for_file(self, source: ByteSource) -> RecordFormat:
-        """Return this format: no file is special."""
+        """Return this format: it is the same for all files."""
         del source
         return cast("RecordFormat", self)
 
     def explain(self, buffer: bytes, offset: int) -> str:
-        """Return nothing: no end was found, that is all."""
+        """Return an empty string: there is no more to say."""
         del buffer, offset
         return ""
 
@@ -113,7 +110,7 @@ class BaseFormat:
         return 0
 
     def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
-        """Return the identity: nothing before an offset matters."""
+        """Return the identity: earlier bytes have no effect."""
         del source, start, end
         return StateMap.identity()
 

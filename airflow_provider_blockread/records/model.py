@@ -1,4 +1,4 @@
-"""What formats, walks and decoders pass to each other: record boundaries, chunks of records, and batches."""
+"""The values that formats, walks and decoders exchange: record boundaries, chunks of records, and batches."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The complete records of a buffer that begins at a record start; offsets count from the buffer's start.
+    """The complete records of a buffer that begins at a record start; offsets are relative to the buffer.
 
     Record `i` starts at `nexts[i - 1]` (0 for the first), its content is `[begins[i], ends[i])`, and the next record
-    starts at `nexts[i]`. Without `begins` a record's content begins where it starts. Records in `skipped`, blank
-    lines say, are no records: their bytes are only accounted for.
+    starts at `nexts[i]`. Without `begins`, a record's content begins where the record starts. Entries marked in
+    `skipped`, such as blank lines, are not records: only their bytes are accounted for.
     """
 
     ends: Offsets
@@ -33,8 +33,8 @@ class Walk:
         skipped = None if self.skipped is None else self.skipped[places]
         return Walk(self.ends[places], self.nexts[places], begins, skipped)
 
-    def moved(self, by: int) -> Walk:
-        """Return the same records, counted from `by` bytes earlier."""
+    def shifted(self, by: int) -> Walk:
+        """Return the same records with `by` added to all offsets."""
         if by == 0:
             return self
         begins = None if self.begins is None else self.begins + by
@@ -43,29 +43,29 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Consecutive records of one block. Arrays count from `buffer`'s start, which is byte `offset` of the file."""
+    """Consecutive records of one block. Offsets are relative to `buffer`, which starts at byte `offset` of the file."""
 
     buffer: bytes
     offset: int
     starts: Offsets  # where each record starts, framing included
     begins: Offsets  # its content is [begins, ends)
     ends: Offsets
-    nexts: Offsets  # where what follows it starts
-    next_offset: int  # absolute: the record start behind this chunk
+    nexts: Offsets  # where the next record starts
+    next_offset: int  # absolute: the record start after this chunk
     skipped_records: int
     skipped_bytes: int
-    moved_from: Callable[[int], int] | None = None  # from places in a transcoded buffer to bytes of the file
+    offset_map: Callable[[int], int] | None = None  # from offsets in a transcoded buffer to offsets in the file
 
-    def place(self, at: int) -> int:
-        """Return the byte of the file that a character at byte `at` of the buffer begins with."""
-        return self.offset + at if self.moved_from is None else self.moved_from(at)
+    def file_offset(self, at: int) -> int:
+        """Return the offset in the file of the character at byte `at` of the buffer."""
+        return self.offset + at if self.offset_map is None else self.offset_map(at)
 
     def record(self, index: int) -> bytes:
         """Return the content of one record."""
         return self.buffer[self.begins[index] : self.ends[index]]
 
     def only(self, indices: Offsets) -> Chunk:
-        """Return some of the records, lines of a buffer of their own: their places in the file are not known there."""
+        """Return some of the records as lines of a new buffer; their offsets in the file are lost."""
         begins, ends = self.begins[indices], self.ends[indices]
         nexts = np.cumsum(ends - begins + 1)
         buffer = b"\n".join([self.record(index) for index in indices.tolist()]) + b"\n"
@@ -75,7 +75,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadRecord:
-    """A record that is not one of its format: its place among the chunk's records, and why."""
+    """A malformed record: its index among the chunk's records, and the reason."""
 
     index: int
     reason: str
@@ -95,5 +95,5 @@ class Decoder(Protocol):
     schema: pa.Schema
 
     def decode(self, chunk: Chunk) -> Decoded:
-        """Return the chunk's records as a batch, those that cannot be decoded apart."""
+        """Return the chunk's records as a batch, and separately those that cannot be decoded."""
         ...

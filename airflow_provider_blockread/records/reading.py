@@ -1,4 +1,4 @@
-"""Reading records one by one: for tests, small things and custom formats. Spark takes the Arrow way."""
+"""Reading records one by one, for tests, small files and custom formats. Spark jobs decode into Arrow instead."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def bind(source: ByteSource, fmt: RecordFormat) -> RecordFormat:
     """Return the format as it applies to one file, and set the source's data offset.
 
     Raises:
-        SourceError: when a file of text begins as compressed data do, but its name has no codec's suffix.
+        SourceError: when a text file starts with compressed data, but its name has no codec's suffix.
     """
     if isinstance(fmt, TextFormat) and fmt.encoding != "binary" and fmt.compression == "auto" and not source.streamed:
         codec = codec_of_head(source.read(0, HEAD_BYTES))
         if codec is not None:
             msg = (
-                f"{source.name} begins as {codec} data, but its name does not say so; set compression={codec!r}, or"
+                f"{source.name} starts with {codec} data, but its name does not say so; set compression={codec!r}, or"
                 " compression='none' to read it as it is"
             )
             raise SourceError(msg, source.name)
@@ -50,23 +50,23 @@ def bind(source: ByteSource, fmt: RecordFormat) -> RecordFormat:
 def read_records(
     file: BinaryIO, start: int, end: int, fmt: RecordFormat, *, entry_state: int = 0, chunk_bytes: int = CHUNK_BYTES
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield (byte offset, content) of each record whose first byte lies in `[start, end)`, in order.
+    """Yield (byte offset, content) of each record whose first byte is in `[start, end)`, in order.
 
     Content is unescaped and UTF-8 where the format says so. All records of a compressed file belong to the block that
-    starts at 0, and their offsets count decoded bytes.
+    starts at 0; their offsets count decoded bytes.
 
     Args:
-        file: a seekable binary file; its reads may come back short.
+        file: a seekable binary file; its reads may be short.
         start: the block's first byte.
-        end: the byte behind the block; the last record may reach beyond it.
+        end: the byte after the block; the last record may reach beyond it.
         fmt: the record format.
-        entry_state: the format's state at byte `start`; only formats that need a scan look at it.
+        entry_state: the format's state at byte `start`; only formats that need a scan use it.
         chunk_bytes: how much is read at once.
 
     Raises:
         RecordError: when the file ends inside a record, or a record is too long.
         FileChangedError: when the file is shorter than it was.
-        SourceError: when a compressed file is cut short, harmed, or followed by something else.
+        SourceError: when a compressed file is truncated, corrupt, or followed by other data.
     """
     source, fmt = open_source(file, fmt)
     if source.streamed:
@@ -86,7 +86,7 @@ def read_records(
 
 
 def scan_block(file: BinaryIO, start: int, end: int, fmt: RecordFormat) -> StateMap:
-    """Return what the bytes `[start, end)` do to the format's state; bytes before the data offset do nothing."""
+    """Return the state map of the bytes `[start, end)`; bytes before the data offset have no effect."""
     source, fmt = open_source(file, fmt)
     if source.streamed:
         return StateMap.identity()

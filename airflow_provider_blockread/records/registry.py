@@ -1,4 +1,4 @@
-"""From an option, or a name with options, to the record format that does it."""
+"""The registry that turns an option, or a name with options, into a record format."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def make_format(option: FormatOption) -> RecordFormat:
     """Return the format that an option describes.
 
     Raises:
-        OptionsError: when a custom format cannot be imported or does not keep to the protocol.
+        OptionsError: when a custom format cannot be imported or does not implement the protocol.
     """
     made = _MAKERS[type(option)](option)
     made.compression = option.compression

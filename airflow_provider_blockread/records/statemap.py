@@ -1,4 +1,4 @@
-"""State maps: what a range of bytes does to a format's state, for every state it may be entered in."""
+"""State maps: the effect of a range of bytes on a format's state, for every possible entry state."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True)
 class StateMap:
-    """A function from the state at a range's start to the state at its end; maps of neighbours compose.
+    """A function from the state at a range's start to the state at its end; maps of adjacent ranges compose.
 
     A state is `depth * len(targets) + mode`. The range sends mode `m` to `targets[m]` and changes the depth by
     `shifts[m]`. Formats without nesting leave `shifts` empty and their state is the mode alone.

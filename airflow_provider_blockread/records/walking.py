@@ -1,4 +1,4 @@
-"""Walking a block: records in chunks, from the first record start to past the block's end, in bounded memory."""
+"""Walking a block: its records in chunks, from its first record start to past its end, in bounded memory."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.io.source import MAX_RECORD_BYTES, ByteSource, too_long
 from airflow_provider_blockread.records.model import Chunk, Walk
 
-CHUNK_BYTES = 2**20  # small enough that a chunk's passes stay in the processor's cache
-_MOST_RECORDS = 2**17  # of a chunk: what is kept of each counts where they hold next to nothing
-_TERMINATOR_ROOM = 64 * 2**10  # a record of the largest size is read together with what ends it
+CHUNK_BYTES = 2**20  # fits the processor's cache
+_MOST_RECORDS = 2**17  # of a chunk: bounds the memory for the offsets of tiny records
+_TERMINATOR_ROOM = 64 * 2**10  # so that a record of the largest size is read together with its terminator
 
 
 def first_start(source: ByteSource, fmt: RecordFormat, offset: int, state: int) -> int:
-    """Return the first record start at or after `offset`; never below the data offset, never beyond the file."""
+    """Return the first record start at or after `offset`, between the data offset and the file's end."""
     if offset <= source.data_offset:
         return min(source.data_offset, source.size)
     return source.size if offset >= source.size else fmt.cut(source, offset, state)
@@ -26,7 +26,7 @@ def first_start(source: ByteSource, fmt: RecordFormat, offset: int, state: int) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WalkLimits:
-    """How much is read at once, and how long a record may be. Bytes."""
+    """Bytes read at once, and the size limit of a record in bytes."""
 
     chunk_bytes: int = CHUNK_BYTES
     max_record_bytes: int = MAX_RECORD_BYTES
@@ -37,15 +37,15 @@ def walk_block(
 ) -> Iterator[Chunk]:
     """Yield the records that start in `[first, end)`, in chunks; `first` is a record start.
 
-    A record that starts before `end` is walked to its own end, however far behind `end` that lies.
+    A record that starts before `end` is read to its own end, however far after `end` that is.
 
     Raises:
-        RecordError: when a record is longer than `max_record_bytes`, or the file ends inside one that must not be
-            cut short; the message names the offset.
+        RecordError: when a record is longer than `max_record_bytes`, or the file ends inside a record that needs a
+            terminator; the message names the offset.
     """
     position = first
     while position < min(end, source.size):
-        for buffer, walk in _parts(*_read_records(source, fmt, position, limits)):
+        for buffer, walk in _split_walk(*_read_records(source, fmt, position, limits)):
             if position >= end:
                 return
             chunk = _chunk(buffer, walk, position, end)
@@ -54,27 +54,27 @@ def walk_block(
             yield chunk
 
 
-def gathered(chunks: Iterable[Chunk], size: int) -> Iterator[Chunk]:
-    """Yield consecutive chunks of a file, joined to `size` bytes or more; the last one may be smaller."""
-    some: list[Chunk] = []
+def join_chunks(chunks: Iterable[Chunk], size: int) -> Iterator[Chunk]:
+    """Yield consecutive chunks of a file joined to `size` bytes or more; the last one may be smaller."""
+    group: list[Chunk] = []
     for chunk in chunks:
-        some.append(chunk)
-        if chunk.next_offset - some[0].offset >= size:
-            yield _joined(some)
-            some = []
-    if some:
-        yield _joined(some)
+        group.append(chunk)
+        if chunk.next_offset - group[0].offset >= size:
+            yield _join(group)
+            group = []
+    if group:
+        yield _join(group)
 
 
-def _joined(chunks: list[Chunk]) -> Chunk:
+def _join(chunks: list[Chunk]) -> Chunk:
     first = chunks[0]
     if len(chunks) == 1:
         return first
-    moved = [
-        [places + (chunk.offset - first.offset) for places in (chunk.starts, chunk.begins, chunk.ends, chunk.nexts)]
+    shifted = [
+        [offsets + (chunk.offset - first.offset) for offsets in (chunk.starts, chunk.begins, chunk.ends, chunk.nexts)]
         for chunk in chunks
     ]
-    starts, begins, ends, nexts = map(np.concatenate, zip(*moved, strict=True))
+    starts, begins, ends, nexts = map(np.concatenate, zip(*shifted, strict=True))
     return Chunk(
         b"".join([chunk.buffer[: chunk.next_offset - chunk.offset] for chunk in chunks]),
         first.offset,
@@ -89,7 +89,7 @@ def _joined(chunks: list[Chunk]) -> Chunk:
 
 
 def _read_records(source: ByteSource, fmt: RecordFormat, position: int, limits: WalkLimits) -> tuple[bytes, Walk]:
-    """Return the bytes from a record start on, as many as it takes for a record to end in them, and the records."""
+    """Return enough bytes from a record start for a record to end in them, and the records in them."""
     want, most = limits.chunk_bytes, limits.max_record_bytes + max(limits.chunk_bytes, _TERMINATOR_ROOM)
     while True:
         buffer = source.read(position, position + want)
@@ -107,17 +107,17 @@ def _read_records(source: ByteSource, fmt: RecordFormat, position: int, limits: 
             raise RecordError(msg)
         if want >= most:
             raise too_long(source, _where(source, fmt, buffer, position), limits.max_record_bytes)
-        del buffer  # its bytes need not be there twice while more of them are read
+        del buffer  # so that its bytes are not in memory twice during the next read
         want = want * 2 if want * 4 <= most else most
 
 
-def _parts(buffer: bytes, walk: Walk) -> Iterator[tuple[bytes, Walk]]:
-    """Yield the records in parts of a bounded number, each with its bytes."""
+def _split_walk(buffer: bytes, walk: Walk) -> Iterator[tuple[bytes, Walk]]:
+    """Yield the records at most `_MOST_RECORDS` at a time, with their bytes."""
     begin = 0
     for low in range(0, len(walk.nexts), _MOST_RECORDS):
         some = walk[low : low + _MOST_RECORDS]
         end = int(some.nexts[-1])
-        yield (buffer[begin:end], some.moved(-begin)) if len(some.nexts) < len(walk.nexts) else (buffer, walk)
+        yield (buffer[begin:end], some.shifted(-begin)) if len(some.nexts) < len(walk.nexts) else (buffer, walk)
         begin = end
 
 

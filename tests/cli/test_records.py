@@ -53,13 +53,13 @@ def test_the_codec_follows_from_the_name_and_the_encoding_from_the_mark(
 @pytest.mark.parametrize(
     ("name", "data", "options", "message"),
     [
-        ("a.gz", b"a\nb\n", [], "/a.gz does not begin as gzip data; set compression='none'"),
-        ("b.gz", gzip.compress(_TEXT)[:-2], [], "/b.gz ends early: its gzip data break off after 12 decoded bytes"),
+        ("a.gz", b"a\nb\n", [], "/a.gz does not start as gzip data; set compression='none'"),
+        ("b.gz", gzip.compress(_TEXT)[:-2], [], "/b.gz is truncated: its gzip data end after 12 decoded bytes"),
         (
             "c.log",
             gzip.compress(_TEXT),
             [],
-            "/c.log begins as gzip data, .* set compression='gzip', or compression='none'",
+            "/c.log starts with gzip data, .* set compression='gzip', or compression='none'",
         ),
         ("d.json", b"[1, 2", ["--format", "json_array"], r"/d\.json ends inside the json_array record .* byte 4"),
         ("e.json", b"[1, 2] 3", ["--format", "json_array"], r"/e\.json: .*text at byte 7 follows .*layout='values'"),

@@ -1,1 +1,1 @@
-"""Columns of a schema from text: types by name, times, and values judged one by one."""
+"""Columns of a schema from text: types by name, times, and values converted one by one."""

@@ -1,4 +1,4 @@
-"""Schemas as text, in the words of Spark's DDL or as Arrow prints them, to Arrow and back."""
+"""Schemas as text, in Spark's DDL or as Arrow prints them, to Arrow and back."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ _STRUCT = re.compile(r"struct<(.*)>", re.DOTALL | re.IGNORECASE)
 _OMITTED = " chars omitted)"
 _REQUIRED = re.compile(r"\s+not\s+null$", re.IGNORECASE)
 _MAX_DIGITS = 38  # of a 128-bit decimal
-_MAX_DEPTH = 100  # of brackets; Arrow's own recursion has its end, too
+_MAX_DEPTH = 100  # of brackets; Arrow's own recursion is limited, too
 _SHOWN = 200  # characters of a schema in a message
 _SPLIT = re.compile("[`<(\\[>)\\],\n]")
 _NAME = re.compile(r"`(?P<quoted>(?:[^`]|``)+)`\s*:?|(?P<typed>[^`:,<]+?)\s*:|(?P<word>[^\s`:,<]+)\s")
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_MORE = re.compile(  # what Arrow prints beside the columns: their children once more, metadata
+_MORE = re.compile(  # what Arrow prints besides the columns: their children once more, metadata
     r"^(?: +child \d+,.*| *-- field metadata --\n(?: +.+: '.*\n?)*|-- schema metadata --(?:.|\n)*)$\n?", re.MULTILINE
 )
 
@@ -61,25 +61,25 @@ def parse_schema(text: str) -> pa.Schema:
 
     Known types are Spark's: boolean, byte, short, int, long, float, double, decimal(p,s), string, binary, date,
     timestamp (an instant, kept in UTC), timestamp_ntz, array<..>, struct<name:type,..>; and Arrow's: int64, uint8,
-    large_string, date32[day], timestamp[us, tz=UTC], time64[us], decimal128(p, s), list<item: ..> and so on. Columns
-    stand on lines of their own or behind commas; `not null` may follow a type.
+    large_string, date32[day], timestamp[us, tz=UTC], time64[us], decimal128(p, s), list<item: ..> and so on. Commas or
+    newlines separate columns; `not null` may follow a type.
 
     Raises:
-        OptionsError: when a column has no type, a type is unknown, or a name stands twice.
+        OptionsError: when a column has no type, a type is unknown, or a name is duplicated.
     """
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     if _OMITTED in text:
-        msg = f"schema {shown!r} is not whole; print it with schema.to_string(element_size_limit=1_000_000)"
+        msg = f"schema {shown!r} is truncated; print it with schema.to_string(element_size_limit=1_000_000)"
         raise OptionsError(msg)
     schema = pa.schema(_fields(_MORE.sub("", text), shown))
     if not schema.names or len(set(schema.names)) != len(schema.names):
-        msg = f"schema {shown!r} must name at least one column, and none twice"
+        msg = f"schema {shown!r} must name at least one column, and each only once"
         raise OptionsError(msg)
     return schema
 
 
 def schema_text(schema: pa.Schema) -> str:
-    """Return a schema as text in Spark's words, Arrow's where Spark has none; `parse_schema` reads it back."""
+    """Return a schema as text with Spark's type names, or Arrow's where Spark has none, as `parse_schema` reads it."""
     return ", ".join(_column(field, " ") for field in schema)
 
 
@@ -135,7 +135,7 @@ def _type(text: str, column: str, whole: str) -> pa.DataType:
 
 
 def _split(text: str, whole: str) -> list[str]:
-    """Return the columns between commas and newlines that stand outside brackets and quoted names."""
+    """Return the columns between the commas and newlines outside brackets and quoted names."""
     parts, depth, start, quoted = [], 0, 0, False
     for mark in _SPLIT.finditer(text):
         char = mark[0]

@@ -1,4 +1,4 @@
-"""Columns of text to columns of a type: each value is judged by Arrow, alone, however many are bad beside it."""
+"""Conversion of text columns to a type by Arrow, such that a bad value does not affect the others."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _SHORT_MONTH = "(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
 _DAY = f"[0-9]{{4}}-(?:{_LONG_MONTH}|{_SHORT_MONTH}|02-(?:0[1-9]|1[0-9]|2[0-8]))"
 _CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?"
 _ZONE = "(?:Z|[+-](?:0[0-9]|1[0-4]):?[0-5][0-9])"
-_DECIMAL_DIGITS = 38  # that Arrow computes with
+_DECIMAL_DIGITS = 38  # of Arrow's arithmetic
 _NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 
 
 def typed(values: pa.BinaryArray, kind: pa.DataType, *, valid: bool) -> tuple[pa.Array, Offsets]:
-    """Return bytes as values of `kind`, and the indices of those that are none; those are null among the values.
+    """Return bytes as values of `kind`, and the indices of misfits, which are null among the values.
 
-    Text must be UTF-8; `valid` says that this is known of all values. Bytes stay as they are in a binary column.
+    Text must be UTF-8; `valid` says that all values are known to be. A binary column keeps the bytes unchanged.
 
     Raises:
-        ArrowNotImplementedError: when text cannot be of such a type at all.
+        ArrowNotImplementedError: when text cannot be converted to the type at all.
     """
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return values.cast(kind), _NONE
@@ -53,10 +53,10 @@ def _texts(values: pa.BinaryArray) -> tuple[pa.StringArray, Offsets]:
 
 
 def convert(texts: pa.StringArray, kind: pa.DataType) -> tuple[pa.Array, Offsets]:
-    """Return the values as `kind`, and the indices of those that are none; those are null among the values.
+    """Return the values as `kind`, and the indices of misfits, which are null among the values.
 
-    Blanks around a value do not matter, and nothing but blanks is null. Times are ISO 8601 as `times` reads them,
-    truth is `true` or `false` in any case, `1` or `0`, and a number is what Arrow takes for one.
+    Blanks around a value are ignored, and a blank value is null. Times are ISO 8601 as `times` reads them, booleans are
+    `true` or `false` in any case, `1` or `0`, and numbers are what Arrow parses as such.
     """
     try:
         return _quick(texts, kind), _NONE
@@ -73,12 +73,12 @@ def convert(texts: pa.StringArray, kind: pa.DataType) -> tuple[pa.Array, Offsets
 
 
 def without(values: pa.Array, places: Offsets) -> pa.Array:
-    """Return the values with those at `places` made null."""
+    """Return the values with nulls at `places`."""
     return _replaced(values, places, pa.nulls(len(places), values.type)) if len(places) else values
 
 
 def plain(kind: pa.DataType) -> str:
-    """Return a pattern of texts that nearly always are of the type."""
+    """Return a pattern of texts that are nearly always valid for the type."""
     if pa.types.is_integer(kind):
         digits = len(str(2 ** (kind.bit_width - 1))) - 1
         return f"{'-?' if pa.types.is_signed_integer(kind) else ''}[0-9]{{1,{digits}}}"
@@ -92,7 +92,7 @@ def plain(kind: pa.DataType) -> str:
 
 
 def _possible(kind: pa.DataType) -> str:
-    """Return a pattern that takes every text which Arrow may take for one of the type."""
+    """Return a pattern that matches every text that Arrow may accept for the type."""
     if pa.types.is_integer(kind):
         return "-?[0-9]+|-?0[xX][0-9a-fA-F]+"
     if pa.types.is_boolean(kind):
@@ -103,7 +103,7 @@ def _possible(kind: pa.DataType) -> str:
 
 
 def is_utf8(text: bytes) -> bool:
-    """Tell whether bytes are UTF-8."""
+    """Return whether bytes are UTF-8."""
     if text.isascii():
         return True
     try:
@@ -124,7 +124,7 @@ def require_utf8(text: pa.Buffer) -> None:
 
 
 def not_utf8(values: pa.BinaryArray) -> Offsets:
-    """Return the indices of the values that are not UTF-8, at the cost of about one look at their bytes."""
+    """Return the indices of the values that are not UTF-8, in about one pass over their bytes."""
     values = pc.fill_null(values, b"")
     whole = pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
     text = memoryview(pc.binary_join(whole, b"\n")[0].as_buffer())
@@ -133,7 +133,7 @@ def not_utf8(values: pa.BinaryArray) -> Offsets:
     position = 0
     while position < len(text):
         try:
-            codecs.utf_8_decode(text[position:], "strict", True)  # noqa: FBT003 - it has no keywords
+            codecs.utf_8_decode(text[position:], "strict", True)  # noqa: FBT003 - it takes no keywords
         except UnicodeDecodeError as error:
             bad.append(int(np.searchsorted(ends, position + error.start, "right")))
             position = int(ends[bad[-1]])
@@ -143,7 +143,7 @@ def not_utf8(values: pa.BinaryArray) -> Offsets:
 
 
 def _quick(texts: pa.StringArray, kind: pa.DataType) -> pa.Array:
-    """Return all texts as `kind`; times must look alike, so a single one always gets its due."""
+    """Return all texts as `kind`; times must have the same form."""
     return quick_times(texts, kind) if pa.types.is_timestamp(kind) else _cast(texts, kind)
 
 
@@ -156,7 +156,7 @@ def _cast(texts: pa.StringArray, kind: pa.DataType) -> pa.Array:
 
 
 def _require_room(texts: pa.StringArray, kind: pa.DataType) -> None:
-    """Refuse what is no decimal of a type where Arrow may not see it: it loses digits beyond its own unseen."""
+    """Refuse texts that do not fit a decimal type where Arrow would silently lose digits."""
     long = pc.greater(pc.binary_length(texts), _DECIMAL_DIGITS - kind.scale)
     exponents = pc.match_substring(texts, "e", ignore_case=True)
     for text in texts.filter(pc.or_(long, exponents)).unique().to_pylist():
@@ -191,24 +191,24 @@ def _tidy(texts: pa.StringArray, kind: pa.DataType) -> pa.StringArray:
 
 
 def _unlike(texts: pa.StringArray, pattern: str) -> Offsets:
-    """Return the indices of texts that a pattern does not take as a whole; null is like anything."""
+    """Return the indices of texts that a pattern does not match completely; it matches null."""
     like = pc.fill_null(pc.match_substring_regex(texts, f"^(?:{pattern})$"), fill_value=True)
     return _numbers(pc.indices_nonzero(pc.invert(like)))
 
 
 def _misfits(texts: pa.StringArray, kind: pa.DataType, places: Offsets) -> Offsets:
-    """Return those of `places` whose text is not of the type; a text that stands there often is judged once."""
+    """Return those of `places` whose text is not of the type; equal texts are checked once."""
     encoded = texts.take(pa.array(places)).dictionary_encode()
-    judged = np.zeros(len(encoded.dictionary) + 1, np.bool_)  # the last one stands for null
+    is_bad = np.zeros(len(encoded.dictionary) + 1, np.bool_)  # the last one is null
     impossible = _unlike(encoded.dictionary, _possible(kind))
-    judged[impossible] = True
-    asked = np.delete(np.arange(len(encoded.dictionary)), impossible)
-    judged[asked[list(_bad(encoded.dictionary.take(pa.array(asked)), kind))]] = True
-    return places[judged[_numbers(pc.fill_null(encoded.indices, len(judged) - 1))]]
+    is_bad[impossible] = True
+    possible = np.delete(np.arange(len(encoded.dictionary)), impossible)
+    is_bad[possible[list(_bad(encoded.dictionary.take(pa.array(possible)), kind))]] = True
+    return places[is_bad[_numbers(pc.fill_null(encoded.indices, len(is_bad) - 1))]]
 
 
 def _bad(texts: pa.StringArray, kind: pa.DataType, start: int = 0) -> Iterator[int]:
-    """Yield the indices, counted from `start`, of texts that are not of the type: what fails is halved."""
+    """Yield the indices, counted from `start`, of texts that are not of the type, by bisection."""
     try:
         _quick(texts, kind)
     except pa.ArrowInvalid:

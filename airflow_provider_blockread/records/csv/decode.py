@@ -1,8 +1,8 @@
-"""Csv records to the columns of a schema.
+"""Decoding of CSV records into the columns of a schema.
 
-Arrow's parser splits a whole chunk into fields as bytes; each column then becomes one of its type at once. A record
-with another number of fields leaves the table, a value that does not fit spoils its record alone. What a record is does
-not depend on its neighbours: fields are those of Python's `csv`, and each value is judged by itself.
+Arrow's parser splits a whole chunk into fields as bytes; each column is then converted to its type at once. A record
+with another number of fields, or with a value that does not fit, is bad. The result for a record does not depend on its
+neighbours: fields are those of Python's `csv`, and each value is converted by itself.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def csv_decoder(option: Csv, header: tuple[str, ...] | None, file: str = "") -> 
 
     Raises:
         OptionsError: when the option has no schema, or one that is malformed or cannot be read from csv.
-        RecordError: when the header does not go with the schema.
+        RecordError: when the header does not match the schema.
     """
     try:
         return _decoder(option, header)
@@ -52,23 +52,25 @@ def _decoder(option: Csv, header: tuple[str, ...] | None) -> CsvDecoder:
     schema = parse_schema(option.schema)
     _check_types(schema)
     if header is None:
-        return CsvDecoder(option, schema, Places(width=len(schema), columns=tuple(range(len(schema)))))
+        return CsvDecoder(option, schema, FieldMapping(width=len(schema), columns=tuple(range(len(schema)))))
     names = column_names(header)
     if option.columns == "equal":
         if names != tuple(schema.names):
             raise _unlike(names, schema, option.columns)
-        return CsvDecoder(option, schema, Places(width=len(names), columns=tuple(range(len(names)))))
+        return CsvDecoder(option, schema, FieldMapping(width=len(names), columns=tuple(range(len(names)))))
     places = {name: place for place, name in enumerate(names)}
     if not places.keys() & set(schema.names):
         raise _unlike(names, schema, option.columns)
-    return CsvDecoder(option, schema, Places(width=len(names), columns=tuple(places.get(n) for n in schema.names)))
+    return CsvDecoder(
+        option, schema, FieldMapping(width=len(names), columns=tuple(places.get(n) for n in schema.names))
+    )
 
 
 def column_names(header: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of a header's columns: blank ones are `_c0`, `_c1`.. by their place.
+    """Return the names of a header's columns; blank ones are `_c0`, `_c1`... by position.
 
     Raises:
-        RecordError: when a name stands twice.
+        RecordError: when a name is duplicated.
     """
     names = tuple(name if name.strip() else f"_c{place}" for place, name in enumerate(header))
     if len(set(names)) < len(names):
@@ -82,7 +84,7 @@ def column_names(header: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def shown_names(names: Iterable[str]) -> str:
-    """Return the first of the names of columns, as messages show them."""
+    """Return the first column names for a message."""
     return ", ".join(map(repr, islice(names, _SHOWN_NAMES)))[:_SHOWN_NAMES]
 
 
@@ -104,22 +106,22 @@ def _check_types(schema: pa.Schema) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
-    """How many fields a record has, and which of them goes to each column; None: no field, all null."""
+class FieldMapping:
+    """The number of fields of a record, and the field of each column; None: no field, the column is null."""
 
     width: int
     columns: tuple[int | None, ...]
 
 
 class CsvDecoder:
-    """One csv record a row, to the columns of a schema.
+    """Decodes each CSV record into one row of a schema.
 
     An unquoted field that is empty, or equals the option's `null`, is null; a quoted empty one is an empty string in a
-    column of text, and null in any other. Blanks around a value that is no text do not matter.
+    text column, and null in any other. Blanks around a value are ignored, except in text columns.
     """
 
-    def __init__(self, option: Csv, schema: pa.Schema, places: Places) -> None:
-        """Take the schema, and where its columns are in a record."""
+    def __init__(self, option: Csv, schema: pa.Schema, places: FieldMapping) -> None:
+        """Take the schema, and the fields of its columns."""
         self.schema = schema
         self._places = places
         self._splitter = RowSplitter(dialect_of(option), places.width, option.null)
@@ -145,7 +147,7 @@ class CsvDecoder:
         return Decoded(batch=batch, bad=bad)
 
     def _decode_quickly(self, chunk: Chunk) -> Decoded | None:
-        """Return the rows of a chunk in which nothing is unusual: Arrow's parser makes their numbers and strings."""
+        """Return the rows of a chunk that Arrow's parser converts without any misfit, or None."""
         fields = self._splitter.split_typed(chunk, self._quick)
         if fields is None:
             return None
@@ -162,7 +164,7 @@ class CsvDecoder:
         return Decoded(batch=pa.RecordBatch.from_arrays(columns, schema=self.schema))
 
     def _column(self, rows: SplitRows, number: int, reasons: dict[int, str]) -> pa.Array:
-        """Return a column's values, null where one does not fit; `reasons` learns why."""
+        """Return a column's values, null where one does not fit, and add to `reasons` why."""
         field, place = self.schema.field(number), self._places.columns[number]
         if place is None:
             return pa.nulls(len(rows.indices), field.type)
@@ -173,10 +175,10 @@ class CsvDecoder:
             reasons.setdefault(int(rows.indices[row]), f"column {field.name!r} is not of type {field.type}: {shown!r}")
         if not field.nullable and array.null_count:
             for index in rows.indices[np.asarray(array.is_null())].tolist():
-                reasons.setdefault(index, f"column {field.name!r} is null, and must not be")
+                reasons.setdefault(index, f"column {field.name!r} is null, but the schema says not null")
         return array
 
 
 def _is_direct(kind: pa.DataType) -> bool:
-    """Tell whether Arrow's csv parser makes the same of a field's text as a cast does; it knows no half floats."""
+    """Return whether Arrow's CSV parser converts a field's text as a cast does; it does not support half floats."""
     return bool(pa.types.is_integer(kind) or kind in {pa.float32(), pa.float64(), pa.string()})

@@ -1,4 +1,4 @@
-"""The fields of one csv row, as Python's `csv` reads them, and rows written so that any parser reads the same."""
+"""The fields of one CSV row as Python's `csv` reads them, and rows rewritten so that all parsers agree on them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Field(NamedTuple):
 
 @dataclass(frozen=True)
 class Dialect:
-    """The marks of csv text, one character each; bytes become characters by `codec` and `surrogateescape`.
+    """The marks of CSV text, one character each; bytes become characters by `codec` and `surrogateescape`.
 
-    Where every mark is one byte, each byte is a character: then nothing else can be taken for a mark.
+    Where every mark is one byte, each byte is a character, so that no other byte can be mistaken for a mark.
     """
 
     delimiter: str
@@ -33,28 +33,28 @@ class Dialect:
 
     @property
     def marks(self) -> dict[str, str]:
-        """The marks that are there, by name."""
+        """The marks that are set, by name."""
         marks = {"delimiter": self.delimiter, "quote": self.quote, "escape": self.escape}
         return {name: mark for name, mark in marks.items() if mark is not None}
 
     def decode(self, data: bytes) -> str:
-        """Return bytes as characters, one of them for each mark."""
+        """Return bytes as characters, with one character for each mark."""
         return data.decode(self.codec, "surrogateescape")
 
     def encode(self, text: str) -> bytes:
-        """Return characters as the bytes that they were."""
+        """Return the original bytes of decoded characters."""
         return text.encode(self.codec, "surrogateescape")
 
     def fields(self, row: str) -> Iterator[Field]:
-        """Yield the fields of a row, which comes without the newline that ended it.
+        """Yield the fields of a row without its terminator.
 
-        A closing quote only ends the quoting: what follows up to the delimiter belongs to the field, and an escape
-        right behind it is an ordinary character. An escape that ends the text stands for a newline.
+        A closing quote only ends the quoting: the text up to the delimiter belongs to the field, and an escape right
+        after the quote is an ordinary character. An escape at the end of the text means a newline.
         """
         position, separator = 0, self.delimiter
         while separator:
             match = self._field.match(row, position)
-            if match is None:  # pragma: no cover - the pattern takes any text
+            if match is None:  # pragma: no cover - the pattern matches any text
                 msg = f"no field at {position} of {row[:80]!r}"
                 raise AssertionError(msg)
             quoted = match["body"] is not None
@@ -63,7 +63,7 @@ class Dialect:
             separator, position = match["separator"], match.end()
 
     def open_quote(self, row: str) -> int | None:
-        """Return the place of the quote in a row that is never closed, if there is one; fast, however many fields."""
+        """Return the position of the quote in a row that is never closed, if any; fast for any number of fields."""
         if self.quote is None:
             return None
         match = self._fields_before_last.match(row)
@@ -72,9 +72,9 @@ class Dialect:
         return last if field and field["body"] is not None and field["rest"] is None else None
 
     def rewrite(self, row: str, target: Dialect) -> bytes:
-        """Return a row as the target writes it, without any text that parsers disagree about.
+        """Return a row in the target dialect, without any text on which parsers disagree.
 
-        One field is held at a time: of a row without an end there may be as many as it has bytes.
+        One field is held at a time: a row may have as many fields as bytes.
         """
         written, delimiter = bytearray(), target.encode(target.delimiter)
         for field in self.fields(row):
@@ -110,7 +110,7 @@ class Dialect:
 
     @cached_property
     def _escaped(self) -> re.Pattern[str]:
-        """What stands for its second character inside quotes."""
+        """Matches the pairs inside quotes that mean their second character."""
         quote, escape = re.escape(self.quote or ""), re.escape(self.escape or "")
         return re.compile(rf"{quote}{quote}|{escape}.", re.DOTALL)
 
@@ -148,7 +148,7 @@ def _second(match: re.Match[str]) -> str:
 
 
 def dialect_of(option: Csv) -> Dialect:
-    """Return the marks as they stand in text that was brought to UTF-8."""
+    """Return the marks as they occur in text in UTF-8."""
     marks = [_in_utf8(mark, option.encoding) for mark in (option.delimiter, option.quote, option.escape)]
     codec = "latin-1" if all(mark is None or len(mark) == 1 for mark in marks) else "utf-8"
     delimiter, quote, escape = (None if m is None else m.decode(codec, "surrogateescape") for m in marks)

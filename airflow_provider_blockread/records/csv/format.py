@@ -1,6 +1,6 @@
 """Rows of separated, quoted fields, framed as Python's `csv` reads them.
 
-A row ends at an LF, CR or CRLF outside quotes. `csv_rows` tells which newlines those are; here rows are made of them.
+A row ends at an LF, CR or CRLF outside quotes. `rows` finds these newlines; this module turns them into rows.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import csv
 import io
-import re
 import sys
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -17,6 +16,7 @@ import numpy as np
 from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.options.encodings import encode_text
+from airflow_provider_blockread.records.csv.fields import Dialect
 from airflow_provider_blockread.records.csv.modes import Marks
 from airflow_provider_blockread.records.csv.rows import MarkedRows, QuotedRows
 from airflow_provider_blockread.records.io.source import ByteSource, too_wide
@@ -24,28 +24,28 @@ from airflow_provider_blockread.records.model import Mask, Offsets, Walk
 from airflow_provider_blockread.records.statemap import StateMap
 from airflow_provider_blockread.records.text.format import TextFormat
 from airflow_provider_blockread.records.text.lines import with_last
-from airflow_provider_blockread.records.text.pieces import Look
+from airflow_provider_blockread.records.text.pieces import RecordFinder
 from airflow_provider_blockread.records.walking import WalkLimits, walk_block
 
 if TYPE_CHECKING:
     from airflow_provider_blockread.records.model import Decoder
 
-_PIECE_BYTES = 2**18  # what is looked at in one go: its arrays stay in the processor's cache
+_PIECE_BYTES = 2**18  # what is processed at once: its arrays stay in the processor's cache
 _HEADER_BYTES = 64 * 2**10
 _LF, _CR = b"\n\r"
 
 
 class RowEnds(Protocol):
-    """Tells which newlines end rows. A place is a number for where reading stands; 0 is the one at a row's start."""
+    """Finds the newlines that end rows. A mode is the reader's state as a number; 0 is the one at a row's start."""
 
     modes: int
 
     def enter(self, source: ByteSource, offset: int, state: int) -> tuple[int, int]:
-        """Return where a search for rows begins, for the state at a raw offset, and the place there."""
+        """Return where a search for rows begins, for the state at a raw offset, and the mode there."""
         ...
 
-    def newlines(self, buffer: bytes, place: int) -> tuple[Offsets, int]:
-        """Return the bytes LF and CR of `buffer` that end rows, and the place behind the buffer."""
+    def newlines(self, buffer: bytes, mode: int) -> tuple[Offsets, int]:
+        """Return the bytes LF and CR of `buffer` that end rows, and the mode after the buffer."""
         ...
 
     def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
@@ -56,7 +56,7 @@ class RowEnds(Protocol):
 class CsvFormat(TextFormat):
     """Rows of separated, quoted fields; lines that begin with the `comment` byte are skipped.
 
-    `header` holds the names of a file's first row, where the option says that it names the columns.
+    `header` holds the names in a file's first row, where the option says that it is a header.
     """
 
     name = "csv"
@@ -66,15 +66,15 @@ class CsvFormat(TextFormat):
         self.option = option
         self.encoding = option.encoding
         self.header: tuple[str, ...] | None = None
-        self.file = ""  # the one with that header
+        self.file = ""  # the name of the file with that header
         delimiter, quote, escape, comment = (
             None if mark is None else encode_text(self.name, mark, option.encoding)[:1]  # more only before `for_file`
             for mark in (option.delimiter, option.quote, option.escape, option.comment)
         )
-        self._dialect = Marks(delimiter=delimiter or b",", quote=quote, escape=escape, comment=comment)
+        self._marks = Marks(delimiter=delimiter or b",", quote=quote, escape=escape, comment=comment)
         self.needs_scan = quote is not None or escape is not None
         marked = escape is not None or (quote is not None and comment is not None)
-        self._rows: RowEnds = MarkedRows(self._dialect) if marked else QuotedRows(self._dialect)
+        self._rows: RowEnds = MarkedRows(self._marks) if marked else QuotedRows(self._marks)
 
     def with_head(self, source: ByteSource, start: int) -> Self:
         """Return the format for a file whose text begins at `start`: its first row may be a header.
@@ -99,13 +99,13 @@ class CsvFormat(TextFormat):
         return bound
 
     def _check_closed(self, source: ByteSource, start: int, end: int) -> None:
-        """Refuse a header that the file's end cuts short inside quotes."""
+        """Refuse a header in which the file ends inside quotes."""
         at = start * self.unit_bytes
         why = self.explain(source.read(start, end), at) if end == source.size else ""
         if why:
             msg = (
-                f"{source.name}: the header at byte {at} takes up the file{why}; close it, set quote=None, or exclude"
-                " the file with `blockread windows exclude`"
+                f"{source.name}: the header at byte {at} extends to the end of the file{why}; close it, set quote=None,"
+                " or exclude the file with `blockread windows exclude`"
             )
             raise RecordError(msg)
 
@@ -143,25 +143,27 @@ class CsvFormat(TextFormat):
 
     def cut(self, source: ByteSource, offset: int, state: int) -> int:
         """Return the first row start at or after `offset`."""
-        start, place = self._rows.enter(source, offset, state)
+        start, mode = self._rows.enter(source, offset, state)
         around = source.read(start - 1, start + 1)
-        if place == 0 and around[:1] in {b"\n", b"\r"}:
+        if mode == 0 and around[:1] in {b"\n", b"\r"}:
             return start + (around == b"\r\n")
         for position, window in source.windows(start, overlap=1):
             last = position + len(window) == source.size
-            marks, place = self._rows.newlines(window if last else window[:-1], place)
+            marks, mode = self._rows.newlines(window if last else window[:-1], mode)
             if len(marks):
                 found = int(marks[0])
                 return position + found + (2 if window[found : found + 2] == b"\r\n" else 1)
         return source.size
 
-    def look(self) -> Look:
-        """Return what finds rows, comments marked as skipped, and at the file's end the last one."""
-        return _RowLook(self._rows, self._dialect.comment)
+    def finder(self) -> RecordFinder:
+        """Return a finder of rows that marks comments as skipped; the file's end ends the last row."""
+        return _RowFinder(self._rows, self._marks.comment)
 
     def explain(self, buffer: bytes, offset: int) -> str:
-        """Return where a quote opened that is not closed, if there is one."""
-        place = None if self._dialect.quote is None else _open_quote(buffer, self._dialect)
+        """Return where a quote opened that is not closed, or an empty string."""
+        marks = (self._marks.delimiter, self._marks.quote, self._marks.escape)
+        delimiter, quote, escape = (None if mark is None else mark.decode("latin-1") for mark in marks)
+        place = Dialect(delimiter or ",", quote, escape).open_quote(buffer.decode("latin-1"))
         if place is None:
             return ""
         return f" (the quote that opened at byte {offset + place * self.unit_bytes} is not closed)"
@@ -177,13 +179,13 @@ class CsvFormat(TextFormat):
         return csv_decoder(self.option, self.header, self.file)
 
 
-class _RowLook:
+class _RowFinder:
     """Finds the rows of a text that begins at a row's start."""
 
     def __init__(self, rows: RowEnds, comment: bytes | None) -> None:
         self._rows, self._comment = rows, comment
-        self._place = 0
-        self._in_comment: bool | None = None  # whether the first row is one
+        self._mode = 0
+        self._in_comment: bool | None = None  # whether the first row is a comment
 
     def __call__(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
         if self._in_comment is None:
@@ -195,7 +197,7 @@ class _RowLook:
     def _row_ends(self, text: bytes) -> tuple[Offsets, Offsets]:
         found = [np.empty(0, np.int64)]
         for low in range(0, len(text), _PIECE_BYTES):
-            marks, self._place = self._rows.newlines(text[low : low + _PIECE_BYTES], self._place)
+            marks, self._mode = self._rows.newlines(text[low : low + _PIECE_BYTES], self._mode)
             found.append(marks + low if low else marks)
         marks = np.concatenate(found)
         return _crlf_joined(text, marks) if b"\r" in text else (marks, marks + 1)
@@ -217,21 +219,8 @@ def _text(mark: str | bytes | None, encoding: str) -> str | None:
     return mark.decode(codec, "surrogateescape") if isinstance(mark, bytes) else mark
 
 
-def _open_quote(record: bytes, marks: Marks) -> int | None:
-    """Return the place of a quote that is not closed in a row's first bytes."""
-    quote, escape, delimiter = (re.escape(mark or b"") for mark in (marks.quote, marks.escape, marks.delimiter))
-    pair = rb"|%b." % escape if escape else b""  # an escape and what it escapes
-    literal = rb"(?:%b)?+" % escape if escape else b""  # right behind a closing quote
-    quoted = rb"%b(?:[^%b%b]++|%b%b%b)*+%b%b" % (quote, quote, escape, quote, quote, pair, quote, literal)
-    parts = quoted, quote, delimiter, escape, pair, delimiter
-    fields = re.compile(rb"(?:(?:%b|(?!%b))(?:[^%b%b]++%b)*+%b)*+" % parts, re.DOTALL).match(record)
-    place = fields.end() if fields else 0
-    is_open = record.startswith(marks.quote or b"", place) and not re.compile(quoted, re.DOTALL).match(record, place)
-    return place if is_open else None
-
-
 def _crlf_joined(text: bytes, marks: Offsets) -> tuple[Offsets, Offsets]:
-    """Return where rows end and the next ones start, each CRLF taken as one; `marks` are bytes that end rows."""
+    """Return where rows end and the next ones start, with each CRLF joined; `marks` are bytes that end rows."""
     data = np.frombuffer(text, np.uint8)
     returns = data[marks] == _CR
     pairs = returns[:-1] & ~returns[1:] & (marks[1:] == marks[:-1] + 1)

@@ -1,4 +1,4 @@
-"""The columns of csv files without a schema: names from their headers, types from a sample of their records."""
+"""The columns of CSV files without a schema: names from their headers, types from a sample of their records."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from airflow_provider_blockread.records.model import Chunk, Mask, Offsets
 from airflow_provider_blockread.records.text.encodings import EncodedFormat
 from airflow_provider_blockread.records.walking import WalkLimits, walk_block
 
-#: Types in the order in which they are tried, and what texts of each look like.
+#: Types in the order in which they are tried.
 _KINDS = tuple(parse_schema("a long, b double, c boolean, d date, e timestamp_ntz, f timestamp").types)
-#: What texts of each must look like, on top of being such values.
-_LOOKS = dict.fromkeys(_KINDS, r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[ T].*)?$") | {
+#: Patterns that texts of each type must match, besides being valid values.
+_PATTERNS = dict.fromkeys(_KINDS, r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[ T].*)?$") | {
     pa.int64(): "^-?[0-9]+$",
     pa.float64(): rf"^(?:{plain(pa.float64())}|NaN|nan|[-+]?(?:inf|Infinity))$",
     pa.bool_(): "^(?i:true|false)$",
 }
-#: Codes and keys that a number would not give back: leading zeros, more digits than a double holds.
+#: Codes and keys that a number would not preserve: leading zeros, more digits than a double holds.
 _NO_NUMBERS = {pa.int64(): "^-?0[0-9]", pa.float64(): "^[-+]?(?:0[0-9]|[0-9]{16,}$)"}
-_WIDTH_ROWS = 100  # that tell how many columns a file without a header has
+_WIDTH_ROWS = 100  # from which the number of columns of a file without a header is determined
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class Sample:
 
     @property
     def is_blank(self) -> bool:
-        """Whether there is neither a header nor a row that is not blank, so that nothing is said of columns."""
+        """Whether there is no header and only blank rows, so that nothing is known of the columns."""
         return self.header is None and all((chunk.begins == chunk.ends).all() for chunk in self.chunks)
 
 
@@ -68,14 +68,14 @@ def sample_file(source: ByteSource, fmt: RecordFormat, size: int) -> Sample:
 def infer_schema(option: Csv, samples: Iterable[Sample]) -> str:
     """Return the schema of the sampled files as text.
 
-    Names come from the headers, or are `_c0`, `_c1`... A column is long, double, boolean, date, timestamp_ntz or
-    timestamp, the first of these that all its values in the sample are, else string. Numbers that would lose something
-    (`007`, 16 digits and more beside fractions) stay strings, and so does a column without any value.
+    Names come from the headers, or are `_c0`, `_c1`... A column has the first of the types long, double, boolean, date,
+    timestamp_ntz and timestamp that fits all its values in the sample, else string. Numbers that would lose information
+    (`007`, 16 or more digits with fractions) are strings, and so is a column without values.
 
     Raises:
-        RecordError: when the headers of the files do not agree.
+        RecordError: when the headers of the files differ.
     """
-    columns: dict[str, Mask | None] = {}  # which kinds are still possible; None: no value was seen yet
+    columns: dict[str, Mask | None] = {}  # which types are still possible; None: no value yet
     first: tuple[str, ...] = ()
     for sample in samples:
         if sample.is_blank:
@@ -94,7 +94,7 @@ def infer_schema(option: Csv, samples: Iterable[Sample]) -> str:
             for name, found in zip(names, _possible(*_values(option, chunk, len(names)), len(names)), strict=True):
                 before = columns[name]
                 columns[name] = found if before is None else before if found is None else before & found
-    columns = columns or {"_c0": None}  # files without any row have the columns of one
+    columns = columns or {"_c0": None}  # files without any row have one column
     return schema_text(pa.schema([(name, _first_kind(possible)) for name, possible in columns.items()]))
 
 
@@ -109,34 +109,34 @@ def _names(option: Csv, sample: Sample) -> tuple[str, ...]:
 
 
 def _width(sample: Sample, dialect: Dialect) -> int:
-    """Return how many fields most of the first rows have; of two numbers that are as frequent, the earlier one."""
+    """Return the most frequent number of fields among the first rows; of equally frequent ones, the first."""
     places = ((chunk, int(index)) for chunk in sample.chunks for index in np.flatnonzero(chunk.ends > chunk.begins))
     widths: Counter[int] = Counter()
     for chunk, index in islice(places, _WIDTH_ROWS):
         width = sum(1 for _ in dialect.fields(dialect.decode(chunk.record(index))))
         if width > sample.source.max_columns:
-            at = chunk.place(int(chunk.begins[index])) * sample.source.unit_bytes
+            at = chunk.file_offset(int(chunk.begins[index])) * sample.source.unit_bytes
             raise too_wide(sample.source.name, "row", at, width, sample.source.max_columns)
         widths[width] += 1
     return widths.most_common(1)[0][0]
 
 
 def _values(option: Csv, chunk: Chunk, width: int) -> tuple[pa.StringArray, Offsets]:
-    """Return the values of all columns in the good records, blanks around them cut off, and the column of each.
+    """Return the values of all columns in the good records, trimmed, and the column of each.
 
-    Nulls and blanks are left out. The columns are one array, so that what each look costs is paid once.
+    Nulls and blanks are left out. All columns are in one array, so that the cost of each call is paid once.
     """
     rows = RowSplitter(dialect_of(option), width, option.null).split(chunk, list(range(width)))
     good = np.tile(~np.isin(rows.indices, list(rows.bad)), width)
     columns = np.repeat(np.arange(width), len(rows.indices))[good]
     fields = pa.concat_arrays([rows.columns[place] for place in range(width)]).filter(pa.array(good))
     texts = pc.utf8_trim(typed(fields, pa.string(), valid=rows.valid)[0], " \t")
-    there = np.asarray(pc.fill_null(pc.not_equal(texts, ""), fill_value=False))
-    return texts.filter(pa.array(there)), columns[there]
+    present = np.asarray(pc.fill_null(pc.not_equal(texts, ""), fill_value=False))
+    return texts.filter(pa.array(present)), columns[present]
 
 
 def _possible(values: pa.StringArray, columns: Offsets, width: int) -> Iterator[Mask | None]:
-    """Yield for each column which of the kinds all its values are; None where it has none."""
+    """Yield for each column which types fit all its values; None where it has no value."""
     kinds = np.ones((width, len(_KINDS)), np.bool_)
     for number, kind in enumerate(_KINDS):
         kinds[columns[_unlike(values, kind)], number] = False
@@ -148,8 +148,8 @@ def _possible(values: pa.StringArray, columns: Offsets, width: int) -> Iterator[
 
 
 def _unlike(values: pa.StringArray, kind: pa.DataType) -> Mask:
-    """Tell which values do not look like ones of a kind, or lose something as such."""
-    unlike = ~np.asarray(pc.match_substring_regex(values, _LOOKS[kind]))
+    """Return which values do not have the form of a type, or would lose information in it."""
+    unlike = ~np.asarray(pc.match_substring_regex(values, _PATTERNS[kind]))
     if kind in _NO_NUMBERS:
         unlike |= np.asarray(pc.match_substring_regex(values, _NO_NUMBERS[kind]))
     return unlike

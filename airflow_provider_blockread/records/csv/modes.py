@@ -1,9 +1,9 @@
-"""Csv as an automaton over bytes, run over whole arrays: the transition table below is all that it knows.
+"""CSV as an automaton over bytes, run over whole arrays; the transition table below defines it.
 
-What a byte does to the modes is a function, and functions compose. Those that any text can amount to are few (17 for
-quotes alone, 267 with escapes), so they are numbered and their products kept in a table. A buffer's bytes then are an
-array of numbers, which products of neighbours halve until one is left: the function of the buffer. Going back down the
-same tree gives the mode in front of every byte.
+The effect of a byte on the modes is a function, and functions compose. All texts amount to few functions (17 for quotes
+alone, 267 with escapes), so these are numbered and their products kept in a table. A buffer's bytes are then an array
+of numbers, which products of neighbours halve until one is left: the function of the buffer. Descending the same tree
+gives the mode before every byte.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import numpy.typing as npt
 from airflow_provider_blockread.records.model import Offsets
 from airflow_provider_blockread.records.statemap import StateMap
 
-#: At a row's start, at a field's start, in a field, in quotes, behind a quote in quotes, behind an escape (in quotes).
+#: At a row's start, at a field's start, in a field, in quotes, after a quote in quotes, after an escape (in quotes).
 START, FIELD, TEXT, QUOTED, QUOTE, ESCAPED, ESCAPED_QUOTED, COMMENT = range(8)
 #: Classes of bytes.
 _OTHER, _NEWLINE, _DELIMITER, _QUOTE, _ESCAPE, _COMMENT = _CLASSES = range(6)
 _WIDTH = len(_CLASSES)
-_PIECE_BYTES = 64 * 2**10  # what is looked at in one go: its arrays stay in the processor's cache
+_PIECE_BYTES = 64 * 2**10  # processed at once: its arrays fit the processor's cache
 
-# From each mode, where a byte of each class leads: what Python's `csv` does. An escape right behind a closing quote is
-# text; so is the newline behind an escape, and the field that it stands in goes on.
+# For each mode, the next mode by class of byte, as in Python's `csv`. An escape right after a closing quote is text; so
+# is the newline after an escape, and its field continues.
 _TABLE = {
     START: (TEXT, START, FIELD, QUOTED, ESCAPED, COMMENT),
     FIELD: (TEXT, START, FIELD, QUOTED, ESCAPED, TEXT),
@@ -40,7 +40,7 @@ _TABLE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marks:
-    """The bytes that csv gives a meaning, one each."""
+    """The bytes with a meaning in CSV, one each."""
 
     delimiter: bytes
     quote: bytes | None
@@ -49,7 +49,7 @@ class Marks:
 
 
 class Automaton:
-    """The modes that a dialect of csv can be in, numbered from 0 = at a row's start, and what bytes do to them."""
+    """The modes of a CSV dialect, numbered from 0 = at a row's start, and the effect of bytes on them."""
 
     def __init__(self, marks: Marks) -> None:
         """Take the dialect."""
@@ -66,15 +66,15 @@ class Automaton:
 
     @property
     def modes(self) -> int:
-        """How many modes there are."""
+        """The number of modes."""
         return len(self._algebra.modes)
 
     def number(self, mode: int) -> int:
-        """Return the number of one of the modes named in this module; -1 where the dialect never is in it."""
+        """Return the number of one of this module's modes, or -1 where the dialect never is in it."""
         return self._algebra.numbers.get(mode, -1)
 
     def newlines(self, buffer: bytes, mode: int) -> tuple[Offsets, int]:
-        """Return the bytes LF and CR of `buffer` that end rows, and the mode behind the buffer."""
+        """Return the bytes LF and CR of `buffer` that end rows, and the mode after the buffer."""
         found = []
         for low in range(0, len(buffer), _PIECE_BYTES):
             places, codes, levels = self._run(buffer[low : low + _PIECE_BYTES])
@@ -85,7 +85,7 @@ class Automaton:
         return np.concatenate(found or [np.empty(0, np.int64)]), mode
 
     def effect(self, buffer: bytes) -> StateMap:
-        """Return what `buffer` does to each mode."""
+        """Return the state map of `buffer`."""
         effect = StateMap.identity(self.modes)
         for low in range(0, len(buffer), _PIECE_BYTES):
             levels = self._run(buffer[low : low + _PIECE_BYTES])[2]
@@ -93,10 +93,10 @@ class Automaton:
         return effect
 
     def _run(self, piece: bytes) -> tuple[Offsets, npt.NDArray[np.uint8], list[Offsets]]:
-        """Return the places and codes of bytes with a meaning, and the products of what these and all others do.
+        """Return the places and codes of bytes with a meaning, and the products of the functions of all bytes.
 
-        A code is the byte's class, plus `_WIDTH` behind a byte without a meaning. The last function is of no byte with
-        a meaning, but of those without that end the piece.
+        A code is the byte's class, plus `_WIDTH` after a byte without a meaning. The last function is that of the bytes
+        without a meaning at the piece's end.
         """
         classes = np.frombuffer(piece.translate(self._classes), np.uint8)
         codes = classes.copy()
@@ -109,7 +109,7 @@ class Automaton:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Algebra:
-    """The functions that texts amount to, numbered from 0 = the identity."""
+    """The functions of all texts, numbered from 0 = the identity."""
 
     modes: tuple[int, ...]
     numbers: dict[int, int]
@@ -118,15 +118,15 @@ class _Algebra:
     steps: Offsets  # code of a byte -> function
 
     def apply(self, functions: Offsets, modes: Offsets) -> Offsets:
-        """Return where each function leads from the mode at its place."""
+        """Return the result of each function for the mode at the same index."""
         return self.effects.take(functions * len(self.modes) + modes)  # three times as fast as two subscripts
 
     def map_of(self, levels: list[Offsets]) -> StateMap:
-        """Return what the product of all functions does."""
+        """Return the state map of the product of all functions."""
         return StateMap(tuple(self.effects[levels[-1][0]].tolist()))
 
     def products(self, functions: Offsets) -> list[Offsets]:
-        """Return the functions, those of their pairs, of pairs of pairs, up to the single one of them all."""
+        """Return the functions, the products of their pairs, of pairs of pairs, up to the product of all."""
         levels = [functions]
         while len(functions) > 1:
             if len(functions) % 2:
@@ -136,11 +136,11 @@ class _Algebra:
         return levels
 
     def modes_before(self, levels: list[Offsets], mode: int) -> Offsets:
-        """Return the mode in front of each function of the lowest level, for the `mode` in front of the first."""
+        """Return the mode before each function of the lowest level, for the `mode` before the first."""
         modes = np.array([mode])
         for functions in reversed(levels[:-1]):
             both = np.empty(len(functions), np.intp)
-            both[::2] = modes[: len(both) // 2]  # without the one that made them an even number
+            both[::2] = modes[: len(both) // 2]  # without the padding to an even number
             both[1::2] = self.apply(functions[::2], both[::2])
             modes = both
         return modes
@@ -148,7 +148,7 @@ class _Algebra:
 
 @cache
 def _algebra(classes: tuple[int, ...]) -> _Algebra:
-    """Return the functions of all texts over some classes of bytes."""
+    """Return the functions of all texts over these classes of bytes."""
     same = {mode: mode for mode in _TABLE}
     if _ESCAPE not in classes:
         same[QUOTE] = FIELD
@@ -156,7 +156,7 @@ def _algebra(classes: tuple[int, ...]) -> _Algebra:
         same[FIELD] = START
         same[QUOTE] = same[same[QUOTE]]
     modes = [START]
-    for mode in modes:  # grows while it is gone through
+    for mode in modes:  # grows during the iteration
         modes += dict.fromkeys(n for c in classes if (n := same[_TABLE[mode][c]]) not in modes)
     numbers = {mode: number for number, mode in enumerate(modes)}
     numbers |= {mode: numbers[other] for mode, other in same.items() if other in numbers}
@@ -165,7 +165,7 @@ def _algebra(classes: tuple[int, ...]) -> _Algebra:
     known = {functions[0]: 0}
     onward: list[list[int]] = []  # function, generator -> function
     origin = [(0, 0)]  # each function as an earlier one and a generator
-    for number, function in enumerate(functions):  # grows while it is gone through
+    for number, function in enumerate(functions):  # grows during the iteration
         onward.append([])
         for index, generator in enumerate(generators):
             product = tuple(generator[mode] for mode in function)
@@ -184,7 +184,7 @@ def _algebra(classes: tuple[int, ...]) -> _Algebra:
 
 
 def _products(onward: Offsets, origin: list[tuple[int, int]]) -> Offsets:
-    """Return the table of products: that with a later function follows from that with the one it came from."""
+    """Return the table of products; each column follows from that of the function's origin."""
     columns = np.empty((len(origin), len(origin)), np.intp)
     columns[0] = np.arange(len(origin))
     for number, (earlier, generator) in enumerate(origin[1:], 1):
@@ -193,7 +193,7 @@ def _products(onward: Offsets, origin: list[tuple[int, int]]) -> Offsets:
 
 
 def _step_numbers(classes: tuple[int, ...], onward: list[list[int]]) -> Offsets:
-    """Return the function of each code: of a byte, alone and behind others; that of no byte is the identity."""
+    """Return the function of each code: of a byte alone, and of one after bytes without a meaning."""
     steps = np.zeros(2 * _WIDTH, np.intp)
     other = onward[0][classes.index(_OTHER)]
     for index, kind in enumerate(classes):

@@ -1,4 +1,4 @@
-"""Which newlines end a csv row: by the automaton, and at the price of a few passes where it is not asked."""
+"""Which newlines end a CSV row: by counting quotes where that suffices, otherwise by the automaton."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WINDOW_BYTES = 2**20
 
 
 class MarkedRows:
-    """Rows with escapes or comments in them; the states are the automaton's modes, 0 at a row's start."""
+    """Rows with escapes or comments; the states are the automaton's modes, 0 at a row's start."""
 
     def __init__(self, marks: Marks) -> None:
         """Take the marks."""
@@ -38,17 +38,17 @@ class MarkedRows:
         self.modes = self._automaton.modes
 
     def enter(self, source: ByteSource, offset: int, state: int) -> tuple[int, int]:
-        """Return the offset and the state: they say all."""
+        """Return the offset and the state."""
         del source
         return offset, state
 
     def newlines(self, buffer: bytes, mode: int) -> tuple[Offsets, int]:
-        """Return the bytes LF and CR of `buffer` that end rows, and the mode behind the buffer."""
+        """Return the bytes LF and CR of `buffer` that end rows, and the mode after the buffer."""
         found = None if self._is_marked(buffer, mode) else self._pairs.newlines(buffer, mode)
         return found or self._automaton.newlines(buffer, mode)
 
     def _is_marked(self, buffer: bytes, mode: int) -> bool:
-        """Tell whether an escape or a line of comment may bear on `buffer`."""
+        """Return whether an escape or a comment may affect `buffer`."""
         escape, comment = self._marks.escape, self._marks.comment
         if mode in self._no_pairs or (escape is not None and escape in buffer):
             return True
@@ -65,15 +65,16 @@ class MarkedRows:
 
 
 class QuotedRows:
-    """Rows where quotes alone decide, or where `quote` is None and every newline ends one.
+    """Rows framed by quotes alone, or by every newline where `quote` is None.
 
-    States: 0 outside and 1 inside quotes, at an offset in a run of quotes those behind the run. Modes are finer.
+    States: 0 outside and 1 inside quotes; at an offset within a run of quotes, the state after the run. Modes are
+    finer.
     """
 
     modes = 2
 
     def __init__(self, marks: Marks) -> None:
-        """Take the marks; what opens a comment means nothing to newlines here."""
+        """Take the marks; comments have no effect on newlines here."""
         marks = Marks(delimiter=marks.delimiter, quote=marks.quote, escape=None, comment=None)
         self._quote = marks.quote
         self._automaton = Automaton(marks)
@@ -83,7 +84,7 @@ class QuotedRows:
     def enter(self, source: ByteSource, offset: int, state: int) -> tuple[int, int]:
         """Return where a search for rows begins, for the state at a raw offset, and the mode there.
 
-        `offset` lies behind the data offset. Where it splits a run of quotes, the search begins behind the run.
+        `offset` is after the data offset. Where it splits a run of quotes, the search begins after the run.
         """
         inside, text = self._automaton.number(QUOTED), self._automaton.number(TEXT)
         before = source.read(offset - 1, offset + 1)[:1]
@@ -96,7 +97,7 @@ class QuotedRows:
         return source.size, text
 
     def newlines(self, buffer: bytes, mode: int) -> tuple[Offsets, int]:
-        """Return the bytes LF and CR of `buffer` that end rows, and the mode behind the buffer."""
+        """Return the bytes LF and CR of `buffer` that end rows, and the mode after the buffer."""
         return self._pairs.newlines(buffer, mode) or self._automaton.newlines(buffer, mode)
 
     def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
@@ -105,25 +106,25 @@ class QuotedRows:
 
 
 class QuotePairs:
-    """Row ends by counting quotes, where each one that opens starts a field; neither escapes nor comments."""
+    """Row ends by counting quotes where each opening quote starts a field, without escapes and comments."""
 
     def __init__(self, marks: Marks, automaton: Automaton) -> None:
-        """Take the marks, and the automaton whose modes are meant."""
+        """Take the marks, and the automaton that numbers the modes."""
         self._quote = marks.quote
         self._mark = -1 if marks.quote is None else ord(marks.quote)
         self._inside = automaton.number(QUOTED)
         self._fresh = {automaton.number(mode) for mode in (START, FIELD, QUOTE)}
-        self._modes = np.full(256, automaton.number(TEXT))  # outside quotes, behind each byte
+        self._modes = np.full(256, automaton.number(TEXT))  # outside quotes, after each byte
         self._modes[ord(marks.delimiter)] = automaton.number(FIELD)
         self._modes[[_LF, _CR]] = automaton.number(START)
-        self._openers = np.zeros(256, np.bool_)  # bytes that an opening quote, or one of a pair of them, may follow
+        self._openers = np.zeros(256, np.bool_)  # bytes that may precede an opening quote or the second of a pair
         self._openers[[ord(marks.delimiter), _LF, _CR]] = True
         if marks.quote is not None:
             self._modes[self._mark] = automaton.number(QUOTE)
             self._openers[self._mark] = True
 
     def newlines(self, buffer: bytes, mode: int) -> tuple[Offsets, int] | None:
-        """Return the bytes LF and CR of `buffer` that end rows, and the mode behind; None where quotes are text too."""
+        """Return the bytes LF and CR of `buffer` that end rows, and the mode after it; None where a quote is text."""
         data = np.frombuffer(buffer, np.uint8)
         ends = data == _LF
         if b"\r" in buffer:

@@ -1,10 +1,9 @@
-"""The map of a range of csv where quotes alone decide, read backwards: runs of quotes tell it, mostly the last one.
+"""The state map of a range of CSV framed by quotes alone, read backwards: mostly the last run of quotes determines it.
 
-Take a maximal run of quotes. Of even length, it changes nothing. Of odd length at a field start (the byte before it is
-the delimiter or a newline, or it is the data's first byte) it swaps inside and outside; of odd length elsewhere it
-leads outside, whatever came before. So a range's map follows from its last odd run that is not at a field start, and
-the odd ones behind it. A run belongs to the range that it starts in: the state at an offset inside it is the one
-behind it.
+A maximal run of quotes of even length changes nothing. One of odd length at a field start (the byte before it is the
+delimiter or a newline, or it is the data's first byte) swaps inside and outside; one of odd length elsewhere leads
+outside, whatever the state before. So a range's map follows from its last odd run that is not at a field start, and the
+odd ones after it. A run belongs to the range in which it starts: the state at an offset inside it is the one after it.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from airflow_provider_blockread.records.statemap import StateMap
 _LF, _CR = b"\n\r"
 _FIRST_READ = 64 * 2**10  # most rows close a quote within it
 _LARGEST_READ = 4 * 2**20
-_WINDOW = 2**18  # what is looked at in one go: its arrays stay in the processor's cache
+_WINDOW = 2**18  # processed at once: its arrays fit the processor's cache
 
 
 class QuoteRuns:
@@ -34,19 +33,19 @@ class QuoteRuns:
         self._field_starts = {self._delimiter, _LF, _CR}
 
     def opens(self, byte: int) -> bool:
-        """Tell whether a field starts behind a byte outside quotes."""
+        """Return whether a field starts after a byte outside quotes."""
         return byte in self._field_starts
 
     def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
-        """Return the map of `[start, end)`, read backwards from its end for no longer than it takes.
+        """Return the map of `[start, end)`, read backwards from its end as far as needed.
 
         Raises:
-            LookBackError: when a run of quotes goes on for more than `MAX_LOOK_BACK` bytes behind `end`.
+            LookBackError: when a run of quotes continues for more than `MAX_LOOK_BACK` bytes after `end`.
         """
         high, near, want, swaps = end, end, _FIRST_READ, 0
-        run = 0  # quotes from `high` on that belong to a run which begins before it
+        run = 0  # quotes from `high` on that belong to a run that begins before it
         while high > start:
-            if high <= near:  # the source keeps what it read, so that windows of it cost nothing
+            if high <= near:  # the source keeps the bytes it read, so windows of them cost nothing
                 near, want = max(start, high - want), min(want * 4, _LARGEST_READ)
                 source.read(near - 1, high)
             low = max(near, high - _WINDOW)
@@ -70,7 +69,7 @@ class QuoteRuns:
         return StateMap((swaps, 1 - swaps))
 
     def _effect(self, body: bytes, lead: int) -> tuple[bool, int]:
-        """Return whether a run leads outside, and the parity of swaps behind it, among those behind `lead` bytes."""
+        """Return whether a run leads outside, and the parity of swaps after it, among those after `lead` bytes."""
         if self._quote not in body:
             return False, 0
         data = np.frombuffer(body, np.uint8)
@@ -85,7 +84,7 @@ class QuoteRuns:
         return True, int(np.count_nonzero(swaps[behind:])) & 1
 
     def _run_length(self, source: ByteSource, start: int) -> int:
-        """Return how many quotes stand in a row from `start` on."""
+        """Return the length of the run of quotes at `start`."""
         position, want = start, _FIRST_READ
         while position < source.size:
             window = source.read(position, position + want)
@@ -95,8 +94,8 @@ class QuoteRuns:
                 break
             if position - start > MAX_LOOK_BACK:
                 msg = (
-                    f"{source.name}: more than {MAX_LOOK_BACK} quotes stand in a row from byte {start} on, so no state"
-                    f" can be found there; {ONE_BLOCK}"
+                    f"{source.name}: more than {MAX_LOOK_BACK} quotes in a row from byte {start} on, so the state there"
+                    f" cannot be determined; {ONE_BLOCK}"
                 )
                 raise LookBackError(msg)
             want = _LARGEST_READ
@@ -104,7 +103,7 @@ class QuoteRuns:
 
 
 def _odd_runs(quotes: Mask) -> Mask:
-    """Return where runs of odd length begin; arrays of bytes are all it takes where no run is longer than two."""
+    """Return where runs of odd length begin; fast where no run is longer than two."""
     pairs = quotes[1:] & quotes[:-1]
     if not (pairs[1:] & pairs[:-1]).any():
         single = quotes.copy()

@@ -1,4 +1,4 @@
-"""A chunk of csv records to fields, all columns as bytes; records that have no such fields apart."""
+"""Splitting a chunk of CSV records into fields: all columns as bytes, and the bad records separately."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from airflow_provider_blockread.records.model import Chunk, Offsets
 AsText = Callable[[Chunk, Dialect], CsvText]
 
 _NUL = "\0"
-_ASCII = bytes(range(128)) + b"x" * 128  # other bytes are part of a field's text, whatever they are
+_ASCII = bytes(range(128)) + b"x" * 128  # all other bytes are part of a field's text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitRows:
     """Fields as bytes, by their place in a row. Row `i` is the chunk's record `indices[i]`.
 
-    `bad` says of records why they are none; some of them have rows all the same. `valid` says that all fields are
-    known to be UTF-8.
+    `bad` has the reasons of bad records; some of them have rows all the same. `valid` says that all fields are known to
+    be UTF-8.
     """
 
     columns: Mapping[int, pa.BinaryArray]
@@ -45,9 +45,9 @@ class RowSplitter:
         self._nulls = ["", null] if null else [""]
 
     def split(self, chunk: Chunk, places: list[int]) -> SplitRows:
-        """Return the fields at `places` of all records of a chunk that holds some."""
+        """Return the fields at `places` of all records of a chunk that is not empty."""
         count, bad = len(chunk.ends), dict(self._broken(chunk))
-        for as_text in (csv_text, rewritten):  # the latter is slow, and free of what parsers could disagree about
+        for as_text in (csv_text, rewritten):  # the latter is slow, but parsers agree on it
             text, table, lost = self._read_all(chunk, as_text, places)
             if table.num_rows + len(lost) == count:
                 break
@@ -58,7 +58,7 @@ class RowSplitter:
             )
             raise RecordError(msg)
         for index, fields in lost.items():
-            bad.setdefault(index, f"{fields} field{'' if fields == 1 else 's'} where {self._width} should be")
+            bad.setdefault(index, f"{fields} field{'' if fields == 1 else 's'}, expected {self._width}")
         return SplitRows(
             columns={place: text.restore(_joined(table.column(str(place)))) for place in places},
             indices=np.delete(np.arange(count), list(lost)),
@@ -67,9 +67,9 @@ class RowSplitter:
         )
 
     def split_typed(self, chunk: Chunk, types: Mapping[int, pa.DataType]) -> dict[int, pa.Array] | None:
-        """Return the fields by their place as these types; None where `split` must look for what is unusual.
+        """Return the fields by their place as these types, or None where the chunk needs `split`.
 
-        Types are what Arrow's parser converts text to as a cast does: numbers, strings and binary.
+        Arrow's parser must convert text to these types as a cast does: numbers, strings and binary.
         """
         text = csv_text(chunk, self._dialect)
         if text.replaced or not is_utf8(text.text) or any(True for _ in self._broken(chunk)):
@@ -83,18 +83,18 @@ class RowSplitter:
         return {place: _joined(table.column(str(place))) for place in types}
 
     def _read_all(self, chunk: Chunk, as_text: AsText, places: list[int]) -> tuple[CsvText, pa.Table, dict[int, int]]:
-        """Return the records as text, their fields, and the records of another width: how many fields each has."""
+        """Return the records as text, their fields, and the numbers of fields of the records of another width."""
         text, binary = as_text(chunk, self._dialect), dict.fromkeys(places, pa.binary())
         if is_utf8(text.text):
             return text, *self._read(text, binary)
-        # The parser fails to hand over a row of another width that is not UTF-8: such rows are found beforehand.
+        # The parser fails on a row of another width that is not UTF-8, so such rows are removed first.
         _, lost = self._read(replace(text, text=text.text.translate(_ASCII)), binary)
         if lost:
             text = as_text(_without(chunk, list(lost)), self._dialect)
         return text, self._read(text, binary)[0], lost
 
     def _read(self, text: CsvText, types: Mapping[int, pa.DataType]) -> tuple[pa.Table, dict[int, int]]:
-        """Return the fields by their place, and the rows of another width: how many fields each has."""
+        """Return the fields by their place, and the numbers of fields of the rows of another width."""
         if not text.text:
             return pa.table({str(place): pa.array([], kind) for place, kind in types.items()}), {}
         lost: dict[int, int] = {}
@@ -116,7 +116,7 @@ class RowSplitter:
                 invalid_row_handler=skip,
             ),
             convert_options=pyarrow.csv.ConvertOptions(
-                check_utf8=False,  # of all text, this is known
+                check_utf8=False,  # the caller has checked
                 column_types={str(place): kind for place, kind in types.items()},
                 include_columns=[str(place) for place in types],
                 null_values=self._nulls,
@@ -127,7 +127,7 @@ class RowSplitter:
         return table, lost
 
     def _broken(self, chunk: Chunk) -> Iterator[tuple[int, str]]:
-        """Yield the records that are bad whatever their fields are, and why."""
+        """Yield the records that are bad regardless of their fields, and why."""
         yield from self._unclosed(chunk)
         if _NUL not in self._dialect.marks.values() and b"\0" in chunk.buffer:
             yield from _with_nul(chunk)
@@ -138,11 +138,11 @@ class RowSplitter:
     def _unclosed(self, chunk: Chunk) -> Iterator[tuple[int, str]]:
         last = len(chunk.ends) - 1
         if self._dialect.quote is None or chunk.ends[last] != chunk.nexts[last]:
-            return  # only the end of the file leaves a quote open
+            return  # a quote stays open only at the end of the file
         text = self._dialect.decode(chunk.record(last))
         opened = self._dialect.open_quote(text)
         if opened is not None:
-            place = chunk.place(int(chunk.begins[last]) + len(self._dialect.encode(text[:opened])))
+            place = chunk.file_offset(int(chunk.begins[last]) + len(self._dialect.encode(text[:opened])))
             yield last, f"the quote that opened at byte {place} of the file is not closed"
 
 

@@ -1,8 +1,8 @@
 """Codecs: compressed bytes as a stream of decoded ones, checked up to the last byte of the file.
 
-gzip members, bzip2 and xz streams and zstd frames may follow each other in one file, empty ones too, and what they hold
-is joined. Between and behind xz streams there may be zeros in multiples of four, as its format says. Anything else
-behind a stream is an error, as is an end before its end.
+A file may consist of several gzip members, bzip2 or xz streams or zstd frames, empty ones included; their contents are
+concatenated. Zeros in multiples of four may follow an xz stream, as its format allows. Any other data after a stream,
+and a truncated stream, are errors.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.io.zstd_frames import MAGIC, SKIPPABLE, end_of_frames
 
-#: Bytes of a file's head that tell its codec.
+#: Bytes of a file's head that identify its codec.
 HEAD_BYTES = 10
 
 _CHUNK = 64 * 2**10  # compressed bytes fetched at once
 _XZ_MEMORY = 512 * 2**20  # bytes; `xz -9` needs 65 MiB, and a header may ask for 4 GiB
-_XZ_PADDING = 4  # zeros behind a stream come in multiples of it
+_XZ_PADDING = 4  # zeros after a stream come in multiples of it
 _MAGIC = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\x00", "zstd": MAGIC}
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 _GZIP_DEFLATE = b"\x1f\x8b\x08"
-_TRUNCATED = "Truncated"  # what Arrow says of a stream without its end
-_NO_FRAME = "Unknown frame descriptor"  # and of something else behind a frame
+_TRUNCATED = "Truncated"  # Arrow's message for a stream without its end
+_NO_FRAME = "Unknown frame descriptor"  # and for other data after a frame
 
 
 class Stream(Protocol):
-    """A compressed file that is being decoded; `consumed` counts the bytes taken from it so far."""
+    """A compressed file that is being decoded; `consumed` counts the bytes read from it so far."""
 
     consumed: int
 
     def decode(self, most: int) -> bytes:
-        """Return the next decoded bytes, at least one and at most `most`; none once all of the file was right."""
+        """Return the next decoded bytes, at least one and at most `most`; none at the end of a valid file."""
         ...
 
 
 class _Decompressor(Protocol):
-    """What `bz2` and `lzma` have in common: input is kept until it is taken."""
+    """The common protocol of `bz2` and `lzma`: input is kept until it is consumed."""
 
     @property
     def eof(self) -> bool: ...
@@ -58,7 +58,7 @@ class _Decompressor(Protocol):
 
 
 def codec_of_head(head: bytes) -> str | None:
-    """Return the codec of a file that begins so, or None where it looks like none."""
+    """Return the codec of a file with this head, or None."""
     if head.startswith(b"BZh"):
         return "bzip2" if head[3:4] in b"123456789" and head[4:10] in _BZIP2_BLOCKS else None
     if head.startswith(b"\x1f"):
@@ -70,19 +70,19 @@ def open_stream(raw: ByteSource, codec: str) -> Stream:
     """Return the decoded bytes of a file.
 
     Raises:
-        SourceError: here or from `decode`: when the file does not begin as the codec's data, is cut short or harmed,
-            or holds something else behind them.
+        SourceError: here or from `decode`: when the file does not start as the codec's data, is truncated or corrupt,
+            or has other data after them.
         FileChangedError: when the file is shorter than planned.
     """
     return _Frames(raw) if codec == "zstd" else _Members(raw, codec)
 
 
 class _Input:
-    """The compressed bytes of a file in order, and the errors that say where in it something is wrong."""
+    """The compressed bytes of a file in order, and the errors that give the position of a fault."""
 
     def __init__(self, raw: ByteSource, codec: str) -> None:
         self._raw, self._codec = raw, codec
-        self.consumed = 0  # bytes handed to the decoder
+        self.consumed = 0  # bytes passed to the decoder
         self._decoded = 0
         self._check_head()
 
@@ -93,11 +93,11 @@ class _Input:
         if head.startswith(starts):
             return
         if any(start.startswith(head) for start in starts):
-            self._cut_short()
+            self._truncated()
         found = codec_of_head(head)
         looks = f", it looks like {found}" if found else ""
         self._refuse(
-            f"does not begin as {codec} data{looks}; set compression={found or 'none'!r}, or exclude the file with"
+            f"does not start as {codec} data{looks}; set compression={found or 'none'!r}, or exclude the file with"
             " `blockread windows exclude` and rename it"
         )
 
@@ -105,28 +105,28 @@ class _Input:
         msg = f"{self._raw.name} {what}"
         raise SourceError(msg, self._raw.name) from cause
 
-    def _cut_short(self, cause: Exception | None = None) -> NoReturn:
-        what = f"ends early: its {self._codec} data break off after {self._decoded} decoded bytes, at byte"
+    def _truncated(self, cause: Exception | None = None) -> NoReturn:
+        what = f"is truncated: its {self._codec} data end after {self._decoded} decoded bytes, at byte"
         self._refuse(
             f"{what} {self._raw.size} of the file; complete the file, or exclude it with `blockread windows exclude`",
             cause,
         )
 
-    def _harmed(self, error: Exception) -> NoReturn:
-        what = f"cannot be decoded: its {self._codec} data are wrong at or before byte {self.consumed} of the file"
+    def _corrupt(self, error: Exception) -> NoReturn:
+        what = f"is corrupt: its {self._codec} data cannot be decoded at or before byte {self.consumed} of the file"
         self._refuse(
             f"{what} ({error}); restore the file, or exclude it with `blockread windows exclude`",
             error,
         )
 
-    def _followed_by_others(self, end: int, cause: Exception | None = None) -> NoReturn:
+    def _trailing_data(self, end: int, cause: Exception | None = None) -> NoReturn:
         self._refuse(
-            f"holds bytes behind the end of its {self._codec} data at byte {end}; take them out, or exclude the file"
+            f"has bytes after the end of its {self._codec} data at byte {end}; remove them, or exclude the file"
             " with `blockread windows exclude`",
             cause,
         )
 
-    def _more(self, most: int = _CHUNK) -> bytes:
+    def _read_more(self, most: int = _CHUNK) -> bytes:
         data = self._raw.read(self.consumed, self.consumed + most)
         self.consumed += len(data)
         return data
@@ -137,11 +137,11 @@ class _Members(_Input):
 
     def __init__(self, raw: ByteSource, codec: str) -> None:
         super().__init__(raw, codec)
-        self._member: _Decompressor | None = None  # the one at hand
-        self._rest = b""  # input behind the end of the member before
+        self._member: _Decompressor | None = None  # the current one
+        self._rest = b""  # input after the end of the previous member
 
     def decode(self, most: int) -> bytes:
-        """Return the next decoded bytes of this member or the next ones."""
+        """Return the next decoded bytes."""
         while member := self._member or self._begin():
             self._member = member
             data = self._step(member, most)
@@ -153,47 +153,47 @@ class _Members(_Input):
         return b""
 
     def _step(self, member: _Decompressor, most: int) -> bytes:
-        hungry = member.needs_input
-        fed = (self._rest or self._more()) if hungry else b""
+        needs_input = member.needs_input
+        fed = (self._rest or self._read_more()) if needs_input else b""
         self._rest = b""
         try:
             data = member.decompress(fed, most)
-        except (zlib.error, OSError, lzma.LZMAError) as error:  # bz2 has no error of its own
-            self._harmed(error)
-        if hungry and not fed and not data and not member.eof:
-            self._cut_short()
+        except (zlib.error, OSError, lzma.LZMAError) as error:  # bz2 raises OSError
+            self._corrupt(error)
+        if needs_input and not fed and not data and not member.eof:
+            self._truncated()
         return data
 
     def _begin(self) -> _Decompressor | None:
-        """Return a decompressor for the next member, None at the file's end."""
+        """Return a decompressor for the next member, or None at the file's end."""
         magic, end = _MAGIC[self._codec], self.consumed - len(self._rest)
         if self._codec == "xz" and end:
             self._skip_padding(end)
-        while len(self._rest) < len(magic) and (more := self._more()):
+        while len(self._rest) < len(magic) and (more := self._read_more()):
             self._rest += more
         if self._rest.startswith(magic):
             return _DECOMPRESSORS[self._codec]()
         if self._rest and magic.startswith(self._rest):
-            self._cut_short()
+            self._truncated()
         if self._rest:
-            self._followed_by_others(end)
+            self._trailing_data(end)
         return None
 
     def _skip_padding(self, end: int) -> None:
         zeros = 0
-        while self._rest.startswith(b"\0") or (not self._rest and (more := self._more())):
+        while self._rest.startswith(b"\0") or (not self._rest and (more := self._read_more())):
             self._rest = self._rest or more
             left = self._rest.lstrip(b"\0")
             zeros, self._rest = zeros + len(self._rest) - len(left), left
         if zeros % _XZ_PADDING:
-            self._followed_by_others(end)
+            self._trailing_data(end)
 
 
 class _ArrowFile:
     """Compressed bytes as a file for Arrow.
 
-    It does not know who decodes them: a cycle through Arrow would keep a decoder, of up to 128 MiB, until Python looks
-    for cycles.
+    It has no reference to the decoder: a cycle through Arrow would keep a decoder, of up to 128 MiB, until Python
+    collects cycles.
     """
 
     closed = False
@@ -201,7 +201,7 @@ class _ArrowFile:
     def __init__(self, raw: ByteSource) -> None:
         self._raw = raw
         self.consumed = 0
-        self.failure: OSError | None = None  # the store's, not the data's
+        self.failure: OSError | None = None  # of the store, as opposed to the data
 
     def read(self, most: int) -> bytes:
         """Return the next bytes."""
@@ -214,7 +214,7 @@ class _ArrowFile:
         return data
 
     def close(self) -> None:
-        """Do nothing: who opened the file closes it."""
+        """Do nothing: the caller closes the file."""
 
 
 class _Frames(_Input):
@@ -234,17 +234,17 @@ class _Frames(_Input):
             if self._file.failure is not None:
                 raise self._file.failure from None
             if _TRUNCATED in str(error):
-                self._cut_short(error)
+                self._truncated(error)
             if _NO_FRAME in str(error):
-                self._followed_by_others(end_of_frames(self._raw), error)
-            self._harmed(error)
+                self._trailing_data(end_of_frames(self._raw), error)
+            self._corrupt(error)
         self.consumed = self._file.consumed
         self._decoded += len(data)
         return data
 
 
 class _Gzip:
-    """zlib's decompressor, with the manners of those of `bz2` and `lzma`."""
+    """zlib's decompressor with the protocol of those of `bz2` and `lzma`."""
 
     def __init__(self) -> None:
         self._zlib = zlib.decompressobj(wbits=31)

@@ -1,4 +1,4 @@
-"""Exact reads over a file whose own reads may come back short."""
+"""Exact reads of a file whose own reads may be short."""
 
 from __future__ import annotations
 
@@ -8,34 +8,35 @@ from typing import BinaryIO
 
 from airflow_provider_blockread.errors import FileChangedError, RecordError
 
-#: Longest record that is read, unless a policy says otherwise.
+#: Default size limit of a record.
 MAX_RECORD_BYTES = 64 * 2**20
-#: Most columns that a file may make, unless a policy says otherwise.
+#: Default limit of a file's columns.
 MAX_COLUMNS = 16_384
 
 _FIRST_WINDOW = 64 * 2**10  # most records end within it
 _LARGEST_WINDOW = 2**20
-_MOST_FETCHED = 8 * 2**20  # at once, to be put behind what is there
+_MOST_FETCHED = 8 * 2**20  # at once, to be appended
 
 
 class ByteSource:
-    """Random access to a seekable binary file: every read returns exactly the bytes asked for.
+    """Random access to a seekable binary file: every read returns exactly the requested bytes.
 
-    The bytes of the last read are kept, so that reading on from a record start inside them fetches nothing twice.
-    Attributes: `size` of the file in bytes; `data_offset`, the first byte that belongs to a record (set by whoever
-    knows the format); `max_record_bytes`, how far ahead a cut looks; `max_columns` that the file may make; `name` for
-    messages.
+    The bytes of the last read are kept, so that continuing from a record start within them fetches nothing twice.
+
+    Attributes: `size` of the file in bytes; `data_offset`, the first byte that belongs to a record (set once the format
+    is known); `max_record_bytes`, the limit of a cut's search; `max_columns`, the limit of the file's columns; `name`
+    for messages.
     """
 
-    unit_bytes = 1  # bytes of the file that one byte here stands for
-    streamed = False  # True: reads go forward only, and `size` is known once the end was seen
+    unit_bytes = 1  # bytes of the file for one byte of this source
+    streamed = False  # True: reads go forward only, and `size` is known at the end
     consumed = 0  # compressed bytes that were decoded
     max_columns = MAX_COLUMNS
 
     def __init__(
         self, file: BinaryIO, *, size: int | None = None, name: str = "", max_record_bytes: int = MAX_RECORD_BYTES
     ) -> None:
-        """Wrap an open file; `size` is asked of the file when it is not known."""
+        """Wrap an open file; without `size`, the file is sought to its end."""
         self._file = file
         self.size = file.seek(0, 2) if size is None else size
         self.data_offset = 0
@@ -48,7 +49,7 @@ class ByteSource:
         """Return the bytes `[start, end)`, clipped to the file.
 
         Raises:
-            FileChangedError: when the file ends before `size`, or returns more bytes than were asked for.
+            FileChangedError: when the file ends before `size`, or returns more bytes than requested.
         """
         start, end = max(start, 0), min(end, self.size)
         if start >= end:
@@ -62,7 +63,7 @@ class ByteSource:
         return data
 
     def _read_on(self, start: int, end: int) -> bytes:
-        """Return the kept bytes from `start` on and what follows them, in little more memory than they take."""
+        """Return the kept bytes from `start` on and the following ones, with little more memory than their size."""
         kept_end = self._kept_at + len(self._kept)
         if kept_end - start < _LARGEST_WINDOW:
             return self._kept[start - self._kept_at :] + self._fetch(kept_end, end)
@@ -74,17 +75,17 @@ class ByteSource:
         return data.getvalue()
 
     def text(self, start: int, end: int, encoding: str) -> str:
-        """Return the text of `[start, end)`; bytes that are none in this encoding become lone surrogates."""
+        """Return the text of `[start, end)`; bytes that are invalid in this encoding become lone surrogates."""
         return self.read(start, end).decode("utf-8" if encoding == "binary" else encoding, "surrogateescape")
 
     def windows(self, start: int, *, overlap: int = 0) -> Iterator[tuple[int, bytes]]:
         """Yield (offset, bytes) from `start` to the file's end, for a search that stops at its first hit.
 
-        Each window but the last shows the first `overlap` bytes of the next one as well, so that nothing of up to
-        `overlap + 1` bytes hides on a border.
+        Each window but the last includes the first `overlap` bytes of the next one, so that a match of up to
+        `overlap + 1` bytes on a border is found.
 
         Raises:
-            RecordError: when the search runs on for more than a record may hold.
+            RecordError: when the search goes beyond `max_record_bytes`.
         """
         position, want = start, _FIRST_WINDOW
         while position < self.size:
@@ -106,7 +107,7 @@ class ByteSource:
         if have != end - start:
             how = "is shorter than planned" if have < end - start else "ignores ranged reads or has grown"
             msg = (
-                f"{self.name} {how}: asked for bytes [{start}, {end}) of {self.size}, got {have};"
+                f"{self.name} {how}: requested bytes [{start}, {end}) of {self.size}, got {have};"
                 " restore the planned version, or exclude the file with `blockread windows exclude`"
             )
             raise FileChangedError(msg)
@@ -114,7 +115,7 @@ class ByteSource:
 
 
 def too_wide(name: str, what: str, place: int, columns: int, limit: int) -> RecordError:
-    """Return the error for a header or row, at byte `place` of the file, of more than `limit` columns."""
+    """Return the error for a header or row of more than `limit` columns, at byte `place` of the file."""
     return RecordError(
         f"{name}: the {what} at byte {place} has {columns:,} columns, more than max_columns={limit}; correct the"
         " format's delimiter, exclude the file with `blockread windows exclude`, or raise Policies(max_columns=...)"

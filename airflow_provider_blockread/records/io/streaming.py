@@ -1,4 +1,4 @@
-"""Compressed files as streams of decoded bytes, in flat memory."""
+"""Compressed files as streams of decoded bytes, in constant memory."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.records.io.codecs import open_stream
 from airflow_provider_blockread.records.io.source import MAX_RECORD_BYTES, ByteSource
 
-_STEP = 2**20  # decoded bytes made at once
-_FREE = 16 * 2**20  # decoded bytes that no ratio is asked of
-_UNKNOWN = 2**62  # a size that no file reaches
+_STEP = 2**20  # bytes decoded at once
+_FREE = 16 * 2**20  # decoded bytes before the ratio is checked
+_UNKNOWN = 2**62  # larger than any file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamLimits:
-    """How much a compressed file may hold: bytes of a record, bytes in all, and decoded bytes to a compressed one."""
+    """Limits of a compressed file: bytes of a record, decoded bytes, and decoded bytes per compressed byte."""
 
     max_record_bytes: int = MAX_RECORD_BYTES
     max_decoded_bytes: int = 2**40
@@ -27,11 +27,12 @@ class StreamLimits:
 class StreamSource(ByteSource):
     """A compressed file as exact reads of its decoded bytes, which go forward only.
 
-    The bytes from the start of the last read on are kept; of the file's head, until `data_offset` is set, also the
-    `max_record_bytes` before.
-    `size` is 2**62 until the end was seen, and then the decoded size: one byte more than asked for is always decoded,
-    so the end is known as soon as the last byte is handed out. Then every compressed byte was decoded, up to a proper
-    end of stream, and checksums were right; `consumed` counts them.
+    The bytes from the start of the last read on are kept; until `data_offset` is set, also the `max_record_bytes`
+    before them.
+
+    `size` is 2**62 until the end is reached, and then the decoded size: one byte more than requested is always decoded,
+    so the end is known as soon as the last byte is returned. By then every compressed byte was decoded, up to a proper
+    end of stream with correct checksums; `consumed` counts them.
     """
 
     streamed = True
@@ -48,7 +49,7 @@ class StreamSource(ByteSource):
         """Wrap an open file of `size` compressed bytes and decode its first byte.
 
         Raises:
-            SourceError: when it does not begin as the codec's data.
+            SourceError: when it does not start as the codec's data.
             FileChangedError: when the file is shorter than `size`.
         """
         super().__init__(file, size=size, name=name, max_record_bytes=limits.max_record_bytes)
@@ -56,7 +57,7 @@ class StreamSource(ByteSource):
         self._stream = open_stream(ByteSource(file, size=self.size, name=self.name), codec)
         self._limits = limits
         self._decoded = 0
-        self._ahead = b""  # decoded bytes behind those that are kept
+        self._ahead = b""  # decoded bytes after those that are kept
         self._ended = False
         self.size = _UNKNOWN
         self.read(0, 0)
@@ -75,14 +76,14 @@ class StreamSource(ByteSource):
         """Return the decoded bytes `[start, end)`, clipped to the file.
 
         Raises:
-            SourceError: when the data are cut short, harmed, followed by something else or larger than the limits
-                allow; and when the range begins before what is kept.
+            SourceError: when the data are truncated, corrupt, followed by other data or larger than the limits, or the
+                range begins before the kept bytes.
             FileChangedError: when the compressed file is shorter than planned.
         """
         start = max(start, 0)
         if start < self._kept_at:
             msg = (
-                f"{self.name}: byte {start} was asked for after byte {self._kept_at}, but a compressed file is decoded"
+                f"{self.name}: byte {start} was requested after byte {self._kept_at}, but a compressed file is decoded"
                 " forward only; decompress it for a format that looks back"
             )
             raise SourceError(msg, self.name)
@@ -91,7 +92,7 @@ class StreamSource(ByteSource):
         return self._kept[start - self._kept_at : max(end, start) - self._kept_at]
 
     def _keep(self, start: int, end: int) -> None:
-        """Keep the decoded bytes `[start, end)`, in little more memory than they take."""
+        """Keep the decoded bytes `[start, end)`, with little more memory than their size."""
         kept = io.BytesIO(self._kept[start - self._kept_at :])
         self._kept = b""  # from here on one copy grows
         kept.seek(0, io.SEEK_END)
@@ -120,8 +121,8 @@ class StreamSource(ByteSource):
 
     def _refuse(self, policy: str, limit: int) -> NoReturn:
         msg = (
-            f"{self.name} holds too much: {self._decoded} bytes decoded from its first {self.consumed} exceed"
-            f" {policy}={limit}; raise Policies({policy}=...) if the file is right, or exclude the file with"
+            f"{self.name} decodes to too much data: {self._decoded} bytes from its first {self.consumed} exceed"
+            f" {policy}={limit}; raise Policies({policy}=...) if the file is correct, or exclude the file with"
             " `blockread windows exclude`"
         )
         raise SourceError(msg, self.name)

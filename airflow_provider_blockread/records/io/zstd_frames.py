@@ -1,6 +1,6 @@
-"""Where the frames of a zstd file end, found from their headers alone, for an error that says so.
+"""The end of a zstd file's frames, found from their headers, for an error message.
 
-A frame is a header, blocks that tell their sizes in 3 bytes each, and perhaps a checksum (RFC 8878).
+A frame is a header, blocks that begin with their sizes in 3 bytes, and an optional checksum (RFC 8878).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from airflow_provider_blockread.records.io.source import ByteSource
 
 MAGIC = b"\x28\xb5\x2f\xfd"
-#: How frames begin that hold no data but those of some application.
+#: The magic numbers of skippable frames, which contain application data.
 SKIPPABLE = tuple(bytes((0x50 + number, 0x2A, 0x4D, 0x18)) for number in range(16))
 
 _WORD, _BLOCK_HEAD = 4, 3  # bytes
@@ -19,7 +19,7 @@ _RLE = 1  # a block of one byte, repeated
 
 
 def end_of_frames(raw: ByteSource) -> int:
-    """Return where the first frames of a file end, all of which are whole, and something else begins."""
+    """Return where the frames at the start of a file, all of which are complete, end and other data begin."""
     position = 0
     while position < raw.size:
         magic = raw.read(position, position + _WORD)

@@ -1,1 +1,1 @@
-"""JSON: lines and arrays, their elements, and the columns of a schema."""
+"""JSON: lines, arrays and their elements, and the columns of a schema."""

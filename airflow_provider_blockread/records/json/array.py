@@ -1,7 +1,7 @@
-"""The elements of a JSON array that fills a file, or JSON values one after another; pretty-printed or not.
+"""The elements of a JSON array that fills a file, or of a sequence of JSON values; pretty-printed or not.
 
-The state at an offset is `2 * depth + mode`: the depth of brackets relative to the data, and whether the offset lies
-in a string. Brackets count alike whatever their kind, so a mismatch is left to whoever decodes the element.
+The state at an offset is `2 * depth + mode`: the depth of brackets relative to the data, and whether the offset is in
+a string. All kinds of brackets count alike; the decoder of the element detects a mismatch.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from airflow_provider_blockread.records.json.text import (
     openings,
     run_before,
 )
-from airflow_provider_blockread.records.json.walk import VALUES_ADVICE, ElementLook, ValueLook, borders
+from airflow_provider_blockread.records.json.walk import VALUES_ADVICE, ElementFinder, ValueFinder, borders
 from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoded, Decoder
 from airflow_provider_blockread.records.statemap import StateMap
 from airflow_provider_blockread.records.text.format import TextFormat
-from airflow_provider_blockread.records.text.pieces import Look
+from airflow_provider_blockread.records.text.pieces import RecordFinder
 
-_WINDOW = 2**20  # looked at in one go, so that the passes over it stay in the processor's cache
+_WINDOW = 2**20  # processed at once, so that the passes over it stay in the processor's cache
 _MODES = 2
 
 
 class JsonArrayFormat(TextFormat):
-    """The elements of a JSON array, or JSON values one after another.
+    """The elements of a JSON array, or of a sequence of JSON values.
 
-    The file's first visible byte decides where the layout is `"auto"`. A file whose array is not closed, or with
-    anything but white space behind it, is refused as a whole.
+    Where the layout is `"auto"`, the file's first visible byte determines it. A file whose array is not closed, or is
+    followed by anything but white space, is refused as a whole.
     """
 
     name = "json_array"
@@ -55,10 +55,10 @@ class JsonArrayFormat(TextFormat):
         self._schema = option.schema
 
     def with_head(self, source: ByteSource, start: int) -> Self:
-        """Return the format for a file whose text begins at `start`, with its layout known.
+        """Return the format for a file whose text begins at `start`, with the file's layout.
 
         Raises:
-            RecordError: when the layout is an array and the file holds something else.
+            RecordError: when the layout is an array and the file contains something else.
         """
         begin = first_visible(source, start)
         first = source.read(begin, begin + 1)
@@ -69,7 +69,7 @@ class JsonArrayFormat(TextFormat):
         return bound
 
     def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
-        """Return the map of the range: whether it flips strings, and its depth outside and inside of them."""
+        """Return the map of the range: whether it swaps inside and outside of strings, and its change of depth."""
         lexer = Lexer(escaped=_escaped(source, start))
         every = outside = 0
         for low in range(start, end, _WINDOW):
@@ -80,7 +80,7 @@ class JsonArrayFormat(TextFormat):
         return StateMap((1, 0) if lexer.inside else (0, 1), (outside, every - outside))
 
     def cut(self, source: ByteSource, offset: int, state: int) -> int:
-        """Return the first start of an element at or after `offset`, where `state` is known."""
+        """Return the first start of an element at or after `offset`."""
         depth, mode = divmod(state, _MODES)
         if self.array and depth < 0:
             return source.size
@@ -96,19 +96,19 @@ class JsonArrayFormat(TextFormat):
         return source.size
 
     def _is_between(self, source: ByteSource, offset: int) -> bool:
-        """Tell whether an offset at depth 0 outside strings has an element's border before it, or white space."""
+        """Return whether an offset at depth 0 outside strings follows the end of an element, or white space."""
         if self.array:
             comma = offset - run_before(source, offset, WHITE)
             return source.read(comma - 1, comma) == b","
         before = source.read(offset - 1, offset)
         return before in b"}] \t\n\r" or (before == b'"' and not _escaped(source, offset - 1))
 
-    def look(self) -> Look:
-        """Return what finds elements; each is complete where the next one's start is seen."""
-        return ElementLook() if self.array else ValueLook()
+    def finder(self) -> RecordFinder:
+        """Return a finder of elements; each is complete once the next one's start is found."""
+        return ElementFinder() if self.array else ValueFinder()
 
     def explain(self, buffer: bytes, offset: int) -> str:
-        """Return where text follows the end of the array, if it does."""
+        """Return where text follows the end of the array, or an empty string."""
         lexer = Lexer()
         for low in range(0, len(buffer) if self.array else 0, _WINDOW):
             closed = borders(lexer, np.frombuffer(buffer[low : low + _WINDOW], np.uint8), array=True).closed
@@ -124,12 +124,12 @@ class JsonArrayFormat(TextFormat):
 
     @cached_property
     def _decoder(self) -> Decoder:
-        """The decoder that this format and those bound to files share."""
+        """The decoder, shared with the formats bound to files."""
         return ElementDecoder() if self._schema is None else JsonDecoder(self._schema, commas=True)
 
 
 class ElementDecoder:
-    """The text of each element in one column `value`; an element that is not there is bad."""
+    """Decodes the text of each element into one column `value`; a missing element is bad."""
 
     def __init__(self) -> None:
         self._texts = RawDecoder("utf-8")
@@ -149,7 +149,7 @@ class ElementDecoder:
 def _first_element(source: ByteSource, begin: int, first: bytes) -> int:
     """Return where the first element of the array that begins at `begin` starts; the file's size where it has none."""
     if first != b"[":
-        msg = f"{source.name} does not begin with `[` but with {first!r}; set its own format, {VALUES_ADVICE}"
+        msg = f"{source.name} does not start with `[` but with {first!r}; set its own format, {VALUES_ADVICE}"
         raise RecordError(msg)
     element = first_visible(source, begin + 1)
     if element == source.size:
@@ -160,11 +160,11 @@ def _first_element(source: ByteSource, begin: int, first: bytes) -> int:
     behind = first_visible(source, element + 1)
     if behind < source.size:
         where = f"text at byte {behind * source.unit_bytes} follows the `]` that closes the array"
-        msg = f"{source.name}: {where}; take it out, {VALUES_ADVICE}"
+        msg = f"{source.name}: {where}; remove it, {VALUES_ADVICE}"
         raise RecordError(msg)
     return source.size
 
 
 def _escaped(source: ByteSource, offset: int) -> bool:
-    """Tell whether the byte at `offset` is escaped by an odd run of backslashes before it."""
+    """Return whether the byte at `offset` is escaped by an odd run of backslashes before it."""
     return run_before(source, offset, bytes([BACKSLASH])) % 2 == 1

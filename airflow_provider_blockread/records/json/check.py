@@ -1,6 +1,6 @@
-"""Which objects surely do not fit a schema, told one by one: what is looked at when Arrow's parser refused a chunk.
+"""Checks of single objects against a schema, for chunks that Arrow's parser refused.
 
-An object that passes may still be refused, by the parser itself; one that does not pass is always refused by it.
+The parser may still refuse an object that passes; it refuses every object that does not.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from airflow_provider_blockread.records.model import Mask, Offsets
 Fits = Callable[[object], bool]
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_NO_NUMBER = r"[:,\[\s](?:-?Inf|-NaN)[,\]}\s]"  # what Arrow's parser takes for a number though nobody writes it so
+_NO_NUMBER = r"[:,\[\s](?:-?Inf|-NaN)[,\]}\s]"  # what Arrow's parser wrongly reads as a number
 _NAME_OF_NONE = re.compile(rb"-?Inf(?!inity)|-NaN")
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_FEW = 100  # fields whose names are looked for: one of more than that suspects any field
-_TOO_LARGE = {16: 65520, 32: 2**128 - 2**103, 64: 2**1024 - 2**970}  # rounded to a float of so many bits: infinite
+_FEW = 100  # fields whose names are part of a pattern; with more of them, it matches any field
+_TOO_LARGE = {16: 65520, 32: 2**128 - 2**103, 64: 2**1024 - 2**970}  # infinite when rounded to a float of so many bits
 
 
 class _Named(float):
-    """`NaN`, `Infinity` or `-Infinity`, as it was written: no number that was too large."""
+    """`NaN`, `Infinity` or `-Infinity` as literals, as opposed to a number that is too large."""
 
 
 def object_check(schema: pa.Schema) -> Callable[[bytes], str | None]:
-    """Return a function that says why a record is no object of the schema, or None where it may be one.
+    """Return a function that returns why a record does not fit the schema, or None where it may fit.
 
-    The function raises ValueError or RecursionError for a record that it cannot read.
+    The function raises ValueError or RecursionError for a record that it cannot parse.
     """
     fields = [(field.name, str(field.type), _fits(field.type)) for field in schema]
 
@@ -79,10 +79,10 @@ def _accepted(kind: pa.DataType) -> tuple[type, ...]:
     return (int, float, str) if pa.types.is_decimal(kind) else (str,)
 
 
-def false_numbers(text: bytes, values: Callable[[], pa.BinaryArray]) -> list[int]:
-    """Return the records with `Inf`, `-Inf` or `-NaN` outside of strings, at any depth; nearly all texts have none.
+def invalid_numbers(text: bytes, values: Callable[[], pa.BinaryArray]) -> list[int]:
+    """Return the records with `Inf`, `-Inf` or `-NaN` outside of strings, at any depth.
 
-    Arrow's parser takes them for numbers; `NaN`, `Infinity` and `-Infinity` alone are meant.
+    Arrow's parser reads them as numbers; only `NaN`, `Infinity` and `-Infinity` are valid.
     """
     if b"Inf" not in text and b"-NaN" not in text:
         return []
@@ -92,7 +92,7 @@ def false_numbers(text: bytes, values: Callable[[], pa.BinaryArray]) -> list[int
 
 
 def columns_of_floats(schema: pa.Schema) -> list[int]:
-    """Return the places of the columns in which there are floats, at any depth."""
+    """Return the indices of the columns that contain floats, at any depth."""
     return [place for place, kind in enumerate(schema.types) if _has_floats(kind)]
 
 
@@ -102,7 +102,7 @@ def _has_floats(kind: pa.DataType) -> bool:
 
 
 def infinite_rows(batch: pa.RecordBatch, places: list[int]) -> Offsets:
-    """Return the rows with an infinite number in some columns: those whose text may be a number that is too large."""
+    """Return the rows with an infinite number in these columns, whose text may be a number that is too large."""
     found = np.zeros(batch.num_rows, np.bool_)
     for place in places:
         found |= _holds_infinity(batch.column(place))
@@ -122,24 +122,26 @@ def _holds_infinity(values: pa.Array) -> Mask:
 
 
 def columns_without_nulls(schema: pa.Schema) -> list[int]:
-    """Return the places of the columns that say of values, at any depth, that they must not be null."""
+    """Return the indices of the columns that are not nullable, at any depth."""
     return [place for place, field in enumerate(schema) if not field.nullable or _demands_values(field.type)]
 
 
 def null_rows(batch: pa.RecordBatch, places: list[int]) -> dict[int, str]:
     """Return the rows with a null in one of `columns_without_nulls`, and why each is bad."""
     rows: dict[int, str] = {}
-    for place in reversed(places):  # of several columns, the first one is named
+    for place in reversed(places):  # the reason names the first of several columns
         field, column = batch.schema.field(place), batch.column(place)
-        rows |= dict.fromkeys(_with_null(column, field).tolist(), f"field {field.name!r} is null, and must not be")
+        rows |= dict.fromkeys(
+            _with_null(column, field).tolist(), f"field {field.name!r} is null, but the schema says not null"
+        )
         if _demands_values(field.type):
-            why = f"field {field.name!r} holds a null where none must be"
+            why = f"field {field.name!r} holds a null where the schema says not null"
             rows |= dict.fromkeys(np.flatnonzero(_holds_null(column, field.type)).tolist(), why)
     return rows
 
 
 def _demands_values(kind: pa.DataType) -> bool:
-    """Tell whether a type says, at any depth, that something in its values must not be null."""
+    """Return whether a part of the type is not nullable, at any depth."""
     inner = [kind.field(number) for number in range(kind.num_fields)]
     return any(not field.nullable or _demands_values(field.type) for field in inner)
 
@@ -151,7 +153,7 @@ def _with_null(values: pa.Array, field: pa.Field) -> Offsets:
 
 
 def _holds_null(values: pa.Array, kind: pa.DataType) -> Mask:
-    """Tell which of the values have a null inside, at any depth, where the type says that there must be none."""
+    """Return which values contain a null, at any depth, where the type is not nullable."""
     found = np.zeros(len(values), np.bool_)
     if pa.types.is_list(kind):
         inner, owners = values.flatten(), np.asarray(pc.list_parent_indices(values))
@@ -170,9 +172,9 @@ def _is_or_holds_null(values: pa.Array, field: pa.Field) -> Mask:
 
 
 def unlikely_objects(schema: pa.Schema) -> Callable[[pa.BinaryArray], Offsets]:
-    """Return a function that finds records whose numbers may not fit the schema, where the parser did not say which.
+    """Return a function that finds records whose numbers may not fit the schema, where the parser did not name them.
 
-    It looks for fields by their names alone, so it may miss some and suspect good ones.
+    It matches fields by name only, so it may miss bad records and return good ones.
     """
     names: dict[str, list[str]] = {}
     for field in schema:
@@ -192,7 +194,7 @@ def unlikely_objects(schema: pa.Schema) -> Callable[[pa.BinaryArray], Offsets]:
 
 
 def _unfit(kind: pa.DataType) -> str:
-    """Return a pattern of numbers that may not be of the type: fractions and exponents, and those of many digits."""
+    """Return a pattern of numbers that may not fit the type: fractions, exponents and many digits."""
     if pa.types.is_floating(kind):
         return r"-?[0-9.]+[eE]\+?[0-9]{2}"
     most = str(2 ** (kind.bit_width - 1) - 1)

@@ -1,7 +1,7 @@
-"""Flat JSON objects of the same layout to columns, each column at once: twice as fast as a parser.
+"""Decoding of flat JSON objects of the same layout, a column at a time: twice as fast as a parser.
 
-What is taken are objects that the parser takes, with the same values; all others are left to the parser, good or bad.
-Layouts are learned from a few records of each chunk: they decide which records are taken, not what a record becomes.
+Objects are read here only where the parser would read the same values; all others, good or bad, are left to the parser.
+Layouts are found in a sample of each chunk: they determine which records are read here, but not their values.
 """
 
 from __future__ import annotations
@@ -17,37 +17,37 @@ from airflow_provider_blockread.records.decode import raw_between, raw_values
 from airflow_provider_blockread.records.json.layout import Layout, MarkedRecords, Spans, layout_of
 from airflow_provider_blockread.records.model import Chunk, Mask, Offsets
 
-_SAMPLE = 8  # records of a chunk that are looked at; half of them must have a layout that another one has, too
-_FEWEST = 16  # records for each value of a layout: calls cost as much as that many values
-_ENOUGH = 8  # layouts are kept where fewer than one record among so many has none of them
-_LARGEST = 2**30  # bytes of a chunk, whose places must go into 32 bits
-_LONGEST = 32  # bytes of a number that is surely none too long for the parser
+_SAMPLE = 8  # records of a chunk; half of them must share their layout with another one
+_FEWEST = 16  # records for each value of a layout: a call costs as much as that many values
+_ENOUGH = 8  # layouts are kept where fewer than one record in so many has another one
+_LARGEST = 2**30  # bytes of a chunk, whose offsets must fit 32 bits
+_LONGEST = 32  # bytes of a number that the parser surely accepts
 _ZERO, _NINE = ord("0"), 9
-_MINUS, _DOT = (ord(mark) - _ZERO + 256 for mark in "-.")  # below zero, so that bytes wrap around
+_MINUS, _DOT = (ord(mark) - _ZERO + 256 for mark in "-.")  # negative, so that bytes wrap around
 _WHOLE = "-?(?:0|[1-9][0-9]{0,30})"
 _NUMBER = rf"{_WHOLE}(?:\.[0-9]{{1,31}})?(?:[eE]-[0-9]{{1,2}})?"
 
 
-Part = tuple[Offsets, pa.Table]  # the indices of records in their chunk, and their rows
+ReadRows = tuple[Offsets, pa.Table]  # the indices of records in their chunk, and their rows
 
 
 class ColumnReader:
-    """Reads flat objects into a table of numbers, truth and text."""
+    """Reads flat objects into a table of numbers, booleans and text."""
 
     def __init__(self, schema: pa.Schema) -> None:
-        """Take the columns of the table; fields of an object that are not among them are left out."""
+        """Take the columns of the table; other fields of an object are left out."""
         self._schema = schema
         self._kinds: dict[str, pa.DataType] = dict(zip(schema.names, schema.types, strict=True))
-        self._layouts: tuple[Layout, ...] = ()  # those of the chunk before, where nearly all of its records had one
+        self._layouts: tuple[Layout, ...] = ()  # those of the previous chunk, where nearly all of its records had one
 
-    def read(self, chunk: Chunk) -> list[Part]:
-        """Return the records that are taken, each in one of the parts.
+    def read(self, chunk: Chunk) -> list[ReadRows]:
+        """Return the rows of the records that could be read, in one table for each layout.
 
-        A record is taken where it has a layout that many others have, and its values are usual ones of their columns.
+        A record is read where many others have its layout, and its values have the usual form for their columns.
         """
         if len(chunk.ends) < _FEWEST or len(chunk.buffer) > _LARGEST:
             return []
-        layouts, parts = self._layouts or self._usual_layouts(chunk), []
+        layouts, tables = self._layouts or self._usual_layouts(chunk), []
         self._layouts = ()
         if not layouts:
             return []
@@ -59,14 +59,14 @@ class ColumnReader:
             table, fits = self._table(chunk, layout, spans)
             if not fits.all():
                 found, table = found[fits], table.filter(pa.array(fits))
-            parts.append((found, table))
+            tables.append((found, table))
             left = np.setdiff1d(left, found, assume_unique=True) if len(found) < len(left) else found[:0]
         if len(left) * _ENOUGH < len(chunk.ends):
             self._layouts = layouts
-        return parts
+        return tables
 
     def _usual_layouts(self, chunk: Chunk) -> tuple[Layout, ...]:
-        """Return the layouts that many records of a chunk have; none where most records have others."""
+        """Return the frequent layouts of a chunk's records, or none where most records have other ones."""
         count = len(chunk.ends)
         sample = np.linspace(0, count - 1, _SAMPLE).astype(np.int64).tolist()
         seen = Counter(layout_of(chunk.record(index)) for index in sample)
@@ -86,7 +86,7 @@ class ColumnReader:
         return True
 
     def _table(self, chunk: Chunk, layout: Layout, spans: list[Spans]) -> tuple[pa.Table, Mask]:
-        """Return the values at `spans` as rows, and tell which of the rows are as the parser would read them."""
+        """Return the values at `spans` as rows, and which of the rows equal what the parser would read."""
         fits = np.ones(len(spans[0][0]), np.bool_)
         columns = {name: pa.nulls(len(fits), kind) for name, kind in self._kinds.items() if name not in layout.names}
         for number, name in enumerate(layout.names):
@@ -119,9 +119,9 @@ def _utf8_records(chunk: Chunk) -> Offsets:
 
 
 def _bare(texts: pa.StringArray, kind: pa.DataType | None) -> tuple[pa.Array, Offsets]:
-    """Return values that stood in no quotes as `kind`, and the places of those that the parser may not take for it.
+    """Return values without quotes as `kind`, and the places of those that the parser may refuse.
 
-    Without a kind the values do not matter, but they must be some.
+    Without a kind, the values are ignored, but they must be valid JSON.
     """
     doubtful = np.arange(len(texts))
     if kind is None or _is_number(kind):
@@ -137,7 +137,7 @@ def _bare(texts: pa.StringArray, kind: pa.DataType | None) -> tuple[pa.Array, Of
 
 
 def _literals(kind: pa.DataType | None) -> str:
-    """Return a pattern of what may stand for a value of the type without quotes."""
+    """Return a pattern of the values of a type that are written without quotes."""
     if kind is None:
         return f"null|true|false|{_NUMBER}"
     if _is_number(kind):
@@ -146,11 +146,11 @@ def _literals(kind: pa.DataType | None) -> str:
 
 
 def _plain_numbers(texts: pa.StringArray) -> Mask:
-    """Tell which texts, none of them empty, hold but digits and dots that stand right, and a sign before them."""
+    """Return which texts, none of them empty, are plain decimal numbers: a sign, digits and dots."""
     _, offsets, buffer = texts.buffers()
     borders = np.frombuffer(offsets, np.int32, len(texts) + 1).astype(np.int64)
     begins, ends = borders[:-1], borders[1:]
-    data = np.frombuffer(buffer, np.uint8, borders[-1]) - _ZERO  # digits are 0 to 9 so, and all else is above them
+    data = np.frombuffer(buffer, np.uint8, borders[-1]) - _ZERO  # digits become 0 to 9, and all other bytes are above
     strange = (data > _NINE) & (data != _DOT)
     signed = data[begins] == _MINUS
     if signed.any():

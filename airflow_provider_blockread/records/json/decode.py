@@ -1,13 +1,13 @@
-"""JSON objects, one a record, to the columns of a schema.
+"""Decoding of JSON objects, one a record, into the columns of a schema.
 
-Arrow's parser is fast but not exact: it takes a value that spans two lines for one row and two values on a line for
-two, it fails all of its input for one bad value, and a lone `null` kills the process. So a record that cannot be an
-object never reaches it, and every batch must hold as many rows as it was given records. Where it does not, records
-are suspected by what the parser says and by patterns, each suspect is judged alone, and the rest is read again without
-the guilty ones; where that is not enough, every record is looked at.
+Arrow's parser is fast but not exact: it reads a value that spans two lines as one row and two values on a line as two,
+it fails for its whole input because of one bad value, and a lone `null` crashes the process. So a record that cannot be
+an object is never passed to it, and every batch must have as many rows as records. Where it has not, the parser's
+message and patterns yield suspects, each suspect is checked alone, and the rest is read again without the bad ones;
+where that is not enough, every record is checked.
 
-No value can span two records: both would have to begin with `{` and end with `}`, and between `}` and `{` JSON wants
-a comma, while a string admits no line end, and ends inside a record that was framed as JSON.
+No value can span two records: both would have to begin with `{` and end with `}`, and between `}` and `{` JSON requires
+a comma, while a string contains no line end, and ends inside a record that was framed as JSON.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ from airflow_provider_blockread.records.decode import raw_values
 from airflow_provider_blockread.records.json.check import (
     columns_of_floats,
     columns_without_nulls,
-    false_numbers,
     infinite_rows,
+    invalid_numbers,
     null_rows,
     object_check,
     unlikely_objects,
 )
-from airflow_provider_blockread.records.json.columns import ColumnReader, Part
-from airflow_provider_blockread.records.json.objects import Objects, find_objects, no_objects
+from airflow_provider_blockread.records.json.columns import ColumnReader, ReadRows
+from airflow_provider_blockread.records.json.objects import Objects, find_objects, not_objects
 from airflow_provider_blockread.records.json.parse import JsonParser, named_row
 from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoded, Offsets
 
-Reasons = dict[int, str]  # why a record, named by its index in the chunk, is bad
+Reasons = dict[int, str]  # why a record, identified by its index in the chunk, is bad
 
-_FALSE_NUMBER = "a number must not be Inf, -Inf or -NaN: write Infinity, -Infinity or NaN"
-_PIECE_BYTES = 128 * 2**10  # of a chunk with bad records, most pieces of which have none
+_INVALID_NUMBER = "a number must not be Inf, -Inf or -NaN: write Infinity, -Infinity or NaN"
+_PIECE_BYTES = 128 * 2**10  # of a chunk with bad records; most pieces have none
 
 
 class JsonDecoder:
-    """One JSON object a record, to the columns of a schema.
+    """Decodes one JSON object a record into the columns of a schema.
 
-    Fields that the schema does not name are left out, fields that an object lacks are null. Times are ISO 8601 text:
-    digits beyond microseconds are cut off, an instant without a zone is UTC, and a `timestamp_ntz` must have none.
-    `NaN`, `Infinity` and `-Infinity` are taken for a float or double, as Spark does; a number too large for it is bad.
+    Fields that are not in the schema are left out, and missing fields are null. Times are ISO 8601 text: digits beyond
+    microseconds are truncated, an instant without a zone is UTC, and a `timestamp_ntz` must have no zone. `NaN`,
+    `Infinity` and `-Infinity` are valid floats and doubles, as in Spark; a number too large for the type is bad.
     `binary` is a string's UTF-8 bytes.
     """
 
     def __init__(self, schema: str, *, commas: bool = False) -> None:
-        """Take a schema as text; `commas` says that a comma may stand between two records.
+        """Take a schema as text; `commas` says that a comma may separate two records.
 
         Raises:
             OptionsError: when the schema is malformed, or has a type that JSON cannot be read as.
@@ -65,84 +65,87 @@ class JsonDecoder:
         self._of_floats = columns_of_floats(self.schema)
         self._without_nulls = columns_without_nulls(self.schema)
         self._commas = commas
-        self._wary = False  # the chunk before had bad records: this one may, too
+        self._expect_bad = False  # the previous chunk had bad records, so this one may
 
     def decode(self, chunk: Chunk) -> Decoded:
-        """Return the objects as rows; what is not one object, or does not fit the schema, is bad."""
-        parts, reasons = self._columns.read(chunk), Reasons()
-        others = _others(len(chunk.ends), parts)
-        if len(others):
-            few = chunk.only(others) if parts else chunk
-            misfits: Reasons = dict.fromkeys(false_numbers(few.buffer, partial(raw_values, few)), _FALSE_NUMBER)
-            misfits |= dict.fromkeys(no_objects(few), "not a JSON object")
-            parts += [
-                (others[places], table) for places, table in self._parts(few, self._objects(few, misfits), misfits)
+        """Return the objects as rows; a record that is not one object, or does not fit the schema, is bad."""
+        tables, reasons = self._columns.read(chunk), Reasons()
+        unread = _unread(len(chunk.ends), tables)
+        if len(unread):
+            subset = chunk.only(unread) if tables else chunk
+            misfits: Reasons = dict.fromkeys(
+                invalid_numbers(subset.buffer, partial(raw_values, subset)), _INVALID_NUMBER
+            )
+            misfits |= dict.fromkeys(not_objects(subset), "not a JSON object")
+            tables += [
+                (unread[places], table)
+                for places, table in self._read_objects(subset, self._objects(subset, misfits), misfits)
             ]
-            reasons = {int(others[place]): why for place, why in misfits.items()}
+            reasons = {int(unread[place]): why for place, why in misfits.items()}
         batch = pa.RecordBatch.from_arrays([pa.array([], kind) for kind in self.schema.types], schema=self.schema)
-        if parts:
-            indices, table = _in_order(parts)
-            batch, untimely = self._parser.timed(table)
-            reasons |= {int(indices[row]): why for row, why in untimely.items()}
-            timely = np.delete(indices, list(untimely)) if untimely else indices
-            if unfit := self._too_large(chunk, batch, timely) | null_rows(batch, self._without_nulls):
-                reasons |= {int(timely[row]): why for row, why in unfit.items()}
+        if tables:
+            indices, table = _in_order(tables)
+            batch, bad_times = self._parser.timed(table)
+            reasons |= {int(indices[row]): why for row, why in bad_times.items()}
+            kept = np.delete(indices, list(bad_times)) if bad_times else indices
+            if unfit := self._too_large(chunk, batch, kept) | null_rows(batch, self._without_nulls):
+                reasons |= {int(kept[row]): why for row, why in unfit.items()}
                 batch = batch.filter(pa.array(~np.isin(np.arange(batch.num_rows), list(unfit))))
         bad = tuple(BadRecord(index=index, reason=reasons[index]) for index in sorted(reasons))
         return Decoded(batch=batch, bad=bad)
 
     def _too_large(self, chunk: Chunk, batch: pa.RecordBatch, indices: Offsets) -> Reasons:
-        """Return which rows hold a number that became infinite, as it was too large for its type, and why."""
+        """Return the rows with a number that is too large for its type and became infinite, and why."""
         found: Reasons = {}
         for row in infinite_rows(batch, self._of_floats).tolist():
             try:
                 why = self._check(chunk.record(int(indices[row])))
             except (ValueError, RecursionError):
-                why = "a number may be too large: beside an infinite one there are too many digits or levels to tell"
+                why = "a number may be too large: the record has too many digits or levels to check"
             found |= {} if why is None else {row: why}
         return found
 
     def _objects(self, chunk: Chunk, reasons: Reasons) -> Objects:
         return find_objects(chunk, reasons, commas=self._commas)
 
-    def _parts(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> Iterator[Part]:
-        """Yield what the parser takes of `objects`, and enter in `reasons` why it does not take others."""
+    def _read_objects(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> Iterator[ReadRows]:
+        """Yield the rows of `objects` that the parser reads, and add to `reasons` why it refuses others."""
         known = len(reasons)
-        if not self._wary:
+        if not self._expect_bad:
             try:
                 if len(objects):
-                    yield self._part(objects)
+                    yield self._read(objects)
             except pa.ArrowInvalid:
-                self._wary = True
-        if self._wary:
-            self._screen(chunk, objects, reasons)
+                self._expect_bad = True
+        if self._expect_bad:
+            self._check_suspects(chunk, objects, reasons)
             for piece in self._objects(chunk, reasons).pieces(_PIECE_BYTES):
                 yield from self._around_bad(chunk, piece, reasons)
-            self._wary = len(reasons) > known
+            self._expect_bad = len(reasons) > known
 
-    def _part(self, objects: Objects) -> Part:
+    def _read(self, objects: Objects) -> ReadRows:
         return objects.indices, self._parser.read(objects.text(), len(objects))
 
-    def _around_bad(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> Iterator[Part]:
-        """Yield the objects before, between and behind those that the parser stops at."""
+    def _around_bad(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> Iterator[ReadRows]:
+        """Yield the rows of the objects before, between and after those at which the parser stops."""
         while len(objects):
             try:
-                yield self._part(objects)
+                yield self._read(objects)
             except pa.ArrowInvalid as error:
                 row = named_row(error)
             else:
                 return
             named = objects.indices[row : row + 1].tolist() if row is not None else []
-            if row is None or not self._judge(chunk, named, reasons):
+            if row is None or not self._check_each(chunk, named, reasons):
                 yield from self._one_by_one(chunk, objects, reasons)
                 return
             yield from self._around_bad(chunk, objects[:row], reasons)
             objects = objects[row + 1 :]
 
-    def _screen(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> None:
-        """Enter in `reasons` why some of `objects` are bad: those that the parser refuses without telling which."""
+    def _check_suspects(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> None:
+        """Add to `reasons` why some of `objects` are bad, for errors of the parser that name no row."""
         values = objects.values()
-        self._judge(chunk, objects.indices[not_utf8(values)].tolist(), reasons)
+        self._check_each(chunk, objects.indices[not_utf8(values)].tolist(), reasons)
         for index in objects.indices[self._unlikely(values)].tolist():
             with suppress(ValueError, RecursionError):
                 why = self._check(chunk.record(index))
@@ -154,14 +157,14 @@ class JsonDecoder:
         left = self._objects(chunk, reasons)
         return left[int(np.searchsorted(left.indices, low)) : int(np.searchsorted(left.indices, high + 1))]
 
-    def _judge(self, chunk: Chunk, suspects: list[int], reasons: Reasons) -> bool:
-        """Judge records alone, enter in `reasons` why some are bad, and tell whether any is."""
+    def _check_each(self, chunk: Chunk, suspects: list[int], reasons: Reasons) -> bool:
+        """Check records one by one, add to `reasons` why some are bad, and return whether any is."""
         bad = {index: why for index in suspects if (why := self._why_bad(chunk.record(index))) is not None}
         reasons |= bad
         return bool(bad)
 
     def _why_bad(self, record: bytes) -> str | None:
-        """Return why a record is bad, judged alone, or None where it is good."""
+        """Return why a record by itself is bad, or None where it is good."""
         try:
             why = self._check(record)
         except (ValueError, RecursionError):
@@ -173,8 +176,8 @@ class JsonDecoder:
                 why = _why(error)
         return why
 
-    def _one_by_one(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> Iterator[Part]:
-        """Yield those of `objects` that are good, each of which is looked at."""
+    def _one_by_one(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> Iterator[ReadRows]:
+        """Yield the rows of `objects` that are good, after a check of each."""
         unread = []
         for index in objects.indices.tolist():
             try:
@@ -190,9 +193,9 @@ class JsonDecoder:
         for low, high in pairwise(borders.tolist()):
             yield from self._halved(objects[low:high], reasons)
 
-    def _halved(self, objects: Objects, reasons: Reasons) -> Iterator[Part]:
+    def _halved(self, objects: Objects, reasons: Reasons) -> Iterator[ReadRows]:
         try:
-            yield self._part(objects)
+            yield self._read(objects)
         except pa.ArrowInvalid as error:
             if len(objects) == 1:
                 reasons[int(objects.indices[0])] = _why(error)
@@ -202,18 +205,18 @@ class JsonDecoder:
             yield from self._halved(objects[middle:], reasons)
 
 
-def _others(count: int, parts: list[Part]) -> Offsets:
-    """Return the indices below `count` that are in none of the parts."""
+def _unread(count: int, tables: list[ReadRows]) -> Offsets:
+    """Return the indices below `count` that are in none of the tables."""
     absent = np.ones(count, np.bool_)
-    for indices, _ in parts:
+    for indices, _ in tables:
         absent[indices] = False
     return np.flatnonzero(absent)
 
 
-def _in_order(parts: list[Part]) -> Part:
-    """Return all parts as one, in the order of the records."""
-    indices = np.concatenate([indices for indices, _ in parts])
-    table = pa.concat_tables([table for _, table in parts])
+def _in_order(tables: list[ReadRows]) -> ReadRows:
+    """Return all rows as one table, in the order of the records."""
+    indices = np.concatenate([indices for indices, _ in tables])
+    table = pa.concat_tables([table for _, table in tables])
     if np.all(indices[:-1] < indices[1:]):
         return indices, table
     order = np.argsort(indices)

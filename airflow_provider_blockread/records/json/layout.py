@@ -1,9 +1,9 @@
-"""How flat JSON objects are laid out: what stands around their values, byte for byte the same in many records.
+"""Layouts of flat JSON objects: the bytes around their values, which are the same in many records.
 
-Machines write objects with the same names in the same order and the same white space, so most of a record is known
-before it is read. A record has a layout where the layout's pieces stand in it one behind the other, from its first
-byte to its last, and all its quotes, backslashes and control bytes stand in those pieces. What is between two pieces
-then is the text of a string where quotes surround it, and elsewhere no string, but for the rest unknown.
+Programs write objects with the same names in the same order and the same white space, so most bytes of a record are
+known in advance. A record has a layout where it consists of the layout's pieces with values between them, and all its
+quotes, backslashes and control bytes are in the pieces. A value in quotes is then the text of a string; any other value
+is not a string, but may be invalid.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from airflow_provider_blockread.records.decode import Places
+from airflow_provider_blockread.records.decode import ChunkOffsets
 from airflow_provider_blockread.records.json.text import BACKSLASH, Bytes
 from airflow_provider_blockread.records.model import Chunk, Mask, Offsets
 
-Spans = tuple[Places, Places]  # where values begin, and where they end
+Spans = tuple[ChunkOffsets, ChunkOffsets]  # where values begin and end
 
-_WINDOW = 2**17  # looked at in one go, so that the passes over it stay in the processor's cache
+_WINDOW = 2**17  # processed at once; fits the processor's cache
 _MARK = re.compile(rb'["\\\x00-\x1f]')
 _SPACE = ord(" ")
-_SWAP = ord(" ") ^ ord('"')  # turns a quote into a space, and what is below a space into what is, too
+_SWAP = ord(" ") ^ ord('"')  # turns a quote into a space, and keeps bytes below a space below it
 _OPENED = re.compile(rb"[ \t\r\n]*\{")
 _MEMBER = re.compile(
     rb'[ \t\r\n]*"([^"\\\x00-\x1f]*)"[ \t\r\n]*:[ \t\r\n]*'
@@ -35,28 +35,28 @@ _MEMBER = re.compile(
 
 @dataclass(frozen=True)
 class Layout:
-    """The names of an object's values, none of them twice, and the bytes before, between and behind the values."""
+    """The unique names of an object's values, and the bytes before, between and after the values."""
 
     names: tuple[str, ...]
     pieces: tuple[bytes, ...]
 
     def is_quoted(self, value: int) -> bool:
-        """Tell whether a value stands in quotes."""
+        """Return whether a value is in quotes."""
         return self.pieces[value].endswith(b'"')
 
     @cached_property
     def marks(self) -> tuple[int, ...]:
-        """How many quotes and control bytes each piece has."""
+        """The number of quotes and control bytes of each piece."""
         return tuple(len(_MARK.findall(piece)) for piece in self.pieces)
 
     @cached_property
     def leads(self) -> tuple[int, ...]:
-        """How many bytes stand before the first quote or control byte of each piece between two values."""
+        """The number of bytes before the first quote or control byte of each piece between two values."""
         return tuple(len(_MARK.split(piece, 1)[0]) for piece in self.pieces[1:-1])
 
 
 def layout_of(record: bytes) -> Layout | None:
-    """Return the layout of a record, or None where it is no flat object with one value or more, or has escapes."""
+    """Return the layout of a record, or None where it is not a flat object with a value, or has escapes."""
     opened = _OPENED.match(record)
     at, behind = opened.end() if opened else len(record), 0
     names, pieces = [], []
@@ -90,7 +90,7 @@ class MarkedRecords:
         self._counts = _numbers_before(self._marks, self._ends) - self._firsts
 
     def laid_out(self, layout: Layout, among: Offsets) -> tuple[Offsets, list[Spans]]:
-        """Return those of the records with the indices `among` that have a layout, and where their values are."""
+        """Return which of the records `among` have the layout, and where their values are."""
         found = among[self._counts[among] == sum(layout.marks)]
         starts = self._starts(layout, found)
         fits = np.ones(len(found), np.bool_)
@@ -106,8 +106,8 @@ class MarkedRecords:
             return found, spans
         return found[fits], [(begin[fits], end[fits]) for begin, end in spans]
 
-    def _starts(self, layout: Layout, found: Offsets) -> list[Places]:
-        """Return where each piece must start: a mark tells, but for the first piece and the last."""
+    def _starts(self, layout: Layout, found: Offsets) -> list[ChunkOffsets]:
+        """Return where each piece must start: found by a mark, except for the first and the last piece."""
         mark, starts = self._firsts[found], [self._begins[found]]
         for before, lead in zip(layout.marks, layout.leads, strict=False):
             mark = mark + before
@@ -115,7 +115,7 @@ class MarkedRecords:
         return [*starts, self._ends[found] - len(layout.pieces[-1])]
 
 
-def _marks(data: Bytes, low: int, *, escapes: bool) -> Places:
+def _marks(data: Bytes, low: int, *, escapes: bool) -> ChunkOffsets:
     window = data[low : low + _WINDOW]
     marks: Mask = (window ^ _SWAP) <= _SPACE
     if escapes:
@@ -125,8 +125,8 @@ def _marks(data: Bytes, low: int, *, escapes: bool) -> Places:
     return found
 
 
-def _numbers_before(marks: Places, places: Places) -> Places:
-    """Return how many marks stand before each place; quickly where equally many stand between any two of them."""
+def _numbers_before(marks: ChunkOffsets, places: ChunkOffsets) -> ChunkOffsets:
+    """Return the number of marks before each place; fast where all places are equally many marks apart."""
     first, last = (int(np.searchsorted(marks, place)) for place in places[[0, -1]])
     step, odd = divmod(last - first, max(len(places) - 1, 1))
     if step and not odd:
@@ -134,12 +134,12 @@ def _numbers_before(marks: Places, places: Places) -> Places:
         inner, between = numbers[1:-1], places[1:-1]
         if np.all(marks[inner - 1] < between) and np.all(marks[inner] >= between):
             return numbers
-    searched: Places = np.searchsorted(marks, places).astype(np.int32)
+    searched: ChunkOffsets = np.searchsorted(marks, places).astype(np.int32)
     return searched
 
 
-def _stand_at(data: Bytes, starts: Places, piece: bytes) -> Mask:
-    """Return at which places a piece stands; a place at which it would leave the data is moved."""
+def _stand_at(data: Bytes, starts: ChunkOffsets, piece: bytes) -> Mask:
+    """Return at which places a piece occurs; places too close to the end of the data are moved back."""
     last = len(data) - len(piece)
     if last < 0:
         return np.zeros(len(starts), np.bool_)

@@ -12,7 +12,7 @@ from airflow_provider_blockread.records.json.text import WHITE, next_visible
 from airflow_provider_blockread.records.model import Decoder, Mask, Offsets, Walk
 from airflow_provider_blockread.records.text.format import TextFormat
 from airflow_provider_blockread.records.text.lines import LineFormat
-from airflow_provider_blockread.records.text.pieces import Look
+from airflow_provider_blockread.records.text.pieces import RecordFinder
 
 _TAB, _LF, _CR, _SPACE = b"\t\n\r "
 
@@ -31,9 +31,9 @@ class JsonLinesFormat(TextFormat):
         """Return the first line start at or after `offset`."""
         return self._lines.cut(source, offset, state)
 
-    def look(self) -> Look:
-        """Return what finds lines, blank ones marked as skipped."""
-        return _MarkBlank(self._lines.look())
+    def finder(self) -> RecordFinder:
+        """Return a finder of lines that marks blank ones as skipped."""
+        return _MarkBlank(self._lines.finder())
 
     def decoder(self) -> Decoder:
         """Return a decoder to the schema's columns, or to text where there is no schema."""
@@ -41,14 +41,14 @@ class JsonLinesFormat(TextFormat):
 
 
 class _MarkBlank:
-    """Finds lines as another look does, and marks those of white space alone."""
+    """Finds lines by another finder, and marks those of white space alone as skipped."""
 
-    def __init__(self, look: Look) -> None:
-        self._look = look
-        self._blank = True  # what the first line holds before the piece
+    def __init__(self, finder: RecordFinder) -> None:
+        self._finder = finder
+        self._blank = True  # whether the first line is blank before the piece
 
     def __call__(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
-        walk, seen = self._look(piece, final=final)
+        walk, seen = self._finder(piece, final=final)
         if len(walk.ends):
             return Walk(walk.ends, walk.nexts, skipped=self._skipped(piece, walk)), seen
         self._blank = self._blank and not piece.strip(WHITE)
@@ -61,7 +61,7 @@ class _MarkBlank:
 
 
 def _blank(buffer: bytes, ends: Offsets, nexts: Offsets) -> Mask:
-    """Return which lines hold nothing but JSON's white space; a look at first bytes rules most lines out."""
+    """Return which lines contain only JSON's white space; their first byte rules most lines out."""
     starts = np.empty_like(nexts)
     starts[0], starts[1:] = 0, nexts[:-1]
     data = np.frombuffer(buffer, np.uint8)

@@ -20,7 +20,7 @@ _WHITE = b" \t\r"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objects:
-    """The records of a chunk that may be objects; what lies between two of them is white space."""
+    """The records of a chunk that may be objects, with only white space between them."""
 
     buffer: pa.Buffer
     indices: Offsets  # among the chunk's records
@@ -36,7 +36,7 @@ class Objects:
         )
 
     def text(self) -> pa.Buffer:
-        """Return the text of the objects, of which there is at least one."""
+        """Return the text of the objects, which must not be empty."""
         begin = int(self.begins[0])
         return self.buffer.slice(begin, int(self.ends[-1]) - begin)
 
@@ -45,14 +45,14 @@ class Objects:
         return raw_between(self.buffer, self.begins, self.ends)
 
     def pieces(self, size: int) -> Iterator[Objects]:
-        """Yield the objects in parts of about `size` bytes."""
+        """Yield the objects in pieces of about `size` bytes."""
         places = np.searchsorted(self.begins, np.arange(size, self.buffer.size, size))
         for low, high in pairwise(np.unique([0, *places.tolist(), len(self)]).tolist()):
             yield self[low:high]
 
 
-def no_objects(chunk: Chunk) -> list[int]:
-    """Return the records that do not begin with `{` and end with `}`; bytes tell in nearly all cases."""
+def not_objects(chunk: Chunk) -> list[int]:
+    """Return the records that do not begin with `{` and end with `}`."""
     if not len(chunk.ends):
         return []
     data = np.frombuffer(chunk.buffer, np.uint8)
@@ -69,7 +69,7 @@ def no_objects(chunk: Chunk) -> list[int]:
 
 
 def find_objects(chunk: Chunk, left_out: Collection[int], *, commas: bool) -> Objects:
-    """Return the records that are not left out; `commas` says that a comma may stand behind each."""
+    """Return the records that are not left out; `commas` says that a comma may follow each."""
     buffer: bytes | bytearray = chunk.buffer
     indices = np.arange(len(chunk.ends), dtype=np.int64)
     if commas and len(indices) > 1:

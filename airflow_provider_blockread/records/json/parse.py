@@ -1,4 +1,4 @@
-"""Arrow's JSON parser for the types of a schema: text to a table, and its times from text to what the schema says."""
+"""Arrow's JSON parser for a schema: first text to a table, then times from text to the schema's types."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _ROW = re.compile(r" in row (\d+)$")
 
 
 class JsonParser:
-    """Reads text that holds nothing but JSON objects and white space into the columns of a schema.
+    """Reads text that consists of JSON objects and white space into the columns of a schema.
 
-    Arrow reads times as text first; `read` and `typed` are the two steps, `parse` is both.
+    Arrow reads times as text first; `read` and `typed` are the two steps, and `parse` is both.
     """
 
     def __init__(self, schema: str) -> None:
@@ -51,7 +51,7 @@ class JsonParser:
         """Return the `count` rows of `text`.
 
         Raises:
-            ArrowInvalid: when it is not UTF-8, holds another number of values, or one that does not fit.
+            ArrowInvalid: when it is not UTF-8, or has another number of values or one that does not fit.
         """
         return self.typed(self.read(text, count))
 
@@ -59,9 +59,9 @@ class JsonParser:
         """Return the `count` rows of `text`, times as text.
 
         Raises:
-            ArrowInvalid: when it is not UTF-8, holds another number of values, or one that does not fit.
+            ArrowInvalid: when it is not UTF-8, or has another number of values or one that does not fit.
         """
-        # The parser takes any bytes for a string, so the text is checked as one string beforehand.
+        # The parser accepts any bytes in a string, so the text is checked first.
         require_utf8(text)
         table = pyarrow.json.read_json(
             pa.BufferReader(text),
@@ -69,15 +69,15 @@ class JsonParser:
             parse_options=self._options,
         )
         if table.num_rows != count:
-            msg = f"{table.num_rows} JSON values where {count} should be"
+            msg = f"{table.num_rows} JSON values, expected {count}"
             raise pa.ArrowInvalid(msg)
         return table
 
     def typed(self, table: pa.Table, read_times: ReadTimes = times) -> pa.RecordBatch:
-        """Return the rows with their times as the schema says.
+        """Return the rows with their times in the schema's types.
 
         Raises:
-            ArrowInvalid: when a text is no such time.
+            ArrowInvalid: when a text is not a time.
         """
         arrays = [
             _convert(column.combine_chunks(), kind, read_times)
@@ -86,7 +86,7 @@ class JsonParser:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def timed(self, table: pa.Table) -> tuple[pa.RecordBatch, dict[int, str]]:
-        """Return the rows whose texts are times as the schema says, and why other rows are not there."""
+        """Return the rows whose times are valid, and the reasons for leaving out the others."""
         try:
             return self.typed(table, quick_times), {}
         except pa.ArrowInvalid:
@@ -99,16 +99,16 @@ class JsonParser:
             return self.typed(_without(table, bad)), bad
 
     def _doubtful(self, table: pa.Table) -> Offsets:
-        """Return the rows with a text, outside arrays and structs, that does not look like a time."""
+        """Return the rows with a text, outside arrays and structs, that may not be a time."""
         doubtful = np.zeros(table.num_rows, np.bool_)
         for column, kind in zip(table.columns, self.schema.types, strict=True):
             if pa.types.is_temporal(kind):
                 usual = pc.match_substring_regex(column, f"^(?:{plain(kind)})$")
-                doubtful |= ~np.asarray(pc.fill_null(usual, True))  # noqa: FBT003 - null is a time too
+                doubtful |= ~np.asarray(pc.fill_null(usual, True))  # noqa: FBT003 - null is valid
         return np.flatnonzero(doubtful)
 
     def _halved(self, table: pa.Table, start: int = 0) -> Iterator[tuple[int, str]]:
-        """Yield (row, reason), counted from `start`, of rows that fail: what fails is halved."""
+        """Yield (row, reason), counted from `start`, of rows that fail, by bisection."""
         try:
             self.typed(table)
         except pa.ArrowInvalid as error:
@@ -121,7 +121,7 @@ class JsonParser:
 
 
 def named_row(error: pa.ArrowInvalid) -> int | None:
-    """Return the row that the parser stopped at, where it says so."""
+    """Return the row at which the parser stopped, where the error names it."""
     match = _ROW.search(str(error))
     return None if match is None else int(match[1])
 
@@ -139,17 +139,17 @@ def _indices(places: Offsets) -> pa.Array:
 
 
 def _read_as(kind: pa.DataType) -> pa.DataType:
-    """Return the type to parse as: the parser wants numbers for dates, and drops the zone of a local time.
+    """Return the type to parse as: text for times, as the parser expects numbers for dates and drops zones.
 
     Raises:
-        ArrowNotImplementedError: for a time of day, at any depth: no text becomes one.
+        ArrowNotImplementedError: for a time of day, at any depth, which has no conversion from text.
     """
     if pa.types.is_time(kind):
         msg = f"no text becomes {kind}"
         raise pa.ArrowNotImplementedError(msg)
     if pa.types.is_temporal(kind):
         return pa.string()
-    if pa.types.is_decimal(kind):  # read as one with room: where the digits run over, the parser does not see it
+    if pa.types.is_decimal(kind):  # the parser does not detect too many digits, so it gets room for more
         return pa.decimal256(_MOST_DIGITS - kind.scale, kind.scale)
     if pa.types.is_list(kind):
         return pa.list_(_read_as(kind.value_type))
@@ -169,7 +169,7 @@ def _convert(values: pa.Array, kind: pa.DataType, read_times: ReadTimes) -> pa.A
     if pa.types.is_struct(kind):
         absent, fields = values.is_null(), list(kind)
         inner = [_convert(values.field(i), field.type, read_times) for i, field in enumerate(fields)]
-        if values.null_count:  # writers want a value where none must be null, even inside of a null
+        if values.null_count:  # writers require a value in a field that is not nullable, even inside a null
             inner = [
                 array if field.nullable else pc.if_else(absent, pa.scalar(_anything(field.type), field.type), array)
                 for field, array in zip(fields, inner, strict=True)
@@ -179,7 +179,7 @@ def _convert(values: pa.Array, kind: pa.DataType, read_times: ReadTimes) -> pa.A
 
 
 def _anything(kind: pa.DataType) -> object:
-    """Return a value of a type that JSON can be read as."""
+    """Return any value of a type that is supported for JSON."""
     if pa.types.is_struct(kind):
         return {kind.field(i).name: _anything(kind.field(i).type) for i in range(kind.num_fields)}
     if pa.types.is_list(kind):

@@ -1,7 +1,7 @@
-"""JSON text on whole arrays: which bytes stand outside strings, and where white space begins and ends.
+"""JSON text as whole arrays: which bytes are outside strings, and where white space begins and ends.
 
-A quote begins or ends a string unless an odd run of backslashes stands before it. That holds wherever one looks, so
-whether a byte is in a string follows from the number of quotes before it: a parity, taken 64 bytes at a time.
+A quote begins or ends a string unless an odd run of backslashes precedes it. So the parity of the number of quotes
+before a byte determines whether it is in a string; it is computed for 64 bytes at a time.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _IS_WHITE[list(WHITE)] = True
 _CASE = 0x20  # `{` and `[` differ in this bit alone, `}` and `]` too
 _OPEN, _CLOSE = b"{}"
 _STEPS = 16  # most runs of white space between two values are shorter
-_FIRST_LOOK, _LARGEST_LOOK = 64, 2**20  # bytes of a look-back
+_FIRST_READ, _LARGEST_READ = 64, 2**20  # bytes of a look-back
 
 
 @dataclass(slots=True)
 class Lexer:
-    """Where one stands in JSON text that is looked at piece by piece, from the first byte of a piece on."""
+    """The state at the start of the next piece of JSON text."""
 
     depth: int = 0  # of brackets
-    inside: bool = False  # a string
-    escaped: bool = False  # the next byte is, by the backslashes before it
+    inside: bool = False  # in a string
+    escaped: bool = False  # the next byte is escaped by the backslashes before it
 
     def outside(self, data: Bytes) -> Mask:
-        """Return which bytes stand outside strings, and step over all of them; a closing quote counts as outside."""
+        """Return which bytes are outside strings, closing quotes included, and advance past the piece."""
         quotes = data == QUOTE
         self._escape(data, quotes)
         inside = _odd_so_far(quotes, flip=self.inside)
@@ -46,7 +46,7 @@ class Lexer:
         return ~inside
 
     def _escape(self, data: Bytes, quotes: Mask) -> None:
-        """Take escaped quotes out of `quotes`."""
+        """Remove escaped quotes from `quotes`."""
         slashes = np.flatnonzero(data == BACKSLASH)
         carried, self.escaped = self.escaped, False
         if carried:
@@ -57,7 +57,7 @@ class Lexer:
         first[0], first[1:] = True, slashes[1:] != slashes[:-1] + 1
         starts = np.maximum.accumulate(np.where(first, slashes, 0))
         if carried:
-            starts[starts == 0] = -1  # the run at the start goes on from a backslash before it
+            starts[starts == 0] = -1  # the run at the start continues from a backslash before it
         escaped = slashes[(slashes - starts) % 2 == 0] + 1
         if len(escaped) and escaped[-1] == len(data):
             escaped, self.escaped = escaped[:-1], True
@@ -65,7 +65,7 @@ class Lexer:
 
 
 def _odd_so_far(marks: Mask, *, flip: bool) -> Mask:
-    """Return for each place whether the number of marks up to it, itself included, is odd; `flip` negates all."""
+    """Return for each place whether the number of marks up to and including it is odd; `flip` negates all."""
     words = np.zeros(-(-len(marks) // 64), "<u8")
     bits = np.packbits(marks, bitorder="little")
     words.view(np.uint8)[: len(bits)] = bits
@@ -103,7 +103,7 @@ def _white(data: Bytes) -> Mask:
 
 
 def next_visible(data: Bytes, places: Offsets) -> Offsets:
-    """Return for each place the first byte at or behind it that is no white space; the length where none is."""
+    """Return for each place the first byte at or after it that is not white space, or the length."""
     found, size = places.copy(), len(data)
     for _ in range(_STEPS):
         blank = found < size
@@ -112,13 +112,13 @@ def next_visible(data: Bytes, places: Offsets) -> Offsets:
             return found
         found += blank
     white = _white(data)
-    behind = np.append(np.flatnonzero(white[:-1] & ~white[1:]) + 1, size)  # where runs have ended
+    behind = np.append(np.flatnonzero(white[:-1] & ~white[1:]) + 1, size)  # where runs end
     found[blank] = behind[np.searchsorted(behind, found[blank])]
     return found
 
 
 def last_visible(data: Bytes, places: Offsets, floors: Offsets) -> Offsets:
-    """Return for each place the end of what stands before it without the white space in between; at least the floor."""
+    """Return for each place the end of the last byte before it that is not white space; at least the floor."""
     found = places.copy()
     for _ in range(_STEPS):
         blank = found > floors
@@ -132,7 +132,7 @@ def last_visible(data: Bytes, places: Offsets, floors: Offsets) -> Offsets:
 
 
 def first_visible(source: ByteSource, start: int) -> int:
-    """Return the first byte of a file at or behind `start` that is no white space; its size where none is."""
+    """Return the first byte of a file at or after `start` that is not white space, or the file's size."""
     for position, window in source.windows(start):
         rest = window.lstrip(WHITE)
         if rest:
@@ -141,17 +141,17 @@ def first_visible(source: ByteSource, start: int) -> int:
 
 
 def run_before(source: ByteSource, offset: int, run_of: bytes) -> int:
-    """Return how many bytes directly before `offset`, down to the data offset, are among `run_of`.
+    """Return the length of the run of bytes of `run_of` that directly precedes `offset`, at most to the data offset.
 
     Raises:
-        LookBackError: when they are too many to be looked at.
+        LookBackError: when the run is longer than `MAX_LOOK_BACK`.
     """
-    end, want = offset, _FIRST_LOOK
+    end, want = offset, _FIRST_READ
     while end > source.data_offset:
         if offset - end > MAX_LOOK_BACK:
             msg = (
                 f"{source.name}: no record start can be found within {MAX_LOOK_BACK} bytes before byte"
-                f" {offset * source.unit_bytes}, where all bytes are among {run_of!r};"
+                f" {offset * source.unit_bytes}, all of which are among {run_of!r};"
                 f" {ONE_BLOCK}"
             )
             raise LookBackError(msg)
@@ -159,5 +159,5 @@ def run_before(source: ByteSource, offset: int, run_of: bytes) -> int:
         kept = len(source.read(low, end).rstrip(run_of))
         if kept:
             return offset - low - kept
-        end, want = low, min(want * 2, _LARGEST_LOOK)
+        end, want = low, min(want * 2, _LARGEST_READ)
     return offset - end

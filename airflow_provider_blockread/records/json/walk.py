@@ -1,9 +1,9 @@
-"""Where the elements of JSON text end: of an array, or of values one after another; a piece of text at a time.
+"""Where the elements of JSON text end, for an array or a sequence of values, a piece of text at a time.
 
-Between elements stands what is at depth 0 outside strings. An array's elements lie between its commas there, without
-the white space around them: of `[1,,2]` the second has no bytes, at the place of the second comma. A value of the
-other layout begins at a visible byte there that follows white space, or a string or bracket that closed there, and
-where a string or bracket opens: of `1"a"[]2` there are four, though no white space parts them.
+Only bytes at depth 0 outside strings separate elements. An array's elements are between its commas there, without
+the white space around them: in `[1,,2]` the second is empty, at the second comma. A value of a sequence begins at a
+visible byte at depth 0 after white space or after the end of a string or bracket, and where a string or bracket opens:
+`1"a"[]2` has four, without white space between them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from airflow_provider_blockread.records.json.text import (
 from airflow_provider_blockread.records.model import Offsets, Walk
 from airflow_provider_blockread.records.text.lines import with_last
 
-#: What to do with a file that is no array.
+#: What to do with a file that is not an array.
 VALUES_ADVICE = (
     "set layout='values' if the file holds values one after another, or exclude the file with"
     " `blockread windows exclude`"
@@ -38,7 +38,7 @@ _NONE = np.empty(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Borders:
-    """Where elements end in a piece of text, where to look for the next ones, and the end of the array, or -1."""
+    """Where elements end in a piece of text, where to search for the next ones, and the end of the array or -1."""
 
     ends: Offsets
     behind: Offsets
@@ -46,9 +46,9 @@ class Borders:
 
 
 def borders(lexer: Lexer, data: Bytes, *, array: bool) -> Borders:
-    """Return the borders of the next piece of text, which `lexer` steps over.
+    """Return the borders in the next piece of text, and advance `lexer` past it.
 
-    Between values one after another a border may be found twice, and one stands before each bracket or string.
+    In a sequence of values, a border may be found twice, and there is one before each bracket and string.
     """
     opened, closed = openings(data), closings(data)
     between = data == COMMA if array else white_starts(data)
@@ -75,18 +75,18 @@ def borders(lexer: Lexer, data: Bytes, *, array: bool) -> Borders:
 
 
 def _is_bare(data: Bytes, places: Offsets | int) -> bool:
-    """Tell whether anything but a bracket is the first visible byte at or behind any of the places."""
+    """Return whether the first visible byte at or after any of the places is not a bracket."""
     nexts = next_visible(data, np.atleast_1d(places))
     return not openings(data[nexts[nexts < len(data)]]).all()
 
 
-class ValueLook:
-    """Finds values one after another; each is complete where the next one's start is seen."""
+class ValueFinder:
+    """Finds the values of a sequence; each is complete once the next one's start is found."""
 
     def __init__(self) -> None:
         self._lexer = Lexer()
         self._ended = _NONE  # where a value ended before the piece, if one did
-        self._before = 0  # a value begins there already: at the start of the first piece
+        self._before = 0  # where a value has begun already: at the start of the first piece
 
     def __call__(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
         """Return the values that are complete."""
@@ -104,17 +104,17 @@ class ValueLook:
         return Walk(ends[complete], nexts[complete]), len(data)
 
 
-class ElementLook:
-    """Finds the elements of an array; each is complete where the next one's start, or the file's end, is seen.
+class ElementFinder:
+    """Finds the elements of an array; each is complete once the next one's start, or the file's end, is found.
 
-    Nothing but white space may follow the array.
+    Only white space may follow the array.
     """
 
     def __init__(self) -> None:
         self._lexer = Lexer()
-        self._closed = False  # the array, before the piece
+        self._closed = False  # whether the array ended before the piece
         self._ended = _NONE  # where an element ended before the piece, if one did
-        self._visible = 0  # the end of what is visible before the piece
+        self._visible = 0  # the end of the last visible byte before the piece
 
     def __call__(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
         """Return the elements that are complete.
@@ -130,7 +130,7 @@ class ElementLook:
         self._closed |= found.closed >= 0
         if self._closed:
             if next_visible(data, np.array([found.closed + 1]))[0] < len(data):
-                msg = f"take out what follows the array, {VALUES_ADVICE}"
+                msg = f"remove what follows the array, {VALUES_ADVICE}"
                 raise RecordError(msg)
             nexts = np.append(nexts, len(data))
         complete = nexts < len(data)
@@ -141,7 +141,7 @@ class ElementLook:
         return Walk(ends[complete], nexts[complete]), len(data)
 
     def _trimmed(self, data: Bytes, found: Borders, nexts: Offsets) -> Offsets:
-        """Return where elements that the piece ends do so, without the white space behind them."""
+        """Return where the elements that end in the piece end, without the white space after them."""
         ends = found.ends if found.closed < 0 else np.append(found.ends, found.closed)
         begun = len(self._ended)  # then the first of them begins in this piece
         ends = last_visible(data, ends, np.append(0, nexts)[begun : begun + len(ends)])

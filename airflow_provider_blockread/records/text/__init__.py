@@ -1,1 +1,1 @@
-"""Formats of text: lines, delimited and escaped records, fixed lengths, and the encodings of all of them."""
+"""Text formats: lines, delimited and escaped records, fixed lengths, and their encodings."""

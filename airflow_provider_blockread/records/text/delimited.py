@@ -1,8 +1,8 @@
-"""Records ended by any byte string, self-overlapping ones (`||`, `abab`) included.
+"""Records ended by any byte string, including self-overlapping ones (`||`, `abab`).
 
-Matches are leftmost and do not overlap, counted from the file's first byte. Where occurrences of the delimiter
-overlap each other they form a chain, and which of them are matches depends on where the chain starts; so a cut
-walks back to the start of the chain that covers its offset, and matches forward from there.
+Matches are leftmost and do not overlap, counted from the file's first byte. Occurrences of the delimiter that overlap
+each other form a chain, and the chain's start determines which of them are matches. So a cut walks back to the start
+of the chain that covers its offset, and matches forward from there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import Mask, Offsets, Walk
 from airflow_provider_blockread.records.text.format import TextFormat
 from airflow_provider_blockread.records.text.lines import with_last
-from airflow_provider_blockread.records.text.pieces import Look
+from airflow_provider_blockread.records.text.pieces import RecordFinder
 
 _SEARCH_BYTES = 64 * 2**10
 _MOST_BYTES = 2**20
@@ -44,26 +44,26 @@ class DelimitedFormat(TextFormat):
             match = self._match(source, target, match)
         return source.size if match < 0 else match + length
 
-    def look(self) -> Look:
-        """Return what finds records by their delimiter, and at the file's end the last one without any."""
-        return self._look_at
+    def finder(self) -> RecordFinder:
+        """Return a finder of records by their delimiter; the file's end ends the last one."""
+        return self._find_records
 
-    def _look_at(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
+    def _find_records(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
         ends, nexts = with_last(*self.ends(piece, final=final), len(piece), final=final)
         return Walk(ends, nexts), self.searched(piece)
 
     def searched(self, piece: bytes) -> int:
-        """Return how many bytes without a match need no second look where more follow."""
+        """Return how many bytes without a match need no second search when more follow."""
         return max(len(piece) - len(self.delimiter) + 1, 0)
 
     def ends(self, buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
-        """Return where matches begin and end in a buffer that begins where no match lies across."""
-        del final  # no match waits for what is behind it
+        """Return where matches begin and end in a buffer that does not begin inside a match."""
+        del final  # no match depends on the bytes after it
         matches = self._matches(buffer)
         return matches, matches + len(self.delimiter)
 
     def _matches(self, buffer: bytes) -> Offsets:
-        """Return the matches in a buffer that begins where no match lies across."""
+        """Return the matches in a buffer that does not begin inside a match."""
         spots = occurrences(buffer, self.delimiter)
         return _leftmost(spots, len(self.delimiter)) if self._overlaps else spots
 
@@ -99,7 +99,7 @@ class DelimitedFormat(TextFormat):
             if found - low > MAX_LOOK_BACK:
                 msg = (
                     f"{source.name}: no record start can be found within {MAX_LOOK_BACK} bytes before byte"
-                    f" {found * source.unit_bytes}, where the delimiter {self.delimiter!r} overlaps itself all the way;"
+                    f" {found * source.unit_bytes}: the delimiter {self.delimiter!r} overlaps itself all the way;"
                     f" {ONE_BLOCK}"
                 )
                 raise LookBackError(msg)
@@ -127,7 +127,7 @@ def occurrences(buffer: bytes, delimiter: bytes) -> Offsets:
 
 
 def _leftmost(spots: Offsets, length: int) -> Offsets:
-    """Return the occurrences that a scan from the left matches: none begins inside the match before it."""
+    """Return the occurrences that are matches from the left: none begins inside the match before it."""
     linked = np.diff(spots) < length
     if not linked.any():
         return spots

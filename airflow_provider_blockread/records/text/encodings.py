@@ -1,7 +1,7 @@
-"""Files in other encodings than UTF-8: framed on their code units, and handed on in UTF-8.
+"""Files in encodings other than UTF-8: framed on their code units, and decoded as UTF-8.
 
-A format is written once, for bytes. Here its marks are looked for among narrowed code units (`narrowing`), offsets are
-scaled to the file's bytes, and what comes out is transcoded. An offset inside a code unit stands for the next unit.
+A format is written once, for bytes. Here it searches for its marks among narrowed code units (`narrowing`), offsets are
+scaled to the file's bytes, and the records are transcoded. An offset inside a code unit means the next unit.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import Chunk, Decoder, Offsets, Walk
 from airflow_provider_blockread.records.statemap import StateMap
 from airflow_provider_blockread.records.text.narrowing import Narrowing, NarrowSource
-from airflow_provider_blockread.records.text.pieces import Look, look_through
+from airflow_provider_blockread.records.text.pieces import RecordFinder, find_records
 from airflow_provider_blockread.records.text.transcoding import Transcoder, TranscodingDecoder
 from airflow_provider_blockread.records.walking import first_start
 
-#: Byte order marks; those of UTF-32 come first, since one of them begins like one of UTF-16.
+#: Byte order marks; those of UTF-32 come first, since one of them starts with one of UTF-16.
 _MARKS = {
     "utf-32-le": b"\xff\xfe\x00\x00",
     "utf-32-be": b"\x00\x00\xfe\xff",
@@ -33,10 +33,10 @@ _HEAD_BYTES = 4
 
 
 def file_encoding(source: ByteSource, named: str) -> tuple[str, int]:
-    """Return a file's encoding, and where its text begins: behind its byte order mark, if it has one.
+    """Return a file's encoding, and where its text begins: after its byte order mark, if it has one.
 
-    A file of `utf-8`, `utf-16` or `utf-32` may say with its mark that it is another one of the three. Where the byte
-    order is named, a mark of that order is skipped as well.
+    The mark of a `utf-8`, `utf-16` or `utf-32` file may override the name with another one of the three. Where the
+    name includes the byte order, a mark of that order is skipped as well.
 
     Raises:
         RecordError: when `utf-16` or `utf-32` is named and the file has no mark, or its mark is of the other order.
@@ -56,21 +56,21 @@ def file_encoding(source: ByteSource, named: str) -> tuple[str, int]:
     if named != "utf-8" and head:
         msg = f"{source.name} has no byte order mark; set encoding='{named}-le' or '{named}-be'"
         raise RecordError(msg)
-    return (named if named == "utf-8" else f"{named}-le"), 0  # where the file is empty, any order will do
+    return (named if named == "utf-8" else f"{named}-le"), 0  # any order will do for an empty file
 
 
 class EncodedFormat(BaseFormat):
-    """A format as it applies to a file of another encoding; `inner` frames the narrowed units and reads the UTF-8."""
+    """A format as it applies to a file of another encoding; `inner` frames the narrowed units and decodes the UTF-8."""
 
     def __init__(
         self,
         inner: RecordFormat,
         narrowing: Narrowing,
         transcoder: Transcoder,
-        look: Callable[[], Look] | None = None,
+        finder: Callable[[], RecordFinder] | None = None,
     ) -> None:
-        """Take a format that is bound to the narrowed file, and its `look`; without one units must be bytes already."""
-        self.inner, self.transcoder, self._look = inner, transcoder, look
+        """Take a format that is bound to the narrowed file, and its `finder`; without one, units must be bytes."""
+        self.inner, self.transcoder, self._finder = inner, transcoder, finder
         self.name, self.unfinished, self.compression = inner.name, inner.unfinished, inner.compression
         self.needs_scan, self.splittable, self.initial_state = inner.needs_scan, inner.splittable, inner.initial_state
         self._narrowing = narrowing
@@ -78,20 +78,20 @@ class EncodedFormat(BaseFormat):
 
     def data_offset(self, source: ByteSource) -> int:
         """Return the first byte that belongs to a record."""
-        return min(self.inner.data_offset(self._seen(source)) * self._unit, source.size)
+        return min(self.inner.data_offset(self._narrowed(source)) * self._unit, source.size)
 
     def cut(self, source: ByteSource, offset: int, state: int) -> int:
         """Return the first record start at or after `offset`."""
-        start = first_start(self._seen(source), self.inner, -(-offset // self._unit), state)
+        start = first_start(self._narrowed(source), self.inner, -(-offset // self._unit), state)
         return min(start * self._unit, source.size)
 
     def walk(self, buffer: bytes, *, final: bool) -> Walk:
-        """Return the first records of `buffer`; with `final`, half a unit at its end belongs to the last one."""
-        if self._look is None or self._narrowing.plain:
+        """Return the first records of `buffer`; with `final`, an incomplete unit at its end belongs to the last one."""
+        if self._finder is None or self._narrowing.plain:
             return self.inner.walk(buffer, final=final)
-        look, unit = self._look(), self._unit
+        finder, unit = self._finder(), self._unit
 
-        def look_at(piece: bytes, *, final: bool) -> tuple[Walk, int]:
+        def find(piece: bytes, *, final: bool) -> tuple[Walk, int]:
             narrow = self._narrowing.of_all(piece) if final else self._narrowing.of(piece)
             if not narrow:
                 return Walk(np.empty(0, np.int64), np.empty(0, np.int64)), 0
@@ -99,35 +99,35 @@ class EncodedFormat(BaseFormat):
             def scaled(places: Offsets) -> Offsets:
                 return np.minimum(places * unit, len(piece))
 
-            walk, seen = look(narrow, final=final)
+            walk, searched = finder(narrow, final=final)
             begins = None if walk.begins is None else scaled(walk.begins)
-            return Walk(scaled(walk.ends), scaled(walk.nexts), begins, walk.skipped), seen * unit
+            return Walk(scaled(walk.ends), scaled(walk.nexts), begins, walk.skipped), searched * unit
 
-        return look_through(buffer, look_at, final=final)
+        return find_records(buffer, find, final=final)
 
     def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
         """Return the state map of the units that begin in `[start, end)`."""
-        return self.inner.scan(self._seen(source), -(-start // self._unit), -(-end // self._unit))
+        return self.inner.scan(self._narrowed(source), -(-start // self._unit), -(-end // self._unit))
 
     def explain(self, buffer: bytes, offset: int) -> str:
-        """Return why the record at the start of `buffer` does not end; or nothing."""
+        """Return why the record at the start of `buffer` has no end, or an empty string."""
         return self.inner.explain(self._narrowing.of(buffer), offset)
 
     def content(self, record: bytes) -> bytes:
-        """Return a record as it comes out, in UTF-8.
+        """Return a record's content in UTF-8.
 
         Raises:
-            RecordError: when it is no text of the encoding.
+            RecordError: when it is not valid in the encoding.
         """
         return self.inner.content(self.transcoder.record(record))
 
     def decoder(self) -> Decoder:
-        """Return the inner format's decoder behind one that makes UTF-8 of the records."""
+        """Return the inner format's decoder, preceded by transcoding to UTF-8."""
         return TranscodingDecoder(self.inner.decoder(), self.transcoder)
 
     def in_utf8(self, chunk: Chunk) -> Chunk:
-        """Return the records of a chunk that are text of the encoding, in UTF-8."""
+        """Return the records of a chunk that are valid in the encoding, in UTF-8."""
         return self.transcoder.chunk(chunk).chunk
 
-    def _seen(self, source: ByteSource) -> NarrowSource:
+    def _narrowed(self, source: ByteSource) -> NarrowSource:
         return NarrowSource(source, self._narrowing)

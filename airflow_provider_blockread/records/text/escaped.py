@@ -1,7 +1,7 @@
-r"""Records ended by newlines or any delimiter, unless an escape takes the meaning from it.
+r"""Records ended by a newline or any delimiter that is not escaped.
 
-Escapes pair up: behind an even run of them a delimiter ends a record, behind an odd one it is content. Which
-delimiters there are is decided by the format without escapes: a CRLF behind an escape is one escaped newline.
+Escapes pair up: after an even run of them a delimiter ends a record, after an odd one it is content. The format
+without escapes finds the delimiters: a CRLF after an escape is one escaped newline.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from airflow_provider_blockread.records.model import Decoder, Mask, Offsets, Wal
 from airflow_provider_blockread.records.text.delimited import DelimitedFormat
 from airflow_provider_blockread.records.text.format import TextFormat
 from airflow_provider_blockread.records.text.lines import LineFormat, with_last
-from airflow_provider_blockread.records.text.pieces import Look, first_end
+from airflow_provider_blockread.records.text.pieces import RecordFinder, first_end
 from airflow_provider_blockread.records.text.unescape import UnescapingDecoder, unescape
 
-_FIRST_LOOK = 2**10  # escape runs are short
+_FIRST_BYTES = 2**10  # escape runs are short
 _MOST_BYTES = 2**20
 
 
@@ -51,11 +51,11 @@ class EscapedFormat(TextFormat):
         """
         found = (self._delimited or self._lines).cut(source, offset, state)
         if found < source.size and self._escapes_before(source, self._begin(source, found)) % 2:
-            return first_end(source, found, self.look())
+            return first_end(source, found, self.finder())
         return found
 
-    def look(self) -> Look:
-        """Return what finds records by their unescaped delimiter, and at the file's end the last one without any."""
+    def finder(self) -> RecordFinder:
+        """Return a finder of records by their unescaped delimiter; the file's end ends the last one."""
         return _Unescaped(self._delimited or self._lines, self._escape)
 
     def content(self, record: bytes) -> bytes:
@@ -63,12 +63,12 @@ class EscapedFormat(TextFormat):
         return unescape(record, self._mark()) if self._unescape else record
 
     def decoder(self) -> Decoder:
-        """Return the decoder of raw records, or one that takes the escapes out before."""
+        """Return the decoder of raw records, which removes the escapes first where the option says so."""
         raw = RawDecoder(self.encoding)
         return UnescapingDecoder(raw, self._mark()) if self._unescape else raw
 
     def _mark(self) -> bytes:
-        """Return the escape as it stands in records that are UTF-8 already."""
+        """Return the escape as it occurs in records in UTF-8."""
         return encode_text(self.option.kind, self.option.escape, "utf-8")
 
     def _begin(self, source: ByteSource, end: int) -> int:
@@ -78,7 +78,7 @@ class EscapedFormat(TextFormat):
         return end - (2 if source.read(max(end - 2, source.data_offset), end) == b"\r\n" else 1)
 
     def _escapes_before(self, source: ByteSource, place: int) -> int:
-        """Return how many escapes stand directly before `place`."""
+        """Return how many escapes directly precede `place`."""
         low, want = place, 1
         while low > source.data_offset:
             bottom = max(low - want, source.data_offset)
@@ -86,11 +86,11 @@ class EscapedFormat(TextFormat):
             others = len(window.rstrip(self._escape))
             if others:
                 return place - bottom - others
-            low, want = bottom, min(max(want * 2, _FIRST_LOOK), _MOST_BYTES)
+            low, want = bottom, min(max(want * 2, _FIRST_BYTES), _MOST_BYTES)
             if place - low > MAX_LOOK_BACK:
                 msg = (
-                    f"{source.name}: more than {MAX_LOOK_BACK} escapes in a row stand before byte"
-                    f" {place * source.unit_bytes}, too many to tell whether a record ends there;"
+                    f"{source.name}: more than {MAX_LOOK_BACK} escapes in a row precede byte"
+                    f" {place * source.unit_bytes}, too many to determine whether a record ends there;"
                     f" {ONE_BLOCK}"
                 )
                 raise LookBackError(msg)
@@ -98,26 +98,26 @@ class EscapedFormat(TextFormat):
 
 
 class _Unescaped:
-    """Finds the delimiters that are not escaped, in a text that begins behind a delimiter."""
+    """Finds the delimiters that are not escaped, in a text that begins after a delimiter."""
 
     def __init__(self, delimiters: LineFormat | DelimitedFormat, escape: bytes) -> None:
         self._delimiters, self._escape = delimiters, escape
-        self._odd = False  # the number of escapes that stand directly before the piece
+        self._odd = False  # whether an odd number of escapes directly precedes the piece
 
     def __call__(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
         found, behind = self._delimiters.ends(piece, final=final)
-        seen = max(self._delimiters.searched(piece), int(behind[-1]) if len(behind) else 0)
+        searched = max(self._delimiters.searched(piece), int(behind[-1]) if len(behind) else 0)
         ends, nexts = with_last(*self._unescaped(piece, found, behind), len(piece), final=final)
         if not len(nexts):
-            run = seen - len(piece[:seen].rstrip(self._escape))
-            self._odd = (run + (self._odd if run == seen else 0)) % 2 == 1
-        return Walk(ends, nexts), seen
+            run = searched - len(piece[:searched].rstrip(self._escape))
+            self._odd = (run + (self._odd if run == searched else 0)) % 2 == 1
+        return Walk(ends, nexts), searched
 
     def _unescaped(self, piece: bytes, ends: Offsets, nexts: Offsets) -> tuple[Offsets, Offsets]:
         data, escape = np.frombuffer(piece, np.uint8), self._escape[0]
         behind = np.flatnonzero(data[ends - 1] == escape) if len(ends) else ends
         if len(behind) and ends[behind[0]] == 0:
-            behind = behind[1:]  # it looked at the last byte of the piece
+            behind = behind[1:]  # index -1 is the last byte of the piece
         if not len(behind) and not self._odd:
             return ends, nexts
         kept: Mask = np.ones(len(ends), np.bool_)
@@ -128,7 +128,7 @@ class _Unescaped:
 
 
 def _odd_runs(data: npt.NDArray[np.uint8], lasts: Offsets, escape: int) -> Mask:
-    """Tell which of the runs of escapes that end at `lasts` have an odd length."""
+    """Return which of the runs of escapes that end at `lasts` have an odd length."""
     alone: Mask = (lasts == 0) | (data[lasts - 1] != escape)
     longer = np.flatnonzero(~alone)
     if len(longer):

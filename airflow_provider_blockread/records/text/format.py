@@ -1,4 +1,4 @@
-"""Formats of text: encodings, byte order marks, and what a file's head says."""
+"""The base of text formats: encodings, byte order marks and headers."""
 
 from __future__ import annotations
 
@@ -10,49 +10,49 @@ from airflow_provider_blockread.records.format import BaseFormat, RecordFormat
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import Walk
 from airflow_provider_blockread.records.text.encodings import EncodedFormat, file_encoding
-from airflow_provider_blockread.records.text.narrowing import Narrowing, NarrowSource, mark_text, narrowing
-from airflow_provider_blockread.records.text.pieces import Look, look_through
+from airflow_provider_blockread.records.text.narrowing import Narrowing, NarrowSource, make_narrowing, mark_text
+from airflow_provider_blockread.records.text.pieces import RecordFinder, find_records
 from airflow_provider_blockread.records.text.transcoding import Transcoder
 
 _MARKS = ("delimiter", "quote", "escape", "comment")
 
 
 class TextFormat(BaseFormat):
-    """A format of text: a byte order mark at the file's start is no data, unless the encoding is binary.
+    """A text format: a byte order mark at the file's start is not data, unless the encoding is binary.
 
-    A format with marks (delimiter, quote, escape, comment) keeps its option as `option`. Its framing goes by what the
-    marks were when it was made, its content, header and decoder by what they are in `option`: in a file of another
-    encoding than UTF-8 the former are code units and the latter text.
+    A format with marks (delimiter, quote, escape, comment) keeps its option as `option`. Its framing uses the marks
+    with which it was made, its content, header and decoder those in `option`: in a file of an encoding other than
+    UTF-8 the former are narrowed code units and the latter text.
     """
 
     start = 0  # the first byte of data in the file at hand
-    unit_bytes = 1  # bytes of the file that one byte stands for
+    unit_bytes = 1  # bytes of the file for one byte of the text
 
     def for_file(self, source: ByteSource) -> RecordFormat:
-        """Return the format with this file's encoding, byte order mark and head known.
+        """Return the format for this file's encoding, byte order mark and header.
 
         Raises:
-            RecordError: when the encoding cannot be told, or the head cannot be read.
-            OptionsError: when a mark given as bytes is no text in the file's encoding.
+            RecordError: when the encoding cannot be determined, or the header cannot be read.
+            OptionsError: when a mark given as bytes is not valid in the file's encoding.
         """
         encoding, start = file_encoding(source, self.encoding)
         if encoding == self.encoding and encoding in {"utf-8", "binary"}:
             return cast("RecordFormat", self.with_head(source, start))
         marks = self._marks_as_text(encoding)
-        by = narrowing(encoding, list(marks.values()))
-        framed = self._framed_by(by, marks)
+        narrowing = make_narrowing(encoding, list(marks.values()))
+        framed = self._framed_by(narrowing, marks)
         if encoding == "utf-8":
             return cast("RecordFormat", framed.with_head(source, start))
-        inner = framed.with_head(NarrowSource(source, by), start // by.unit)
-        return EncodedFormat(cast("RecordFormat", inner), by, Transcoder(encoding), inner.look)
+        inner = framed.with_head(NarrowSource(source, narrowing), start // narrowing.unit)
+        return EncodedFormat(cast("RecordFormat", inner), narrowing, Transcoder(encoding), inner.finder)
 
-    def look(self) -> Look:
-        """Return what finds the records of a text piece by piece; a format of its own has this or `walk`."""
+    def finder(self) -> RecordFinder:
+        """Return a finder of the records of a text, piece by piece; a subclass defines this or `walk`."""
         return lambda piece, *, final: (self.walk(piece, final=final), 0)
 
     def walk(self, buffer: bytes, *, final: bool) -> Walk:
-        """Return the first records of a buffer that begins with one; with `final`, the file's end ends the last one."""
-        return look_through(buffer, self.look(), final=final)
+        """Return the first records of a buffer that begins with one; with `final`, its end ends the last one."""
+        return find_records(buffer, self.finder(), final=final)
 
     def with_head(self, source: ByteSource, start: int) -> Self:
         """Return the format for a file whose text begins at `start`; formats with a header read it here."""
@@ -63,12 +63,12 @@ class TextFormat(BaseFormat):
         """Return this format with data from `start` on."""
         if start == self.start:
             return self
-        moved = copy.copy(self)
-        moved.start = start
-        return moved
+        bound = copy.copy(self)
+        bound.start = start
+        return bound
 
     def data_offset(self, source: ByteSource) -> int:
-        """Return where the data of the file begin: behind its byte order mark and header."""
+        """Return where the file's data begin: after its byte order mark and header."""
         del source
         return self.start
 
@@ -79,15 +79,15 @@ class TextFormat(BaseFormat):
         marks = {name: getattr(option, name, None) for name in _MARKS}
         return {name: mark_text(mark, named) for name, mark in marks.items() if mark is not None}
 
-    def _framed_by(self, by: Narrowing, marks: dict[str, str]) -> Self:
+    def _framed_by(self, narrowing: Narrowing, marks: dict[str, str]) -> Self:
         """Return this format framing narrowed units."""
         if not marks:
             return self
         option: Any = getattr(self, "option", None)
         make: Any = type(self)
-        made = make(replace(option, encoding="binary", **{name: by.mark(m) for name, m in marks.items()}))
+        made = make(replace(option, encoding="binary", **{name: narrowing.mark(m) for name, m in marks.items()}))
         made.option = replace(option, **marks)
         made.encoding = "utf-8"
         made.compression = self.compression
-        made.unit_bytes = by.unit
+        made.unit_bytes = narrowing.unit
         return cast("Self", made)

@@ -1,4 +1,4 @@
-"""Lines and JSON lines: records ended by LF, or by LF, CR or CRLF. A cut looks one byte back."""
+"""Lines: records ended by LF, or by LF, CR or CRLF. A cut looks one byte back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from airflow_provider_blockread.options import Lines
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import Offsets, Walk
 from airflow_provider_blockread.records.text.format import TextFormat
-from airflow_provider_blockread.records.text.pieces import Look
+from airflow_provider_blockread.records.text.pieces import RecordFinder
 
 _TAB, _LF, _CR, _SPACE = b"\t\n\r "
 
@@ -25,7 +25,7 @@ class LineFormat(TextFormat):
         self.universal = option.newline == "universal"
 
     def cut(self, source: ByteSource, offset: int, state: int) -> int:
-        """Return the first line start at or after `offset`: there, if a line ends just before it."""
+        """Return the first line start at or after `offset`."""
         del state
         before = source.read(offset - 1, offset + 1)
         if before.startswith(b"\n"):
@@ -34,7 +34,7 @@ class LineFormat(TextFormat):
             return offset + (before == b"\r\n")
         for position, window in source.windows(offset, overlap=1):
             found = self._first_end(window)
-            # A CR as the last byte seen may be half of a CRLF; the next window begins with it.
+            # A CR at a window's end may be half of a CRLF; the next window begins with it.
             if found >= 0 and (found + 1 < len(window) or position + len(window) == source.size):
                 return position + found + (2 if window[found : found + 2] == b"\r\n" else 1)
         return source.size
@@ -46,16 +46,16 @@ class LineFormat(TextFormat):
         carriage = data.find(b"\r", 0, newline if newline >= 0 else len(data))
         return carriage if carriage >= 0 else newline
 
-    def look(self) -> Look:
-        """Return what finds lines, and at the file's end the last one without a terminator."""
-        return self._look_at
+    def finder(self) -> RecordFinder:
+        """Return a finder of lines; the file's end ends the last one."""
+        return self._find_records
 
-    def _look_at(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
+    def _find_records(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
         ends, nexts = with_last(*self.ends(piece, final=final), len(piece), final=final)
         return Walk(ends, nexts), self.searched(piece)
 
     def searched(self, piece: bytes) -> int:
-        """Return how many bytes need no second look where more follow: a CR at the end may be half of a CRLF."""
+        """Return how many bytes need no second search when more follow: a CR at the end may be half of a CRLF."""
         return len(piece) - (self.universal and piece.endswith(b"\r"))
 
     def ends(self, buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
@@ -64,7 +64,7 @@ class LineFormat(TextFormat):
 
 
 def with_last(ends: Offsets, nexts: Offsets, size: int, *, final: bool) -> tuple[Offsets, Offsets]:
-    """Return `ends` and `nexts` with the record that the file's end ends, if there is one."""
+    """Return `ends` and `nexts` with the record that ends at the file's end, if there is one."""
     done = int(nexts[-1]) if len(nexts) else 0
     if not final or done >= size:
         return ends, nexts
@@ -81,7 +81,7 @@ def _universal_ends(buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
     newlines = np.flatnonzero(data == _LF)
     paired = data[newlines - 1] == _CR
     if len(newlines) and newlines[0] == 0:
-        paired[0] = False  # the byte before it is the buffer's last one here
+        paired[0] = False  # index -1 is the buffer's last byte
     awaited = not final and data[-1] == _CR  # its LF may be the next byte of the file
     if np.count_nonzero(paired) == np.count_nonzero(data == _CR) - awaited:
         return newlines - paired, newlines + 1
@@ -89,7 +89,7 @@ def _universal_ends(buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
 
 
 def _mixed_ends(data: npt.NDArray[np.uint8], *, final: bool) -> tuple[Offsets, Offsets]:
-    """Return the ends of lines of which some end in a CR alone."""
+    """Return the ends of lines some of which end in a lone CR."""
     marks = np.flatnonzero((data == _LF) | (data == _CR))
     values = data[marks]
     adjacent = marks[1:] == marks[:-1] + 1

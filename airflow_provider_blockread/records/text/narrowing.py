@@ -1,4 +1,4 @@
-"""Code units of any encoding as one byte each, so that formats which look for bytes find their marks in them."""
+"""Code units of any encoding narrowed to one byte each, so that formats that search for bytes find their marks."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from airflow_provider_blockread.records.io.source import ByteSource
 Units = npt.NDArray[np.unsignedinteger]
 
 _ASCII = 128
-_OTHER = 0x80  # stands for every unit that means nothing to the format
+_OTHER = 0x80  # every unit without meaning to the format
 _MOST_SPECIALS = 0x7F
 _PIECE_BYTES = 2**20  # narrowed at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Narrowing:
-    """One byte for each code unit: ASCII is itself, the units of the format's marks have codes of their own.
+    """One byte for each code unit: ASCII is kept, and each other unit of the format's marks has its own code.
 
-    In a `plain` narrowing bytes are themselves already.
+    A `plain` narrowing changes nothing.
     """
 
     encoding: str
@@ -35,7 +35,7 @@ class Narrowing:
     specials: tuple[int, ...] = ()  # units beyond ASCII that the marks are made of
 
     def of(self, data: bytes) -> bytes:
-        """Return the whole units of data narrowed; the rest is left out."""
+        """Return the complete units of data narrowed, without the rest."""
         if self.plain:
             return data
         if self.unit == 1:
@@ -56,18 +56,18 @@ class Narrowing:
         return narrow.tobytes()
 
     def of_all(self, data: bytes) -> bytes:
-        """Return data that reach the file's end narrowed; a unit that the end cuts short means nothing."""
+        """Return data that reach the file's end narrowed; an incomplete unit has no meaning."""
         return self.of(data) + bytes([_OTHER] if len(data) % self.unit else [])
 
     def mark(self, mark: str) -> bytes:
-        """Return what a mark of the format is among narrowed units."""
+        """Return a mark of the format narrowed."""
         if self.plain:
             return encode_text("encoding", mark, self.encoding)
         units = _units(mark, self.encoding)
         return bytes(unit if unit < _ASCII else _OTHER + 1 + self.specials.index(unit) for unit in units)
 
 
-def narrowing(encoding: str, marks: list[str]) -> Narrowing:
+def make_narrowing(encoding: str, marks: list[str]) -> Narrowing:
     """Return the narrowing of files of one encoding for a format with these marks.
 
     Raises:
@@ -77,7 +77,7 @@ def narrowing(encoding: str, marks: list[str]) -> Narrowing:
         return Narrowing(encoding=encoding, plain=True)
     units = {unit for mark in marks for unit in _units(mark, encoding) if unit >= _ASCII}
     if len(units) > _MOST_SPECIALS:
-        msg = f"a delimiter of {len(units)} different characters beyond ASCII is too long; choose a shorter one"
+        msg = f"a delimiter of {len(units)} different non-ASCII characters is too long; choose a shorter one"
         raise OptionsError(msg)
     return Narrowing(encoding=encoding, plain=False, unit=UNIT_BYTES.get(encoding, 1), specials=tuple(sorted(units)))
 
@@ -86,19 +86,19 @@ def mark_text(mark: str | bytes, encoding: str) -> str:
     """Return a mark as text.
 
     Raises:
-        OptionsError: when it is bytes that are no text of the encoding.
+        OptionsError: when it is bytes that are not valid in the encoding.
     """
     if isinstance(mark, str):
         return mark
     try:
         return mark.decode(encoding)
     except UnicodeDecodeError as error:
-        msg = f"the delimiter, quote, escape or comment {mark!r} is no text in {encoding}; give it as str"
+        msg = f"the delimiter, quote, escape or comment {mark!r} is not valid {encoding}; give it as str"
         raise OptionsError(msg) from error
 
 
 def units_of(data: bytes, encoding: str) -> Units:
-    """Return the code units that whole units of data are; the array's own bytes are little-endian."""
+    """Return data of complete code units as an array of units, little-endian in memory."""
     order, unit = (">" if encoding.endswith("-be") else "<"), UNIT_BYTES.get(encoding, 1)
     return np.frombuffer(data, f"{order}u{unit}").astype(f"<u{unit}", copy=False)
 
@@ -117,43 +117,43 @@ def _table(encoding: str, specials: tuple[int, ...]) -> bytes:
 
 
 class NarrowSource(ByteSource):
-    """A file as narrowed units: every offset and length counts units. A half unit at the file's end counts as one."""
+    """A file as narrowed units: all offsets and lengths count units, including an incomplete one at the file's end."""
 
-    def __init__(self, source: ByteSource, by: Narrowing) -> None:
-        """Look at `source` through a narrowing."""
-        self._source, self._by = source, by
-        self.unit_bytes = by.unit
+    def __init__(self, source: ByteSource, narrowing: Narrowing) -> None:
+        """Narrow `source`."""
+        self._source, self._narrowing = source, narrowing
+        self.unit_bytes = narrowing.unit
         self.name = source.name
         self.streamed = source.streamed
-        self.data_offset = source.data_offset // by.unit
-        self.max_record_bytes = -(-source.max_record_bytes // by.unit)
+        self.data_offset = source.data_offset // narrowing.unit
+        self.max_record_bytes = -(-source.max_record_bytes // narrowing.unit)
         self.max_columns = source.max_columns
 
     @property
-    def size(self) -> int:  # type: ignore[override]  # a stream learns its size at its end
+    def size(self) -> int:  # type: ignore[override]  # a stream's size is known at its end
         """The file's size, in units."""
         return -(-self._source.size // self.unit_bytes)
 
     def read(self, start: int, end: int) -> bytes:
         """Return the units `[start, end)` narrowed, clipped to the file."""
-        return self._by.of_all(self._source.read(max(start, 0) * self.unit_bytes, end * self.unit_bytes))
+        return self._narrowing.of_all(self._source.read(max(start, 0) * self.unit_bytes, end * self.unit_bytes))
 
     def windows(self, start: int, *, overlap: int = 0) -> Iterator[tuple[int, bytes]]:
         """Yield (offset, narrowed units) from `start` to the file's end."""
         unit = self.unit_bytes
         for position, window in self._source.windows(start * unit, overlap=overlap * unit):
-            yield position // unit, self._by.of_all(window)
+            yield position // unit, self._narrowing.of_all(window)
 
     def text(self, start: int, end: int, encoding: str) -> str:
         """Return the units `[start, end)` as text of the file's encoding.
 
         Raises:
-            RecordError: when they are none.
+            RecordError: when they are not valid in the encoding.
         """
-        del encoding  # the format's own, which sees narrowed units alone
+        del encoding  # that of the format, which reads narrowed units
         data = self._source.read(start * self.unit_bytes, end * self.unit_bytes)
         try:
-            return data.decode(self._by.encoding)
+            return data.decode(self._narrowing.encoding)
         except UnicodeDecodeError as error:
             place = start * self.unit_bytes + error.start
             msg = f"{self.name}: byte {place} is not {error.encoding}: {error.reason}; set encoding to that of the file"

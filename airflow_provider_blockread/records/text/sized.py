@@ -12,23 +12,23 @@ from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import Walk
 from airflow_provider_blockread.records.text.encodings import EncodedFormat, file_encoding
 from airflow_provider_blockread.records.text.lines import with_last
-from airflow_provider_blockread.records.text.narrowing import narrowing
+from airflow_provider_blockread.records.text.narrowing import make_narrowing
 from airflow_provider_blockread.records.text.transcoding import Transcoder
 
 
 class _SizedFormat(BaseFormat):
-    """Records whose extent no text decides: a byte order mark tells the order of `utf-16`, and stays a character."""
+    """Records whose extent does not depend on text: a byte order mark sets the order of `utf-16`, and remains data."""
 
     def for_file(self, source: ByteSource) -> RecordFormat:
-        """Return the format with the file's encoding known.
+        """Return the format for the file's encoding.
 
         Raises:
-            RecordError: when the byte order of `utf-16` or `utf-32` cannot be told.
+            RecordError: when the byte order of `utf-16` or `utf-32` cannot be determined.
         """
         if self.encoding in {"utf-8", "binary"}:
             return cast("RecordFormat", self)
         encoding, _ = file_encoding(source, self.encoding)
-        return EncodedFormat(cast("RecordFormat", self), narrowing("binary", []), Transcoder(encoding))
+        return EncodedFormat(cast("RecordFormat", self), make_narrowing("binary", []), Transcoder(encoding))
 
 
 class FixedFormat(_SizedFormat):
@@ -36,7 +36,7 @@ class FixedFormat(_SizedFormat):
 
     name = "fixed"
     unfinished = (
-        "its length is no multiple of the record's; complete the file, set short_last='keep', or exclude the"
+        "its length is not a multiple of the record's; complete the file, set short_last='keep', or exclude the"
         " file with `blockread windows exclude`"
     )
 
@@ -52,7 +52,7 @@ class FixedFormat(_SizedFormat):
         return min(-(-offset // self.length) * self.length, source.size)
 
     def walk(self, buffer: bytes, *, final: bool) -> Walk:
-        """Return the whole records of `buffer`, and with `final` a shorter last one where that is kept."""
+        """Return the complete records of `buffer`, and with `final` a shorter last one where the option keeps it."""
         ends = np.arange(1, len(buffer) // self.length + 1, dtype=np.int64) * self.length
         return Walk(*with_last(ends, ends, len(buffer), final=final and self._keep_short))
 
@@ -68,11 +68,11 @@ class WholeFileFormat(_SizedFormat):
         self.encoding = option.encoding
 
     def cut(self, source: ByteSource, offset: int, state: int) -> int:
-        """Return the file's end: no record starts behind its first byte."""
+        """Return the file's end: no record starts after its first byte."""
         del offset, state
         return source.size
 
     def walk(self, buffer: bytes, *, final: bool) -> Walk:
-        """Return the one record once all of it is there."""
+        """Return the one record once the buffer holds all of it."""
         ends = np.array([len(buffer)] if final and buffer else [], np.int64)
         return Walk(ends, ends)

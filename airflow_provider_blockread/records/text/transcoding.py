@@ -1,6 +1,6 @@
-"""Records of any encoding as UTF-8: a chunk's bytes at once, and the places in it by how long its characters get.
+"""Transcoding records to UTF-8: a chunk's bytes at once, with its offsets computed from the lengths of characters.
 
-Whether a record is text of its encoding is decided by its own bytes, never by its neighbours'.
+Whether a record is valid in its encoding depends on its own bytes only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _UTF16, _UTF32 = 2, 4  # bytes of a unit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcoded:
-    """A chunk's good records in UTF-8, their places among the chunk's records, and the bad ones."""
+    """A chunk's good records in UTF-8, their indices in the chunk, and the bad ones."""
 
     chunk: Chunk
     indices: Offsets
@@ -29,7 +29,7 @@ class Transcoded:
 
 
 class TranscodingDecoder:
-    """Hands chunks on in UTF-8; a record that is no text of its encoding is bad."""
+    """Transcodes chunks to UTF-8 for another decoder; a record that is not valid in its encoding is bad."""
 
     def __init__(self, inner: Decoder, transcoder: Transcoder) -> None:
         """Take the decoder of UTF-8 records."""
@@ -58,7 +58,7 @@ class Transcoder:
         """Return one record in UTF-8.
 
         Raises:
-            RecordError: when it is no text of the encoding.
+            RecordError: when it is not valid in the encoding.
         """
         try:
             return record.decode(self.encoding).encode()
@@ -68,7 +68,7 @@ class Transcoder:
             raise RecordError(msg) from error
 
     def chunk(self, chunk: Chunk) -> Transcoded:
-        """Return a chunk's records in UTF-8, those that are no text of the encoding apart."""
+        """Return a chunk's records in UTF-8, and separately those that are not valid in the encoding."""
         indices = np.arange(len(chunk.ends))
         if not len(indices) or (self._has_ascii and chunk.buffer.isascii()):
             return Transcoded(chunk=chunk, indices=indices)
@@ -77,31 +77,31 @@ class Transcoder:
         units = units_of(data[: len(data) // self._unit * self._unit], self.encoding)
         try:
             text = data.decode(self.encoding)
-            suspicious = len(text) < len(units)  # of a pair of surrogates, two records may hold one half each
+            suspicious = len(text) < len(units)  # two records may each hold half of a surrogate pair
         except UnicodeDecodeError:
             text, suspicious = "", True
         if suspicious:
             lone = np.flatnonzero(_lone(units, self.encoding))
             bad = self._bad(units, lone, chunk)
             if bad or len(lone):
-                text = self._mended(units.copy(), lone, chunk, bad)
+                text = self._repaired(units.copy(), lone, chunk, bad)
                 units = units_of(text.encode(self.encoding), self.encoding)
                 indices = np.delete(indices, [record.index for record in bad])
-        moved = _Moves(low, units, self.encoding, ascii_only=text.isascii())
+        to_utf8 = _OffsetMap(low, units, self.encoding, ascii_only=text.isascii())
         transcoded = replace(
             chunk,
             buffer=text.encode(),
             offset=chunk.offset + low,
-            starts=moved(chunk.starts[indices]),
-            begins=moved(chunk.begins[indices]),
-            ends=moved(chunk.ends[indices]),
-            nexts=moved(chunk.nexts[indices]),
-            moved_from=lambda place: chunk.offset + moved.back(place),
+            starts=to_utf8(chunk.starts[indices]),
+            begins=to_utf8(chunk.begins[indices]),
+            ends=to_utf8(chunk.ends[indices]),
+            nexts=to_utf8(chunk.nexts[indices]),
+            offset_map=lambda at: chunk.offset + to_utf8.inverse(at),
         )
         return Transcoded(chunk=transcoded, indices=indices, bad=tuple(bad))
 
     def _bad(self, units: Units, lone: Offsets, chunk: Chunk) -> list[BadRecord]:
-        """Return the records that hold lone units, begin or end with half a pair, or end inside a unit."""
+        """Return the records that contain lone units, begin or end with half a pair, or end inside a unit."""
         low, begins, sizes = int(chunk.starts[0]), chunk.begins, chunk.ends - chunk.begins
         owners = np.searchsorted(begins, low + lone * self._unit, side="right") - 1
         within = low + lone * self._unit - begins[owners]
@@ -123,8 +123,8 @@ class Transcoder:
             for index, place in zip(indices.tolist(), np.concatenate(places)[order][firsts].tolist(), strict=True)
         ]
 
-    def _mended(self, units: Units, lone: Offsets, chunk: Chunk, bad: list[BadRecord]) -> str:
-        """Return the text with blanks for the contents of bad records, and for all else that is no character."""
+    def _repaired(self, units: Units, lone: Offsets, chunk: Chunk, bad: list[BadRecord]) -> str:
+        """Return the text with spaces in place of bad records and of all other units that are not characters."""
         space = units_of(" ".encode(self.encoding), self.encoding)[0]
         low = int(chunk.starts[0])
         units[lone] = space
@@ -134,8 +134,8 @@ class Transcoder:
         return units.tobytes().decode(self.encoding.replace("-be", "-le") if self._unit > 1 else self.encoding)
 
 
-class _Moves:
-    """From places in a chunk of one encoding to places in its UTF-8."""
+class _OffsetMap:
+    """Maps offsets in a chunk of one encoding to offsets in its UTF-8."""
 
     def __init__(self, low: int, units: Units, encoding: str, *, ascii_only: bool) -> None:
         self._low, self._unit = low, UNIT_BYTES.get(encoding, 1)
@@ -146,14 +146,14 @@ class _Moves:
         units = (places - self._low) // self._unit
         return units + self._extra[np.searchsorted(self._longer, units)] if len(self._longer) else units
 
-    def back(self, place: int) -> int:
-        """Return the place in the chunk of the character that begins at `place` in its UTF-8."""
-        before = int(np.searchsorted(self._longer + self._extra[:-1], place))
-        return self._low + (place - int(self._extra[before])) * self._unit
+    def inverse(self, at: int) -> int:
+        """Return the offset in the chunk of the character that begins at `at` in its UTF-8."""
+        before = int(np.searchsorted(self._longer + self._extra[:-1], at))
+        return self._low + (at - int(self._extra[before])) * self._unit
 
 
 def _longer(units: Units, encoding: str) -> tuple[Offsets, npt.NDArray[np.uint8]]:
-    """Return the units that take more than a byte in UTF-8, and how many more."""
+    """Return the units that take more than one byte in UTF-8, and how many more."""
     if encoding not in UNIT_BYTES:
         extra = _extra_bytes(encoding)
         marks = units.tobytes().translate((extra > 0).tobytes())
@@ -173,12 +173,12 @@ def _extra_bytes(encoding: str) -> npt.NDArray[np.uint8]:
 
 
 def _lone(units: Units, encoding: str) -> Mask:
-    """Return which units are no character, nor a half of one that stands beside its other half."""
+    """Return which units are neither a character nor half of a complete surrogate pair."""
     if encoding not in UNIT_BYTES:
         return np.array([character == "\ufffd" for character in characters(encoding)])[units]
     high, low = _is_high(units), _is_low(units)
     if UNIT_BYTES[encoding] == _UTF32:
-        beyond: Mask = units > 0x10FFFF  # noqa: PLR2004 - the last character there is
+        beyond: Mask = units > 0x10FFFF  # noqa: PLR2004 - the last code point
         return beyond | high | low
     lone = high | low
     paired = high[:-1] & low[1:]

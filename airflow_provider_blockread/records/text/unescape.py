@@ -1,4 +1,4 @@
-"""Taking escapes out of records: an escape goes, and what stands behind it stays."""
+"""Removing escapes from records: the escape is dropped, and the byte or escape after it is kept."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from airflow_provider_blockread.records.text.delimited import occurrences
 
 
 def unescape(record: bytes, escape: bytes) -> bytes:
-    """Return a record without its escapes; an escape with nothing behind it stays."""
+    """Return a record without its escapes; an escape at its end is kept."""
     mark = re.escape(escape)
     return re.sub(b"%b(%b|.)" % (mark, mark), rb"\1", record, flags=re.DOTALL)
 
 
 class UnescapingDecoder:
-    """Takes the escapes out of a chunk's records, and hands the chunk on."""
+    """Removes the escapes from a chunk's records for another decoder."""
 
     def __init__(self, inner: Decoder, escape: bytes) -> None:
         """Take the decoder of unescaped records, and the escape."""
@@ -38,20 +38,20 @@ def _unescaped(chunk: Chunk, escape: bytes) -> Chunk:
     rank = np.arange(len(spots))
     begins = np.append(True, np.diff(spots) != length)[: len(spots)]
     rank -= np.maximum.accumulate(np.where(begins, rank, 0))
-    # Only in the file's last record an escape may stand last and alone, with nothing to escape.
+    # Only the file's last record may end with an escape that escapes nothing.
     gone = spots[(rank % 2 == 0) & (spots != chunk.ends[-1] - length)]
     kept = np.ones(len(chunk.buffer), np.bool_)
     for i in range(length):
         kept[gone + i] = False
 
-    def moved(places: Offsets) -> Offsets:
+    def shifted(places: Offsets) -> Offsets:
         return places - length * np.searchsorted(gone, places)
 
     return replace(
         chunk,
         buffer=np.frombuffer(chunk.buffer, np.uint8)[kept].tobytes(),
-        starts=moved(chunk.starts),
-        begins=moved(chunk.begins),
-        ends=moved(chunk.ends),
-        nexts=moved(chunk.nexts),
+        starts=shifted(chunk.starts),
+        begins=shifted(chunk.begins),
+        ends=shifted(chunk.ends),
+        nexts=shifted(chunk.nexts),
     )

@@ -17,7 +17,7 @@ from airflow_provider_blockread.records.digest import digest_records
 from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoder, Offsets
-from airflow_provider_blockread.records.walking import WalkLimits, first_start, gathered, walk_block
+from airflow_provider_blockread.records.walking import WalkLimits, first_start, join_chunks, walk_block
 
 _BYTES_A_COLUMN = 2**10  # that are decoded at once: each column costs something, whatever the number of rows
 _MOST_BYTES = 16 * 2**20
@@ -115,7 +115,7 @@ class BlockReader:
     def _walk(self, file: OpenFile, block: Block, first: int, end: int) -> _Tally:
         tally = _Tally(first, first, first)
         size = min(len(file.decoder.schema) * _BYTES_A_COLUMN, _MOST_BYTES)
-        for chunk in gathered(walk_block(file.source, file.fmt, first, end, self.limits), size):
+        for chunk in join_chunks(walk_block(file.source, file.fmt, first, end, self.limits), size):
             self._take(file.decoder, chunk, block, tally)
             tally.position = chunk.next_offset
             if len(chunk.starts):

@@ -16,12 +16,12 @@ from airflow_provider_blockread.exchange.failures import naming_file
 from airflow_provider_blockread.exchange.layout import data_folder, quarantine_folder
 from airflow_provider_blockread.exchange.model import JobSpec, OutputFile, ReadSpec, Receipt
 from airflow_provider_blockread.exchange.receipts import receipts_batch
+from airflow_provider_blockread.records.excerpts import excerpt, line_number
 from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import BadRecord, Chunk
 from airflow_provider_blockread.records.reading import bind
 from airflow_provider_blockread.records.registry import make_format
-from airflow_provider_blockread.records.showing import line_of, quoted
 from airflow_provider_blockread.sinks.names import StagedName
 from airflow_provider_blockread.sinks.parquet import ParquetWriter
 from airflow_provider_blockread.spark.tasks.block_reader import BlockReader, OpenFile, Rows
@@ -147,10 +147,10 @@ class _Task:
         policy = self._spec.options.policies.on_bad_record
         offset = chunk.offset + int(chunk.starts[bad.index])
         if policy == "fail":
-            line = line_of(self._source, offset) if self._source and chunk.moved_from is None else None
+            line = line_number(self._source, offset) if self._source and chunk.offset_map is None else None
             where = f"byte {offset} of {block}" + (f", line {line:,}" if line else "")
             msg = (
-                f"{self._fmt.name} record at {where}: {bad.reason}; the record is {quoted(chunk.record(bad.index))};"
+                f"{self._fmt.name} record at {where}: {bad.reason}; the record is {excerpt(chunk.record(bad.index))};"
                 " correct the file or the format's options, or set on_bad_record to 'quarantine' or 'drop'"
             )
             raise RecordError(msg)

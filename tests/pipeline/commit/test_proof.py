@@ -158,7 +158,7 @@ def _read_with(reading: Reading, cls: type[BlockReader], emit: Callable[[Block, 
 def test_chunk_left_out_inside_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader that loses a chunk in the middle of a block does not account for its bytes."""
     reading = Reading(tmp_path, [b"one\ntwo\nthree\nfour\nfive\n"], 100)
-    monkeypatch.setattr(block_reader, "gathered", lambda chunks, _: chunks)  # else this little is one chunk
+    monkeypatch.setattr(block_reader, "join_chunks", lambda chunks, _: chunks)  # else this little is one chunk
     message = reading.refused(_read_with(reading, _Forgetful, lambda _, rows: int(rows.batch.num_rows)))
 
     assert "24 bytes from byte 0 on, but 20 were read" in message

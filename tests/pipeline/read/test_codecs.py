@@ -98,13 +98,13 @@ def test_headers_and_offsets_of_compressed_files(here: Pipe) -> None:
 @pytest.mark.parametrize(
     ("harm", "message"),
     [
-        (lambda whole: whole[:-3], r"ends early: its \w+ data break off after \d+ decoded bytes, at byte \d+"),
+        (lambda whole: whole[:-3], r"is truncated: its \w+ data end after \d+ decoded bytes, at byte \d+"),
         (
             lambda whole: whole + b"\nmore\n",
-            r"holds bytes behind the end of its \w+ data at byte \d+; take them out, or exclude the file",
+            r"has bytes after the end of its \w+ data at byte \d+; remove them, or exclude the file",
         ),
-        (lambda _: b"no codec's data\n", r"does not begin as \w+ data; set compression='none', or exclude"),
-        (lambda _: b"", r"ends early: its \w+ data break off after 0 decoded bytes, at byte 0"),
+        (lambda _: b"no codec's data\n", r"does not start as \w+ data; set compression='none', or exclude"),
+        (lambda _: b"", r"is truncated: its \w+ data end after 0 decoded bytes, at byte 0"),
     ],
     ids=["cut short", "garbage", "wrong suffix", "empty"],
 )
@@ -135,7 +135,7 @@ def test_a_codec_that_is_told_later(here: Pipe) -> None:
     ref = here.plan()
     assert ref.blocks > 5
     with pytest.raises(
-        SourceError, match=r"a\.data begins as gzip data.* set compression='gzip', or compression='none'"
+        SourceError, match=r"a\.data starts with gzip data.* set compression='gzip', or compression='none'"
     ):
         here.read(ref)
     here.record_format = Lines(compression="gzip")
@@ -183,7 +183,7 @@ def test_bombs_are_refused(here: Pipe) -> None:
     here.with_policies(max_expansion=20)
     ref = here.plan()
     with pytest.raises(
-        SourceError, match=r"a\.gz holds too much: .* exceed max_expansion=20; raise Policies\(max_expansion="
+        SourceError, match=r"a\.gz decodes to too much data: .* exceed max_expansion=20; raise Policies\(max_expansion="
     ):
         here.read(ref)
     here.with_policies(max_expansion=1000)

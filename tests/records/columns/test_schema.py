@@ -88,7 +88,7 @@ def test_case_and_spelling_of_types_are_free() -> None:
     [
         ("", "at least one column"),
         ("id", "not 'id'"),
-        ("id long, id string", "none twice"),
+        ("id long, id string", "each only once"),
         ("id long, at moment", "column 'at' has the unknown type 'moment'; known are boolean, byte"),
         ("on struct<x: nosuch>", "column 'x' has the unknown type 'nosuch'"),
         ("tags array<nosuch>", "column 'tags' has the unknown type 'nosuch'"),

@@ -18,9 +18,9 @@ SCHEMA = "id long, v double, s string, ok boolean, at timestamp, on date, d deci
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
-        ("1,2", "2 fields where 7 should be"),
-        ("1", "1 field where 7 should be"),
-        ("1,1,a,1,,,,8", "8 fields where 7 should be"),
+        ("1,2", "2 fields, expected 7"),
+        ("1", "1 field, expected 7"),
+        ("1,1,a,1,,,,8", "8 fields, expected 7"),
         ("", "a blank line"),
         ("x1,1,a,1,,,", "column 'id' is not of type int64: 'x1'"),
         ("1,1.2.3,a,1,,,", "column 'v' is not of type double: '1.2.3'"),
@@ -83,7 +83,7 @@ def test_a_column_that_must_not_be_null_makes_its_record_bad() -> None:
     rows, bad, _ = decode(b"1,a\n,b\n3,\n", Csv(schema="id long not null, s string"))
 
     assert [row["id"] for row in rows] == [1, 3]
-    assert bad == {1: "column 'id' is null, and must not be"}
+    assert bad == {1: "column 'id' is null, but the schema says not null"}
 
 
 def test_one_column_takes_blank_lines() -> None:
@@ -91,7 +91,7 @@ def test_one_column_takes_blank_lines() -> None:
     rows, bad, _ = decode(b'1\n\n\r\n""\n2,2\n3', Csv(schema="id long"))
 
     assert [row["id"] for row in rows] == [1, None, None, None, 3]
-    assert bad == {4: "2 fields where 1 should be"}
+    assert bad == {4: "2 fields, expected 1"}
 
 
 def test_binary_columns_take_any_bytes() -> None:
@@ -134,7 +134,10 @@ def test_a_header_must_equal_the_schema() -> None:
 def test_a_header_that_is_not_closed_is_refused(encoding: str, mark: int, unit: int) -> None:
     """The rest of the file is no header: the error says where its quote opened."""
     data = '\nid,"s\n1,a\n'.encode(encoding)
-    where = f"the header at byte {mark + unit} takes up the file .the quote that opened at byte {mark + 4 * unit} is"
+    opened = mark + 4 * unit
+    where = (
+        f"the header at byte {mark + unit} extends to the end of the file .the quote that opened at byte {opened} is"
+    )
     with pytest.raises(RecordError, match=where):
         decode(data, Csv(schema="id long, s string", header=True, encoding=encoding))
 
@@ -145,7 +148,7 @@ def test_columns_by_name_follow_the_header() -> None:
     rows, bad, _ = decode(b"extra,s,,id\n\xff,a,x,1\n,b,,2,\n,c,,x\n", option)
 
     assert rows == [{"id": 1, "s": "a", "v": None}]
-    assert bad == {1: "5 fields where 4 should be", 2: "column 'id' is not of type int64: 'x'"}
+    assert bad == {1: "5 fields, expected 4", 2: "column 'id' is not of type int64: 'x'"}
     with pytest.raises(RecordError, match="the header has columns 'a', '_c1' where"):
         csv_decoder(option, ("a", " "))
 

@@ -91,7 +91,7 @@ def test_rows_of_another_width_need_not_be_utf8(text: bytes) -> None:
     good = [record.split(b",") for record in records if record.count(b",") == 1]
 
     assert [list(row.values()) for row in rows] == good
-    assert all(reason.endswith("where 2 should be") for reason in bad.values())
+    assert all(reason.endswith(", expected 2") for reason in bad.values())
 
 
 def test_an_empty_field_at_the_end_of_the_file_is_not_quoted() -> None:

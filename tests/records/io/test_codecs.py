@@ -113,7 +113,7 @@ def test_the_head_is_kept_until_the_data_begin(codec: str) -> None:
     assert source.read(0, 3) == DATA[:3]
     source.data_offset = 9
     source.read(9, 20)
-    with pytest.raises(SourceError, match=r"a\.log: byte 8 was asked for after byte 9.* forward only; decompress it"):
+    with pytest.raises(SourceError, match=r"a\.log: byte 8 was requested after byte 9.* forward only; decompress it"):
         source.read(8, 12)
 
 
@@ -124,7 +124,7 @@ def test_a_file_cut_short_is_refused_wherever_it_is_cut(codec: str) -> None:
     for length in range(len(whole)):
         message = refused(whole[:length], codec)
 
-        assert f"ends early: its {codec} data break off after" in message
+        assert f"is truncated: its {codec} data end after" in message
         assert f"at byte {length} of the file; complete the file, or exclude it" in message
 
 
@@ -136,7 +136,7 @@ def test_bytes_behind_the_end_are_refused(codec: str, garbage: bytes, most: int)
     whole = CODECS[codec](DATA)
     message = refused(whole + garbage, codec, most=most)
 
-    assert f"holds bytes behind the end of its {codec} data at byte {len(whole)}; take them out" in message
+    assert f"has bytes after the end of its {codec} data at byte {len(whole)}; remove them" in message
 
 
 @given(
@@ -192,7 +192,7 @@ def test_a_wrong_checksum_is_refused(codec: str) -> None:
     whole = bytearray(CODECS[codec](DATA))
     whole[{"gzip": -8, "bzip2": 12, "xz": -30}[codec]] ^= 1
 
-    assert f"cannot be decoded: its {codec} data are wrong at or before byte" in refused(bytes(whole), codec)
+    assert f"is corrupt: its {codec} data cannot be decoded at or before byte" in refused(bytes(whole), codec)
 
 
 def test_xz_that_asks_for_too_much_memory_is_refused() -> None:
@@ -201,7 +201,7 @@ def test_xz_that_asks_for_too_much_memory_is_refused() -> None:
     whole[16] = 40  # a dictionary of 4 GiB
     whole[20:24] = zlib.crc32(whole[12:20]).to_bytes(4, "little")
 
-    assert "xz data are wrong at or before byte" in (message := refused(bytes(whole), "xz"))
+    assert "xz data cannot be decoded at or before byte" in (message := refused(bytes(whole), "xz"))
     assert "Memory usage limit exceeded" in message
 
 
@@ -209,7 +209,7 @@ def test_xz_that_asks_for_too_much_memory_is_refused() -> None:
 def test_a_wrong_suffix_is_refused(codec: str) -> None:
     """Plain text, or another codec's data, under a codec's name is told as that."""
     message = refused(b"id,name\n1,a\n", codec)
-    assert f"does not begin as {codec} data; set compression='none', or exclude the file" in message
+    assert f"does not start as {codec} data; set compression='none', or exclude the file" in message
     other = "xz" if codec == "gzip" else "gzip"
 
     assert f"it looks like {other}; set compression='{other}', or exclude" in refused(CODECS[other](DATA), codec)
@@ -253,7 +253,7 @@ def test_limits_end_a_bomb(codec: str) -> None:
         (StreamLimits(max_decoded_bytes=10**6), "max_decoded_bytes=1000000"),
         (StreamLimits(max_expansion=100), "max_expansion=100"),
     ):
-        with pytest.raises(SourceError, match=rf"holds too much: \d+ bytes decoded from .*{policy}; raise Policies"):
+        with pytest.raises(SourceError, match=rf"decodes to too much data: \d+ bytes from .*{policy}; raise Policies"):
             decode(StreamSource(io.BytesIO(file), codec, name="a", limits=limits), step=2**20)
     small = StreamLimits(max_decoded_bytes=20 * 2**20, max_expansion=10**9)
 

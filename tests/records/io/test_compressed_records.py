@@ -80,7 +80,7 @@ def test_compressed_data_without_a_suffix_are_no_text(codec: str) -> None:
     """Text that begins as a codec's data do is refused with the option that reads it; bytes are read as they are."""
     file = Named(CODECS[codec](DATA), "a.log")
     with pytest.raises(
-        SourceError, match=rf"a\.log begins as {codec} data.*set compression='{codec}', or compression='none'"
+        SourceError, match=rf"a\.log starts with {codec} data.*set compression='{codec}', or compression='none'"
     ):
         list(read_records(file, 0, 9, record_format("lines")))
 

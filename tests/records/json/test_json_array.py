@@ -244,7 +244,7 @@ def test_what_is_not_one_array_is_refused(data: bytes) -> None:
 
 def test_what_does_not_begin_as_an_array_is_refused() -> None:
     """Objects one a line are no array."""
-    with pytest.raises(RecordError, match="does not begin with"):
+    with pytest.raises(RecordError, match="does not start with"):
         list(read_records(io.BytesIO(b'{"a":1}\n{"a":2}'), 0, 15, ARRAY))
 
 

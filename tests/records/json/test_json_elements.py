@@ -102,8 +102,8 @@ def test_the_reason_names_the_field_that_is_null(name: str) -> None:
     (chunk,) = walk_block(source, fmt, 0, source.size)
 
     assert [bad.reason for bad in fmt.decoder().decode(chunk).bad] == [
-        "field 'id' is null, and must not be",
-        "field 'at' is null, and must not be",
+        "field 'id' is null, but the schema says not null",
+        "field 'at' is null, but the schema says not null",
     ]
 
 
@@ -126,7 +126,7 @@ def test_a_null_inside_a_field_that_must_have_none_makes_its_record_bad(kind: st
     decoded = fmt.decoder().decode(chunk)
 
     assert {bad.index: bad.reason for bad in decoded.bad} == {
-        3 + number: "field 'v' holds a null where none must be" for number in range(len(wrong))
+        3 + number: "field 'v' holds a null where the schema says not null" for number in range(len(wrong))
     }
     pq.write_table(pa.Table.from_batches([decoded.batch]), file := io.BytesIO())
     assert pq.read_table(file).num_rows == 2 * len(good)

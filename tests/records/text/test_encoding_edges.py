@@ -70,7 +70,7 @@ def test_delimiters_as_bytes_are_units_of_the_file() -> None:
     assert [r for _, r in read_records(io.BytesIO(marked), 0, len(marked), by_mark)] == [b"a", b"b", b"c"]
     for delimiter in (b"\xa7", b"\x00\xd8"):
         fmt = record_format("delimited", delimiter=delimiter, encoding="utf-16-le")
-        with pytest.raises(OptionsError, match="is no text in utf-16-le; give it as str"):
+        with pytest.raises(OptionsError, match="is not valid utf-16-le; give it as str"):
             bind(ByteSource(io.BytesIO(data)), fmt)
 
 

@@ -12,7 +12,7 @@ LONG = "tests/remedies/data/test_long_runs.py"
 RECORDS_SIDE: list[Entry] = [
     Remedy(
         "records/csv/format.py",
-        "takes up the file",
+        "extends to the end of the file",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
     Remedy(
@@ -44,7 +44,7 @@ RECORDS_SIDE: list[Entry] = [
         "the headers of the files differ",
         f"{LIMITS}::test_files_with_unlike_headers_are_read_by_name_or_without_one_of_them",
     ),
-    Remedy("records/csv/runs.py", "quotes stand in a row", f"{LONG}::test_a_file_is_read_as_one_block"),
+    Remedy("records/csv/runs.py", "quotes in a row from", f"{LONG}::test_a_file_is_read_as_one_block"),
     Explained(
         "records/csv/split.py", "please report this", "No file is known that is split so; property tests look for one."
     ),
@@ -69,11 +69,11 @@ RECORDS_SIDE: list[Entry] = [
     Remedy("records/text/escaped.py", "escapes in a row", f"{LONG}::test_a_file_is_read_as_one_block"),
     Remedy(
         "records/json/array.py",
-        "does not begin with",
+        "does not start with",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
     Remedy("records/json/array.py", "ends after the", f"{RECORDS}::test_a_corrected_file_is_read"),
-    Remedy("records/json/array.py", "take it out", f"{RECORDS}::test_a_corrected_file_is_read"),
+    Remedy("records/json/array.py", "remove it", f"{RECORDS}::test_a_corrected_file_is_read"),
     Remedy(
         "records/json/parse.py",
         "choose other types",
@@ -81,7 +81,7 @@ RECORDS_SIDE: list[Entry] = [
     ),
     Explained(
         "records/json/parse.py",
-        "JSON values where",
+        "JSON values, expected",
         "It never leaves the decoder, which looks at each record of the chunk then.",
     ),
     Explained(
@@ -90,7 +90,7 @@ RECORDS_SIDE: list[Entry] = [
         "It is the reason within the message about the schema, which names the remedy.",
     ),
     Remedy("records/json/text.py", "no record start can be found", f"{LONG}::test_a_file_is_read_as_one_block"),
-    Remedy("records/json/walk.py", "take out what follows", f"{RECORDS}::test_a_corrected_file_is_read"),
+    Remedy("records/json/walk.py", "remove what follows", f"{RECORDS}::test_a_corrected_file_is_read"),
     Remedy(
         "records/text/narrowing.py",
         "choose a shorter one",

@@ -129,8 +129,8 @@ def write(folder: Path, code: str) -> None:
     [
         ("class Format:\n    walk = None", "lacks name"),
         (FORMAT + "    needs_scan = 1", "has needs_scan=1, which must be of type bool"),
-        (FORMAT + "    explain = ''", "has a member explain that is no method"),
-        ("Format = 1", "is no class"),
+        (FORMAT + "    explain = ''", "has a member explain that is not a method"),
+        ("Format = 1", "is not a class"),
         (FORMAT.replace("np.arange", "numpy.arange"), "raises NameError"),
         (FORMAT.replace("return Walk(ends=ends, nexts=ends)", "return ends"), "instead of a Walk without records"),
         (FORMAT + "    def decoder(self):\n        import pyarrow as pa\n        from types import SimpleNamespace\n"

@@ -29,7 +29,7 @@ class Long:
 
 LONG_RUNS = [
     Long(csv_runs, b'a,"' + b'""' * 2 * LONG + b'"\n', ["--format", "csv", "--schema", "a string, b string"],
-         "quotes stand in a row", 1),
+         "quotes in a row from", 1),
     Long(delimited, b"||" * (LONG // 8), ["--format", "delimited", "--format-option", "delimiter=||"],
          "the delimiter b'||' overlaps itself", LONG // 8),
     Long(escaped, b"\\" * LONG + b"\nx", ["--format", "escaped"], "escapes in a row", 2),

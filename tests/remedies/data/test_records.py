@@ -37,10 +37,10 @@ class Case:
 
 
 OPTIONS = [
-    Case(gzip.compress(b"one\n"), [], "begins as gzip data",
+    Case(gzip.compress(b"one\n"), [], "starts with gzip data",
          {"compression='gzip'": option("compression=gzip"),
           "compression='none' to read it as it is": option("compression=none", "encoding=binary")}),
-    Case(b"one\n", [], "does not begin as gzip data", {"compression='none'": option("compression=none")}, name="a.gz"),
+    Case(b"one\n", [], "does not start as gzip data", {"compression='none'": option("compression=none")}, name="a.gz"),
     Case(bz2.compress(b"one\n"), [], "it looks like bzip2", {"compression='bzip2'": option("compression=bzip2")},
          name="a.gz"),
     Case("one\n".encode("utf-16-le"), option("encoding=utf-16"), "no byte order mark",
@@ -49,13 +49,13 @@ OPTIONS = [
          "begins with the byte order mark of utf-16-be", {"encoding='utf-16-be'": option("encoding=utf-16-be")}),
     Case(b"abcde", ["--format", "fixed", *option("length=2")], "ends inside the fixed record that starts at byte 4",
          {"short_last='keep'": option("short_last=keep")}, rows=3),
-    Case(b'{"a":1}\n{"a":2}\n', [*JSON, *option("layout=array")], "does not begin with `[` but with b'{'",
+    Case(b'{"a":1}\n{"a":2}\n', [*JSON, *option("layout=array")], "does not start with `[` but with b'{'",
          {"layout='values'": option("layout=values"), "format": ["--format", "lines"]}, rows=2),
     Case(b'[{"a":1}]\n[{"a":2}]', JSON, "(text at byte 10 follows the `]` that closes the array)",
          {"layout='values'": option("layout=values")}, rows=2),
     Case(b'[]\n[{"a":2}]', JSON, "text at byte 3 follows the `]` that closes the array",
          {"layout='values'": option("layout=values")}, rows=2),
-    Case(b'a,"b\n1,2\n', ["--format", "csv", *option("header=true")], "the header at byte 0 takes up the file",
+    Case(b'a,"b\n1,2\n', ["--format", "csv", *option("header=true")], "byte 0 extends to the end of the file",
          {"quote=None": option("quote=")}),
     Case("a,b\xe9\n1,2\n".encode("cp1252"), ["--format", "csv", *option("header=true")],
          "the header at byte 0 is not UTF-8", {"encoding": option("encoding=cp1252")}),
@@ -73,8 +73,8 @@ OPTIONS = [
          {"name type": ["--schema", "a long"]}),
     Case(b"1\n", ["--format", "csv", "--schema", "a colour"], "column 'a' has the unknown type 'colour'",
          {"long": ["--schema", "a long"], "string": ["--schema", "a string"]}),
-    Case(b"1,2\n", ["--format", "csv", "--schema", "a long, a long"], "at least one column, and none twice",
-         {"none twice": ["--schema", "a long, b long"]}),
+    Case(b"1,2\n", ["--format", "csv", "--schema", "a long, a long"], "at least one column, and each only once",
+         {"each only once": ["--schema", "a long, b long"]}),
     Case(b"1\n", ["--format", "csv", "--schema", ""], "at least one column", {"one column": ["--schema", "a long"]}),
     Case(b"1\n", ["--format", "csv", "--schema", "a " + "array<" * 200 + "long" + ">" * 200], "choose flatter types",
          {"flatter types": ["--schema", "a long"]}),
@@ -83,7 +83,7 @@ OPTIONS = [
          "a delimiter of 144 different characters beyond ASCII is too long",
          {"choose a shorter one": option("delimiter=" + "".join(map(chr, range(256, 300))))}),
     Case("a".encode("utf-16-le"), ["--format", "delimited", *option("encoding=utf-16-le", r"delimiter=\xff\xd8\xff")],
-         "is no text in utf-16-le", {"give it as str": option("delimiter=\u00ff")}),
+         "is not valid utf-16-le", {"give it as str": option("delimiter=\u00ff")}),
 ]  # fmt: skip
 
 
@@ -107,12 +107,12 @@ def test_a_run_goes_on_with_the_option_that_the_message_names(desk: Desk, case: 
 FILES = [
     Case(gzip.compress(b"one\n" * 1000)[:-9], [], "complete the file", name="a.gz"),
     Case(gzip.compress(b"one\n")[:15] + b"\0\0" + gzip.compress(b"one\n")[17:], [], "restore the file", name="a.gz"),
-    Case(gzip.compress(b"one\n") + b"more", [], "take them out", name="a.gz"),
+    Case(gzip.compress(b"one\n") + b"more", [], "remove them", name="a.gz"),
     Case(b"abcde", ["--format", "fixed", *option("length=2")], "complete the file"),
     Case(b'[{"a":1}', JSON, "close the array with `]` at the end of the file"),
     Case(b"[ ", JSON, "close the array with `]` at the end of the file"),
-    Case(b'[{"a":1}] x', JSON, "take out what follows the array"),
-    Case(b"[] x", JSON, "take it out"),
+    Case(b'[{"a":1}] x', JSON, "remove what follows the array"),
+    Case(b"[] x", JSON, "remove it"),
     Case(b'a,"b\n1,2\n', HEADER, "close it"),
     Case(b"a,\xff\n", option("encoding=ascii"), "correct the file"),
 ]

@@ -7,14 +7,14 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airflow_provider_blockread.records.excerpts import excerpt, line_number
 from airflow_provider_blockread.records.io.source import ByteSource
-from airflow_provider_blockread.records.showing import line_of, quoted
 
 
 @given(st.binary(max_size=300))
 def test_a_quoted_record_is_short_and_harmless(record: bytes) -> None:
     """Whatever it holds, a terminal shows it in one line, and a reader can tell how much is missing."""
-    text = quoted(record)
+    text = excerpt(record)
 
     assert text.isascii()
     assert text.isprintable()
@@ -31,7 +31,7 @@ def test_lines_are_counted_as_editors_do(parts: list[bytes], at: int) -> None:
     if before.endswith(b"\r") and data[at : at + 1] == b"\n":
         before = before[:-1]  # no record begins inside of CRLF
         at -= 1
-    assert line_of(ByteSource(io.BytesIO(data)), at) == len((before + b"x").splitlines())
+    assert line_number(ByteSource(io.BytesIO(data)), at) == len((before + b"x").splitlines())
 
 
 def test_lines_are_counted_where_that_is_cheap() -> None:
@@ -44,6 +44,6 @@ def test_lines_are_counted_where_that_is_cheap() -> None:
         streamed = True
 
     long = ByteSource(io.BytesIO(), size=2**40)
-    assert line_of(long, 2**25) is None
-    assert line_of(Wide(io.BytesIO(b"a")), 0) is None
-    assert line_of(Streamed(io.BytesIO(b"a")), 0) is None
+    assert line_number(long, 2**25) is None
+    assert line_number(Wide(io.BytesIO(b"a")), 0) is None
+    assert line_number(Streamed(io.BytesIO(b"a")), 0) is None

@@ -1,4 +1,4 @@
-"""Records and their places, for people who look for them in a file."""
+"""Excerpts of records and their line numbers, for error messages."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ _SHOWN_BYTES = 120  # of a record
 _COUNTED_BYTES = 16 * 2**20  # before a record, to find its line
 
 
-def quoted(record: bytes) -> str:
-    """Return a record as a message may quote it: its first bytes, in which nothing but ASCII stands for itself."""
+def excerpt(record: bytes) -> str:
+    """Return the first bytes of a record, everything but printable ASCII escaped."""
     more = f" and {len(record) - _SHOWN_BYTES:,} bytes more" if len(record) > _SHOWN_BYTES else ""
     return f"{record[:_SHOWN_BYTES]!r}{more}"
 
 
-def line_of(source: ByteSource, offset: int) -> int | None:
-    """Return the number of the line, as an editor shows it, that holds a byte; None where it takes long to count.
+def line_number(source: ByteSource, offset: int) -> int | None:
+    """Return the number of the line that holds a byte, as an editor shows it, or None where counting takes too long.
 
     Args:
-        source: the file; a compressed or transcoded one has no lines.
-        offset: the byte.
+        source: the file; a compressed or transcoded one has no line numbers.
+        offset: the byte's offset in the file.
     """
     if source.streamed or source.unit_bytes != 1 or offset > _COUNTED_BYTES:
         return None
