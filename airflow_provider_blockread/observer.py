@@ -17,18 +17,18 @@ class Progress:
     """How many tasks of some work are done.
 
     Args:
-        what: what they do, as `read`.
         done: tasks that are done.
-        total: all tasks.
-        size: bytes that all tasks share about evenly.
+        total: all tasks, at least one.
         failed: attempts at a task that failed; the task is tried again.
+        what: what the tasks do, as `read`.
+        size: bytes that all tasks share about evenly.
     """
 
-    what: str
     done: int
     total: int
-    size: int
     failed: int = 0
+    what: str = ""
+    size: int = 0
 
     def __str__(self) -> str:
         """Return a line for people."""
@@ -58,12 +58,12 @@ class LogObserver(Observer):
 
     Args:
         log: takes lines about what happens, and progress.
-        warn: takes lines about what somebody should look at.
+        warn: takes lines about what somebody should look at; where there is none, `log` does.
     """
 
-    def __init__(self, log: Callable[[str], object], warn: Callable[[str], object]) -> None:
+    def __init__(self, log: Callable[[str], object], warn: Callable[[str], object] | None = None) -> None:
         """Keep where lines go."""
-        self._log, self._warn = log, warn
+        self._log, self._warn = log, warn or log
 
     def log(self, message: str) -> None:
         """Pass on the line."""

@@ -12,8 +12,7 @@ from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-import click
-
+from airflow_provider_blockread.cli.options.shared import terminal
 from airflow_provider_blockread.cli.quiet import quiet_start
 from airflow_provider_blockread.errors import OptionsError, SparkJobError
 from airflow_provider_blockread.spark.engines.settings import LOCAL_IP, LOOPBACK, guarding, is_local
@@ -96,7 +95,7 @@ class InProcessSpark:
             raise SparkJobError(msg)
         engine.context.setLogLevel("ERROR")
         engine.context.setJobGroup(name, name, interruptOnCancel=True)
-        Driver(submission=submission, engine=engine, log=_print).run()
+        Driver(submission=submission, engine=engine, observer=terminal()).run()
 
     def cancel(self) -> None:
         """Cancel what is running; where Spark itself has died, nothing is."""
@@ -151,10 +150,6 @@ def _java_options(options: str) -> Iterator[None]:
             del os.environ[_JAVA_OPTIONS]
         else:
             os.environ[_JAVA_OPTIONS] = before
-
-
-def _print(line: str) -> None:
-    click.echo(line, err=True)
 
 
 def _is_not_of_py4j(record: logging.LogRecord) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import NamedTuple, TypeAlias
 
@@ -17,9 +17,9 @@ from airflow_provider_blockread.exchange.model import GroupResult, JobSpec, Read
 from airflow_provider_blockread.exchange.receipts import write_receipts
 from airflow_provider_blockread.exchange.results import RECEIPTS_NAME, read_spec, write_result
 from airflow_provider_blockread.exchange.states import read_states, require_states, write_states
-from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.observer import Observer, Progress
 from airflow_provider_blockread.records.registry import make_format
-from airflow_provider_blockread.spark.engines.protocol import Answer, Engine, Item, Progress, Task
+from airflow_provider_blockread.spark.engines.protocol import Answer, Engine, Item, Task
 from airflow_provider_blockread.spark.engines.reporting import job_failed
 from airflow_provider_blockread.spark.packing import pack
 from airflow_provider_blockread.spark.scanning import entry_states, files_to_scan
@@ -42,12 +42,12 @@ class Portion(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Driver:
-    """The driver of one submission; `log` takes lines of progress."""
+    """The driver of one submission; `observer` takes its progress."""
 
     submission: Submission
     engine: Engine
     make_stores: MakeStores = Stores
-    log: Callable[[str], None] = lambda _: None
+    observer: Observer = field(default_factory=Observer)
 
     @cached_property
     def _stores(self) -> Stores:
@@ -140,9 +140,7 @@ class Driver:
         self, job: str, task: Task[Item, Answer], items: Sequence[Item], *, verb: str, size: int
     ) -> list[Answer]:
         def report(progress: Progress) -> None:
-            failed = f", {progress.failed:,} attempts failed" if progress.failed else ""
-            share = f"about {format_bytes(progress.done / progress.of * size)} of {format_bytes(size)}"
-            self.log(f"{verb} {progress.done:,} of {progress.of:,} tasks, {share}{failed}")
+            self.observer.progress(replace(progress, what=verb, size=size))
 
         return self.engine.run(task, items, title=f"{job}: {verb}", report=report)
 

@@ -23,6 +23,7 @@ from typing import Any
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.failures import write_failure
 from airflow_provider_blockread.exchange.model import Submission
+from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.spark.driver import Driver
 from airflow_provider_blockread.spark.engines.context import submitted_context
 from airflow_provider_blockread.spark.engines.rdd import RddEngine
@@ -40,7 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
     context = submitted_context(has_secrets=bool(credentials))
     make_stores = partial(Stores, credentials)
     try:
-        Driver(submission=submission, engine=RddEngine(context), make_stores=make_stores, log=_print).run()
+        engine, observer = RddEngine(context), LogObserver(_print)
+        Driver(submission=submission, engine=engine, make_stores=make_stores, observer=observer).run()
     except BlockReadError as error:
         write_failure(make_stores(), submission, error)
         print(f"{ERROR_LINE}{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201

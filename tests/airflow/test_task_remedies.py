@@ -151,10 +151,10 @@ def test_a_watch_whose_ledger_forgets(landing: Path, land: Callable[..., None], 
     body = f'{{"eventType": "x", "data": {{"url": "file://{landing}/a.log"}}}}'
     noop = noop_ledger(tmp_path, "run")
     with pytest.raises(BlockReadError, match="give it and its pipeline one, not noop"):
-        record_hints(Environment(ledger=noop, stores=Stores(), observer=LogObserver(print, print)), lookout, [body])
+        record_hints(Environment(ledger=noop, stores=Stores(), observer=LogObserver(print)), lookout, [body])
     noop.close()
     ledger = open_ledger(f"sqlite:///{tmp_path}/ledger.db")
-    record_hints(Environment(ledger=ledger, stores=Stores(), observer=LogObserver(print, print)), lookout, [body])
+    record_hints(Environment(ledger=ledger, stores=Stores(), observer=LogObserver(print)), lookout, [body])
     ledger.close()
 
 

@@ -82,7 +82,7 @@ class Doomed(Pipe):
         return Environment(
             ledger=ledger,
             stores=FaultyStores(self.faults),
-            observer=LogObserver(self.messages.append, self.messages.append),
+            observer=LogObserver(self.messages.append),
         )
 
     def request(self, key: str, clear_number: int = 0) -> PlanRequest:

@@ -48,7 +48,7 @@ def test_counts_add_up_to_what_is_published(here: Pipe) -> None:
 def test_lines_may_be_printed(text: str) -> None:
     """Whatever a name holds, a line stays one line without control characters."""
     lines: list[str] = []
-    observer = LogObserver(lines.append, lines.append)
+    observer = LogObserver(lines.append)
 
     observer.log(text)
     observer.warn(text)

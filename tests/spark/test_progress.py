@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from airflow_provider_blockread.exchange.model import Submission
+from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.spark.driver import Driver
 from airflow_provider_blockread.spark.engines import rdd
 from airflow_provider_blockread.spark.engines.in_process import InProcessEngine
@@ -79,7 +80,11 @@ def logged(tracker: Tracker, seconds: float = 10) -> list[str]:
     """Return the lines that a job over 3 GB logs."""
     lines: list[str] = []
     context = Context(tracker, lines, seconds)
-    driver = Driver(submission=Submission(spec_uri="", spec_hash=""), engine=rdd.RddEngine(context), log=lines.append)
+    driver = Driver(
+        submission=Submission(spec_uri="", spec_hash=""),
+        engine=rdd.RddEngine(context),
+        observer=LogObserver(lines.append),
+    )
     driver._run_tasks("feed f window w", lambda *_: None, [1], verb="read", size=3 * 10**9)
     assert context.description == "feed f window w: read"
     return lines
@@ -110,7 +115,9 @@ def test_a_spark_that_died_is_silent() -> None:
 def test_an_engine_without_spark_reports_too() -> None:
     """After each item."""
     lines: list[str] = []
-    driver = Driver(submission=Submission(spec_uri="", spec_hash=""), engine=InProcessEngine(), log=lines.append)
+    driver = Driver(
+        submission=Submission(spec_uri="", spec_hash=""), engine=InProcessEngine(), observer=LogObserver(lines.append)
+    )
 
     assert driver._run_tasks("feed f window w", lambda item, attempt: (item, attempt), "ab", verb="read", size=4) == [
         ("a", 0),

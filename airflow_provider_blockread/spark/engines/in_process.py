@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from itertools import count
 
 from airflow_provider_blockread.errors import BlockReadError, SparkJobError
-from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Progress, Task
+from airflow_provider_blockread.observer import Progress
+from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Task
 from airflow_provider_blockread.spark.engines.reporting import job_failed
 
 
@@ -37,7 +38,7 @@ class InProcessEngine:
                 raise
             except Exception as error:
                 raise job_failed(error) from error
-            report(Progress(len(answers), len(items)))
+            report(Progress(done=len(answers), total=len(items)))
         return answers
 
     def cancel(self) -> None:

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
+
+from airflow_provider_blockread.observer import Progress
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 #: Works on an item. The number is that of the attempt: no other attempt of the application has it.
 Task: TypeAlias = Callable[[Item, int], Answer]
-
-
-class Progress(NamedTuple):
-    """How far a run is: items that are done, all items, and attempts that failed."""
-
-    done: int
-    of: int
-    failed: int = 0
 
 
 class Engine(Protocol):

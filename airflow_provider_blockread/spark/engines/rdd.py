@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.seals import new_secret
-from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Progress, Task
+from airflow_provider_blockread.observer import Progress
+from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Task
 from airflow_provider_blockread.spark.engines.reporting import as_own_error, own_errors_as_text
 from airflow_provider_blockread.spark.engines.settings import is_local
 
@@ -110,4 +111,4 @@ def _stages(tracker: Any) -> Iterator[Progress]:  # noqa: ANN401
     for number in tracker.getActiveStageIds():
         stage = tracker.getStageInfo(number)
         if stage is not None and stage.numTasks:
-            yield Progress(stage.numCompletedTasks, stage.numTasks, stage.numFailedTasks)
+            yield Progress(done=stage.numCompletedTasks, total=stage.numTasks, failed=stage.numFailedTasks)

@@ -74,7 +74,7 @@ def answer(request: Mapping[str, Any], log: Callable[[str], None]) -> dict[str, 
     """Return the answer to a request, or the error of this package that came of it."""
     try:
         with closing(open_ledger(request["ledger"])) as ledger:
-            env = Environment(ledger=ledger, stores=Stores(request["stores"]), observer=LogObserver(log, log))
+            env = Environment(ledger=ledger, stores=Stores(request["stores"]), observer=LogObserver(log))
             return {"answer": TASKS[request["do"]](env, request)}
     except BlockReadError as error:
         return {"error": type(error).__name__, "message": str(error)}

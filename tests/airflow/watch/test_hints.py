@@ -77,9 +77,7 @@ def test_hints_are_verified(tmp_path: Path, bucket: Any, aws: dict[str, Any]) ->
     access = {"key": "me", "secret": "s3cret", "endpoint_url": aws["endpoint_url"]}
     ledger = open_ledger(f"sqlite:///{tmp_path}/ledger.db")
     told: list[str] = []
-    env = Environment(
-        ledger=ledger, stores=Stores({"s3://landing/in": access}), observer=LogObserver(told.append, told.append)
-    )
+    env = Environment(ledger=ledger, stores=Stores({"s3://landing/in": access}), observer=LogObserver(told.append))
     source = FileSource("s3://landing/in", pattern="**/*.csv")
     forged = ["in/x.txt", "out/c.csv", "in/../out/c.csv", "in/gone.csv", "in/.hidden.csv"]
     bodies = [
@@ -115,7 +113,7 @@ def test_the_event_of_a_marker_tells_of_its_files(tmp_path: Path, bucket: Any, a
     """Files that wait for a marker are told when that lands, by name or by folder, whatever the order of messages."""
     access = {"key": "me", "secret": "s3cret", "endpoint_url": aws["endpoint_url"]}
     ledger = open_ledger(f"sqlite:///{tmp_path}/ledger.db")
-    env = Environment(ledger=ledger, stores=Stores({"s3://landing": access}), observer=LogObserver(print, print))
+    env = Environment(ledger=ledger, stores=Stores({"s3://landing": access}), observer=LogObserver(print))
 
     def told(feed: str, *keys: str, root: str = "in", **options: Any) -> list[str]:
         source = FileSource(f"s3://landing/{root}", **options)

@@ -44,7 +44,7 @@ def test_a_planner_waits_for_the_one_before(here: Pipe) -> None:
             waits.set()
 
     with ThreadPoolExecutor(1) as pool, _claimed(here, "first"):
-        ref = pool.submit(plan, replace(here.env, observer=LogObserver(log, log)), here.request("w"))
+        ref = pool.submit(plan, replace(here.env, observer=LogObserver(log)), here.request("w"))
         assert waits.wait(60)
         assert not ref.done()
         # Left here: the first one is empty, and all files are the second one's.
