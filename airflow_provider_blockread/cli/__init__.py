@@ -1,4 +1,4 @@
-"""The command line: the quickest way to try, debug and test. Needs no Airflow database or process.
+"""The command line, for trying, debugging and testing without an Airflow database or process.
 
 The commands call the same steps as the operators and run the Spark job in this process.
 """
@@ -13,7 +13,7 @@ from airflow_provider_blockread.cli.interrupts import exit_on_signals
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit.
 
-    The exit code is 0 when done, 1 with a message for this package's errors, 2 for wrong usage, and 128 and the
+    The exit code is 0 on success, 1 with a message for this package's errors, 2 for wrong usage, and 128 plus the
     signal's number when SIGINT, SIGTERM or SIGHUP stopped the command.
     """
     exit_on_signals()  # importing the commands takes a second

@@ -1,4 +1,4 @@
-"""`blockread clean`: published files are archived, deleted or tagged at the source, told first and then confirmed."""
+"""`blockread clean`: archives, deletes or tags published files at the source after confirmation."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ class Cleaning(Confirmed, Sourcing):
     restore: str | None
 
     def request(self, env: Environment) -> CleanRequest:
-        """Return what is to be cleaned.
+        """Return which files to clean, and how.
 
         Raises:
-            OptionsError: when something is missing or does not fit.
+            OptionsError: when an option is missing or invalid.
         """
         if not self.source or self.action is None:
-            msg = "clean: name the SOURCE and an --action; or with --restore the window whose files are to come back"
+            msg = "clean: name the SOURCE and an --action; or with --restore the window whose files to restore"
             raise OptionsError(msg)
-        given = {"tags": parse_pairs("--tag", self.tag)} if self.tag else {}
+        tags = {"tags": parse_pairs("--tag", self.tag)} if self.tag else {}
         return CleanRequest(
             feed=self.feed_name(env, self.feed),
             source=self.file_source(),
             action=self.action,
             archive=self.archive,
             grace=parse_age(self.grace),
-            **given,
+            **tags,
         )
 
 
@@ -56,28 +56,28 @@ class Cleaning(Confirmed, Sourcing):
 @click.argument("source", nargs=-1)
 @click.option("--feed", "--name", "feed", metavar="FEED", help="Name of the feed; default: the source.")
 @sourcing_options
-@click.option("--action", type=click.Choice(CLEANING_ACTIONS), help="What becomes of files.")
-@click.option("--archive", metavar="DIR", help="Of --action archive: the folder, in the store of the source.")
-@click.option("--grace", default="7d", show_default=True, help="Only files published so long ago.")
-@click.option("--tag", multiple=True, metavar="KEY=VALUE", help="Of --action tag; repeatable.  [blockread=published]")
-@click.option("--restore", metavar="WINDOW", help="Bring the archived files of this window back instead.")
+@click.option("--action", type=click.Choice(CLEANING_ACTIONS), help="What to do with the files.")
+@click.option("--archive", metavar="DIR", help="For --action archive: the folder, in the store of the source.")
+@click.option("--grace", default="7d", show_default=True, help="Only files published at least this long ago.")
+@click.option("--tag", multiple=True, metavar="KEY=VALUE", help="For --action tag; repeatable.  [blockread=published]")
+@click.option("--restore", metavar="WINDOW", help="Restore the archived files of this window instead.")
 @confirmed_options
-def clean(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
+def clean(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
     """Archive, delete or tag the files at SOURCE whose windows are all published, in every feed of the ledger."""
-    asked = Cleaning(**options)
-    env = open_environment(asked.state, quiet=asked.as_json)
-    if asked.restore is not None:
-        _restore(env, asked, get_window(env.ledger, asked.restore, asked.feed))
+    given = Cleaning(**options)
+    env = open_environment(given.state, quiet=given.as_json)
+    if given.restore is not None:
+        _restore(env, given, get_window(env.ledger, given.restore, given.feed))
         return
-    request = asked.request(env)
-    if asked.confirm(propose_cleaning(env, request)):
+    request = given.request(env)
+    if given.confirm(propose_cleaning(env, request)):
         done = clean_source(env, request, who=owner())
-        if asked.as_json:
+        if given.as_json:
             print_json(done.to_json())
 
 
-def _restore(env: Environment, asked: Cleaning, window: Window) -> None:
-    if asked.confirm(propose_restoring(env, window)):
+def _restore(env: Environment, given: Cleaning, window: Window) -> None:
+    if given.confirm(propose_restoring(env, window)):
         restored = restore_files(env, window)
-        if asked.as_json:
+        if given.as_json:
             print_json(restored.to_json())

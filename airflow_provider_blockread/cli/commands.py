@@ -1,4 +1,4 @@
-"""The commands, gathered under `blockread`, and how one of them is called."""
+"""The `blockread` group of commands, and the entry point that runs one of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from airflow_provider_blockread import __version__
 from airflow_provider_blockread.cli.clean import clean
 from airflow_provider_blockread.cli.interrupts import Interrupted, raise_on_signals
 from airflow_provider_blockread.cli.ledger import db, files
-from airflow_provider_blockread.cli.looking import new_files
+from airflow_provider_blockread.cli.new_files import new_files
 from airflow_provider_blockread.cli.plan import plan
 from airflow_provider_blockread.cli.prune import prune
 from airflow_provider_blockread.cli.rebuild import rebuild_windows, reprocess
@@ -29,7 +29,7 @@ _CLEARING = re.compile(r"\bclear (the|this|their)\b")
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="blockread")
 def blockread() -> None:
-    """Files become records on Spark, exactly once."""
+    """Turn files into records on Spark, exactly once."""
 
 
 for command in (plan, run, records, windows, files, reprocess, clean, prune, db):
@@ -39,8 +39,8 @@ for command in (rebuild_windows, abandon_window, undo_window, exclude_from_windo
 files.add_command(new_files)
 
 
-def _said(error: BlockReadError) -> str:
-    """Return an error's message; what it says of clearing tasks in Airflow is said for commands, too."""
+def _message(error: BlockReadError) -> str:
+    """Return an error's message, with the equivalent of clearing a task on the command line."""
     first, newline, rest = str(error).partition("\n")
     if _CLEARING.search(first):
         first += " (on the command line, repeat the command instead)"
@@ -48,12 +48,12 @@ def _said(error: BlockReadError) -> str:
 
 
 def call(arguments: Sequence[str] | None) -> None:
-    """Run the command that the arguments name, by default those of this process, and exit."""
+    """Run the command that the arguments name (default: those of this process), and exit."""
     raise_on_signals()
     try:
         blockread.main(args=None if arguments is None else list(arguments), prog_name="blockread")
     except BlockReadError as error:
-        click.echo(f"Error: {_said(error)}", err=True)
+        click.echo(f"Error: {_message(error)}", err=True)
         sys.exit(1)
     except Interrupted as stop:
         with suppress(OSError):  # the terminal may be gone

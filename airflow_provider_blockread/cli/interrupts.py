@@ -1,4 +1,4 @@
-"""Signals that ask a command to end: it stops what it has begun, cleans up, and says so in one line."""
+"""Signals that end a command: it stops its work, cleans up, and prints one line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _AGAIN_S = 0.05
 
 
 class Interrupted(BaseException):
-    """A signal asked the command to end. Not an `Exception`, so that only cleaning up happens on its way."""
+    """A signal ended the command. Not an `Exception`, so that only clean-up code handles it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"stopped by {signal.Signals(number).name}; run the same command again to continue")
@@ -23,16 +23,16 @@ class Interrupted(BaseException):
 
 
 def exit_on_signals() -> None:
-    """End the process at the first of the signals, at once: nothing is begun yet that needs cleaning up."""
+    """End the process immediately at the first signal, while there is nothing to clean up."""
     _handle(_exit)
 
 
 def raise_on_signals() -> None:
-    """Raise `Interrupted` in the main thread at the first of the signals; later ones do not cut the cleaning short.
+    """Raise `Interrupted` in the main thread at the first signal; later ones do not interrupt the clean-up.
 
     A signal that the caller ignores, as `nohup` does, stays ignored.
     """
-    import pyarrow as pa  # noqa: PLC0415 - so that `exit_on_signals` is there before anything that takes long to import
+    import pyarrow as pa  # noqa: PLC0415 - slow to import, and `exit_on_signals` comes first
 
     pa.enable_signal_handlers(False)  # pyarrow would raise KeyboardInterrupt in place of our handler  # noqa: FBT003
     sys.unraisablehook = _raise_again
@@ -59,7 +59,7 @@ def _interrupt(number: int, _frame: FrameType | None) -> None:
 
 
 def _raise_again(lost: sys.UnraisableHookArgs) -> None:
-    """Raise `Interrupted` once more a moment later where Python dropped it, as in a callback of a weak reference."""
+    """Raise `Interrupted` again a moment later where Python dropped it, as in a callback of a weak reference."""
     stop = lost.exc_value
     if not isinstance(stop, Interrupted):
         sys.__unraisablehook__(lost)

@@ -1,4 +1,4 @@
-"""`blockread db` and `blockread files`: the ledger's schema, and the files it knows."""
+"""`blockread db` and `blockread files`: the ledger's schema, and its files."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def db() -> None:
 @db.command()
 @state_option
 def upgrade(state: str | None) -> None:
-    """Create the ledger, or bring its schema up to this version."""
+    """Create the ledger, or upgrade its schema to this version."""
     ledger = open_ledger(state)
     say(f"ledger {ledger.name} is {ledger.upgrade()}, identity {ledger.uuid}")
 
 
 @click.group()
 def files() -> None:
-    """The files that feeds have seen."""
+    """The files of feeds."""
 
 
 @files.command("list")
@@ -47,7 +47,7 @@ def files() -> None:
 @state_option
 @json_option
 def list_(feed: str, file_state: str | None, limit: int, state: str | None, *, as_json: bool) -> None:
-    """List the file versions that FEED knows."""
+    """List the file versions of FEED."""
     env = open_environment(state)
     require_feed(env.ledger, feed)
     rows: Iterator[FileRow] = list_files(env.ledger, feed, state=file_state, limit=limit)
@@ -64,7 +64,7 @@ def list_(feed: str, file_state: str | None, limit: int, state: str | None, *, a
 
 
 def _state(row: FileRow) -> str:
-    """Return the file's state, and how far the window is in which it waits."""
+    """Return the file's state, and the progress of its window."""
     return row.state if row.progress is None else f"{row.state}, {row.progress}"
 
 

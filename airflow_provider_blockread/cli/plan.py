@@ -1,4 +1,4 @@
-"""`blockread plan`: what would be read, and why."""
+"""`blockread plan`: what the next window would read, and why."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from airflow_provider_blockread.steps.plan.preview import FileSample, Preview, p
 
 @click.command()
 @pipeline_options
-def plan(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
-    """Explain what the next window of SOURCE would read, and why. Reads no file and freezes nothing."""
+def plan(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
+    """Explain what the next window of SOURCE would read, and why. Reads no file and plans nothing."""
     pipeline = Pipeline(**options)
-    env = open_environment(pipeline.state, makes=True)
+    env = open_environment(pipeline.state, create=True)
     shown = preview(env, pipeline.request(env, Reading(output="unused")))
     if pipeline.as_json:
         print_json(_as_json(shown))
@@ -82,9 +82,9 @@ def _print(shown: Preview) -> None:
         sizes = (f"{files:,} files: {describe_block_size(size)}" for size, files in shown.block_sizes.items())
         facts["block sizes"] = "; ".join(sizes)
     if shown.compressed:
-        facts["compressed"] = f"{shown.compressed:,} files, one block each: a codec cannot be entered in the middle"
+        facts["compressed"] = f"{shown.compressed:,} files, one block each: decoding must start at the beginning"
     if shown.scanned:
-        why = "what a byte means there depends on all before it"
+        why = "the meaning of a byte depends on all earlier ones"
         facts["scan"] = f"{shown.scanned:,} files of more than one block are scanned before they are read: {why}"
     facts["groups"] = len(shown.groups)
     print_facts(facts)
@@ -92,11 +92,11 @@ def _print(shown: Preview) -> None:
 
 
 def _windows(shown: Preview) -> dict[str, object]:
-    """Return what is there of the window with this key, and of windows that a run would finish first."""
+    """Return the state of the window with this key, and of windows that a run would finish first."""
     facts: dict[str, object] = {}
     if shown.existing is not None and shown.existing.state == "open":
         replayed = f"is {shown.progress} and would be replayed, not planned again"
-        facts["window"] = f"{shown.existing.id} has this key already, {replayed}"
+        facts["window"] = f"{shown.existing.id} already has this key, {replayed}"
     if shown.existing is not None and shown.existing.state == "abandoned":
         facts["window"] = (
             f"{shown.existing.id} had this key and was abandoned: a run of it reads nothing; use another key"

@@ -1,4 +1,4 @@
-"""`blockread prune`: old windows lose their detail, told first and then confirmed."""
+"""`blockread prune`: removes the detail of old windows after confirmation."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ class Pruning(Confirmed):
     keep_manifests: bool
 
     def request(self) -> PruneRequest:
-        """Return what is to be pruned.
+        """Return which windows to prune.
 
         Raises:
-            OptionsError: when `--older-than` is no duration.
+            OptionsError: when `--older-than` is not a duration.
         """
         seconds = parse_age(self.older_than)
         return PruneRequest(older_than=seconds, keep=self.keep, feed=self.feed, keep_manifests=self.keep_manifests)
 
 
 @click.command()
-@click.option("--older-than", default="90d", show_default=True, help="Windows published, or given up, so long ago.")
-@click.option("--keep", default=100, show_default=True, help="Leave the newest N published windows of each feed.")
+@click.option("--older-than", default="90d", show_default=True, help="Windows published or abandoned before that.")
+@click.option("--keep", default=100, show_default=True, help="Keep the newest N published windows of each feed.")
 @click.option("--feed", "--name", "feed", metavar="FEED", help="Only windows of this feed.")
-@click.option("--keep-manifests", is_flag=True, help="Leave the plans of pruned windows, so that they can be rebuilt.")
+@click.option("--keep-manifests", is_flag=True, help="Keep the manifests of pruned windows, for rebuilds.")
 @confirmed_options
-def prune(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
-    """Drop the detail of old windows and clear the work area; what is published stays, no file is taken twice."""
-    asked = Pruning(**options)
-    env = open_environment(asked.state, quiet=asked.as_json)
-    request = asked.request()
-    if asked.confirm(propose_pruning(env, request)):
+def prune(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
+    """Drop the detail of old windows and clear the work area. Keeps published output, and takes no file twice."""
+    given = Pruning(**options)
+    env = open_environment(given.state, quiet=given.as_json)
+    request = given.request()
+    if given.confirm(propose_pruning(env, request)):
         done = prune_windows(env, request)
-        if asked.as_json:
+        if given.as_json:
             print_json(done.to_json())

@@ -1,4 +1,4 @@
-"""Keeping a JVM's start-up chatter off the terminal, unless the JVM does not start."""
+"""Hiding a JVM's start-up messages, unless the JVM does not start."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _CHUNK_BYTES = 64 * 2**10
 
 @contextmanager
 def quiet_start() -> Iterator[None]:
-    """Hold back what programs started in the body write to standard error; show it if the body fails.
+    """Hold back the standard error of programs started in the body, and show it if the body fails.
 
-    Such a program keeps the pipe it was given, so what it writes later is passed on.
+    These programs keep the pipe, so their later output is forwarded.
     """
     terminal = os.dup(_STDERR)
     source, target = os.pipe()

@@ -1,4 +1,4 @@
-"""`blockread windows rebuild` and `blockread reprocess`: what is published is read again, one window after another."""
+"""`blockread windows rebuild` and `blockread reprocess`: read published windows again, one after another."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TIME = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%
 
 @dataclass(frozen=True, kw_only=True)
 class RebuildOptions(Confirmed):
-    """The options of both commands as given; times without a zone are UTC."""
+    """The options of both commands; times without a zone are UTC."""
 
     window: str | None
     feed: str | None
@@ -38,21 +38,21 @@ class RebuildOptions(Confirmed):
     until: datetime | None
     first_key: str | None
     last_key: str | None
-    anew: bool
+    restart: bool
     master: str
 
     def run(self, files: FileChoice | None) -> None:
-        """Tell what is to be done, ask, and do it."""
-        env, asked = open_environment(self.state), RebuildRequest(range=self._range(), files=files)
-        intent = propose_rebuild(env, asked, anew=self.anew)
+        """Show what will be done, ask for confirmation, and do it."""
+        env, request = open_environment(self.state), RebuildRequest(range=self._range(), files=files)
+        intent = propose_rebuild(env, request, anew=self.restart)
         if not self.confirm(intent):
             return
         if not intent.is_empty:
             require_java()
-        if self.anew:
-            give_up_rebuild(env, asked)
+        if self.restart:
+            give_up_rebuild(env, request)
         with InProcessSpark(self.master) as spark:
-            done = rebuild(env, asked, WindowRunner(env=env, owner=owner(), job=JOB, submitter=spark))
+            done = rebuild(env, request, WindowRunner(env=env, owner=owner(), job=JOB, submitter=spark))
         if self.as_json:
             print_json([window.to_json() for window in done])
 
@@ -70,19 +70,19 @@ class RebuildOptions(Confirmed):
 
 @dataclass(frozen=True, kw_only=True)
 class ReprocessOptions(RebuildOptions):
-    """The options of `reprocess` as given."""
+    """The options of `reprocess`."""
 
     path: str | None
     status: str
 
 
 def range_options(command: C) -> C:
-    """Add the options that choose windows, and those of a command that confirms."""
+    """Add the options that select windows, and those for confirmation."""
     for option in (
         click.option("--master", default="local[*]", show_default=True),
-        click.option("--anew", is_flag=True, help="Begin anew where the same command was begun but not finished."),
+        click.option("--restart", is_flag=True, help="Start over instead of resuming an unfinished identical command."),
         click.option("--to", "last_key", metavar="KEY", help="Windows up to this key."),
-        click.option("--from", "first_key", metavar="KEY", help="Windows from this key on, in the order of text."),
+        click.option("--from", "first_key", metavar="KEY", help="Windows from this key on, in lexical order."),
         click.option("--until", type=_TIME, help="Windows planned before this time (UTC)."),
         click.option("--since", type=_TIME, help="Windows planned at this time (UTC) or later."),
         feed_option,
@@ -94,31 +94,31 @@ def range_options(command: C) -> C:
 @click.command("rebuild")
 @click.argument("window", required=False)
 @range_options
-def rebuild_windows(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
+def rebuild_windows(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
     """Read published WINDOW (an id or a key) again, or those of a feed in a range, and replace their output.
 
-    Each is replaced only when its new generation is proven. The first failure stops the command; the same command,
-    repeated, goes on from there.
+    Each is replaced only after its new generation is proven. The first failure stops the command; repeating the
+    same command resumes there.
     """
     RebuildOptions(**options).run(files=None)
 
 
 @click.command("reprocess")
 @click.option("--window", metavar="WINDOW", help="Only this window, an id or a key.")
-@click.option("--path", metavar="GLOB", help="Files whose URI it matches; without a leading slash at any depth.")
+@click.option("--path", metavar="GLOB", help="Files whose URI matches; without a leading slash at any depth.")
 @click.option(
     "--status",
     default="done",
     show_default=True,
     type=click.Choice(STATUSES),
-    help="Files in which this was found: bad records, or bad records that are in quarantine.",
+    help="Only files with bad records, or with bad records in quarantine.",
 )
 @range_options
-def reprocess(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
-    """Read some files of published windows again, and no more than the groups that hold them.
+def reprocess(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
+    """Read some files of published windows again, together with the other files of their groups.
 
-    Where a file has changed since, its newer version is read in the place of the old one, and named first.
+    Where a file has changed since, its newer version is read instead, after it was listed for confirmation.
     A window's other groups keep their published files. Each window is proven as a whole before anything is replaced.
     """
-    asked = ReprocessOptions(**options)
-    asked.run(files=FileChoice(path=asked.path, status=asked.status))
+    given = ReprocessOptions(**options)
+    given.run(files=FileChoice(path=given.path, status=given.status))

@@ -1,4 +1,4 @@
-"""`blockread records`: how a file falls into blocks and records."""
+"""`blockread records`: the blocks and records of a file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _size(stores: Stores, file: str) -> int:
 
 
 def _named(file: BinaryIO, name: str) -> BinaryIO:
-    """Return an open file under a name, which errors and its codec go by: not every store gives it one."""
+    """Return an open file with a name for errors and the codec, as not all stores provide one."""
     return cast("BinaryIO", SimpleNamespace(name=name, seek=file.seek, read=file.read))
 
 

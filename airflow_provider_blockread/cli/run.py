@@ -1,4 +1,4 @@
-"""`blockread run`: one window, all steps, with the same code as the operators."""
+"""`blockread run`: all steps of a window, with the same code as the operators."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from airflow_provider_blockread.steps import Environment, PlanRequest, Published
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 
-#: Another process of this kind is taken for dead after this many seconds without a heartbeat.
+#: Another process of this kind is considered dead after this many seconds without a heartbeat.
 JOB = SparkJob(heartbeat_s=1.0, stale_after_s=15.0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(Pipeline, Reading):
-    """The options of `run` as given."""
+    """The options of `run`."""
 
     master: str
     conf: tuple[str, ...]
@@ -47,48 +47,48 @@ class RunOptions(Pipeline, Reading):
 @click.option("--master", default="local[*]", show_default=True, help="Spark master; the driver is this process.")
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="Spark configuration; repeatable.")
 @click.option("--compression", default="snappy", show_default=True, type=click.Choice(COMPRESSIONS))
-@click.option("--function", metavar="MODULE:NAME", help="Your function RecordBatch -> RecordBatch | None.")
+@click.option("--function", metavar="MODULE:NAME", help="A function RecordBatch -> RecordBatch | None.")
 @click.option("--on-bad-record", default="fail", show_default=True, type=click.Choice(["fail", "quarantine", "drop"]))
 @click.option("--on-missing", default="fail", show_default=True, type=click.Choice(["fail", "exclude"]))
 @click.option("--on-changed", default="fail", show_default=True, type=click.Choice(["fail", "exclude"]))
 @click.option(
-    "--policy", multiple=True, metavar="KEY=VALUE", help="Another policy, as max_record_bytes=1000; repeatable."
+    "--policy", multiple=True, metavar="KEY=VALUE", help="Another policy, such as max_record_bytes=1000; repeatable."
 )
-@click.option("--until-empty", is_flag=True, help="Go on with further windows until nothing new is left.")
-def run(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
-    """Read what is new at SOURCE into a directory of Parquet files, each record exactly once."""
-    asked = RunOptions(**options)
+@click.option("--until-empty", is_flag=True, help="Continue with further windows until there are no new files.")
+def run(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
+    """Read the new files at SOURCE into a directory of Parquet files, each record exactly once."""
+    given = RunOptions(**options)
     require_java()
-    env = open_environment(asked.state, makes=True)
-    request = asked.request(env, asked)
+    env = open_environment(given.state, create=True)
+    request = given.request(env, given)
     started = time.monotonic()
-    with InProcessSpark(asked.master, parse_pairs("--conf", asked.conf)) as spark:
-        runner = Runner(env, spark, replace(JOB, max_readers=asked.max_readers))
-        done = list(runner.windows(request, resumes=asked.window is None, until_empty=asked.until_empty))
-    if forgets(env.ledger):  # nobody will know what it has left in the work area
+    with InProcessSpark(given.master, parse_pairs("--conf", given.conf)) as spark:
+        runner = Runner(env, spark, replace(JOB, max_readers=given.max_readers))
+        done = list(runner.windows(request, resumes=given.window is None, until_empty=given.until_empty))
+    if forgets(env.ledger):  # no later run could clear its work area
         prune(replace(env, observer=terminal(quiet=True)), PruneRequest(older_than=0, keep=0))
     summary = _summary(done, time.monotonic() - started)
-    if asked.as_json:
+    if given.as_json:
         print_json(summary)
     else:
-        print_facts(_in_words(summary, asked.output))
+        print_facts(_in_words(summary, given.output))
 
 
 @dataclass(frozen=True)
 class Runner:
-    """Takes windows through all their steps in this process."""
+    """Runs all steps of windows in this process."""
 
     env: Environment
     spark: InProcessSpark
     job: SparkJob = JOB
 
     def window(self, ref: WindowRef) -> Published:
-        """Take a planned window through scan, read and commit."""
+        """Scan, read and commit a planned window."""
         runner = WindowRunner(env=self.env, owner=owner(), job=self.job, submitter=self.spark)
         return runner.run(ref)
 
     def windows(self, request: PlanRequest, *, resumes: bool, until_empty: bool) -> Iterator[Published]:
-        """Yield each window as it is done: first those of this feed that an earlier run left unpublished."""
+        """Yield each window when it is done, starting with those that earlier runs of this feed left unpublished."""
         left = unpublished_windows(self.env.ledger, request.feed) if resumes else []
         keys = [window.key for window in left]
         for key in keys:

@@ -36,7 +36,7 @@ logger.tasks.level = off
 logger.context.name = org.apache.spark.SparkContext
 logger.context.level = off
 """
-# A JVM that only hands blocks to Python is done before its second compiler would be worth it.
+# A JVM that only passes blocks to Python ends before its second compiler would pay off.
 _QUICK_START = "-XX:TieredStopAtLevel=1"
 _JAVA_OPTIONS = "SPARK_SUBMIT_OPTS"
 # Py4J's first line only names a call; the Java exception follows it.
@@ -47,7 +47,7 @@ _FIRST_LINE = re.compile(r"(.*)")
 class InProcessSpark:
     """A `Submitter` that runs jobs on one Spark context of this process, started at the first job.
 
-    Spark is called from a thread of its own: a signal then interrupts a wait, and never a call to the JVM.
+    Spark is called from a separate thread, so that a signal interrupts a wait and not a call to the JVM.
     """
 
     def __init__(self, master: str, conf: Mapping[str, str] | None = None) -> None:
@@ -78,7 +78,7 @@ class InProcessSpark:
 
     @property
     def keeps_secrets(self) -> bool:
-        """Whether a secret stays in this process, as it does."""
+        """Whether a secret stays in this process: always."""
         return True
 
     def submit(self, submission: Submission, *, name: str) -> None:
@@ -140,7 +140,7 @@ class InProcessSpark:
 
 @contextmanager
 def _java_options(options: str) -> Iterator[None]:
-    """Start a JVM with these options; those of the user stand after them, so that they win."""
+    """Start a JVM with these options; those of the user follow, so that they take precedence."""
     before = os.environ.get(_JAVA_OPTIONS)
     os.environ[_JAVA_OPTIONS] = f"{options} {before or ''}".strip()
     try:

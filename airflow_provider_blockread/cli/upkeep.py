@@ -1,4 +1,4 @@
-"""`blockread windows abandon|undo|exclude`: what was planned or published is given up, told and confirmed first."""
+"""`blockread windows abandon|undo|exclude`: give up planned or published work after confirmation."""
 
 from __future__ import annotations
 
@@ -25,14 +25,12 @@ from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose
 
 C = TypeVar("C", bound=Callable[..., Any])
 
-feed_option = click.option(
-    "--name", "--feed", "feed", metavar="FEED", help="The feed, where a key alone is not enough."
-)
+feed_option = click.option("--name", "--feed", "feed", metavar="FEED", help="The feed, where the key is not unique.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Confirmed:
-    """The options of a command that tells what it will do before it does it."""
+    """The options of a command that shows what it will do and asks for confirmation."""
 
     state: str | None
     as_json: bool
@@ -40,9 +38,9 @@ class Confirmed:
     yes: bool
 
     def confirm(self, intent: Intent) -> bool:
-        """Tell what is to be done; return whether to go on, and end the command where that is refused.
+        """Show what will be done; return whether to go on, and end the command where the user refuses.
 
-        Where there is nothing to do, nobody is asked: to go on changes nothing, and tells in JSON that it did not.
+        Where there is nothing to do, the command goes on without asking, and reports in JSON that it changed nothing.
         """
         if self.dry_run and self.as_json:
             print_json(intent.to_json())
@@ -58,7 +56,7 @@ class Confirmed:
 
 @dataclass(frozen=True, kw_only=True)
 class OneWindow(Confirmed):
-    """The same for a window that is named."""
+    """The options of a command for one window."""
 
     window: str
     feed: str | None
@@ -72,8 +70,8 @@ def confirmed_options(command: C) -> C:
     for option in (
         json_option,
         state_option,
-        click.option("--yes", is_flag=True, help="Do it without asking."),
-        click.option("--dry-run", is_flag=True, help="Only say what would be done."),
+        click.option("--yes", is_flag=True, help="Do not ask for confirmation."),
+        click.option("--dry-run", is_flag=True, help="Only show what would be done."),
     ):
         command = option(command)
     return command
@@ -83,17 +81,17 @@ def confirmed_options(command: C) -> C:
 @click.argument("window")
 @feed_option
 @confirmed_options
-def abandon_window(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
-    """Give the files of unpublished WINDOW (an id or a key) back to the feed; groups that run are fenced.
+def abandon_window(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
+    """Return the files of unpublished WINDOW (an id or a key) to the feed; running groups are fenced.
 
-    Of a published one, give up the rebuild that was begun: what is published stays.
+    For a published window, give up an unfinished rebuild: the published output stays.
     """
-    asked = OneWindow(**options)
-    env = open_environment(asked.state)
-    window = get_window(env.ledger, asked.window, asked.feed)
-    if asked.confirm(propose_abandoning(env, window)):
+    given = OneWindow(**options)
+    env = open_environment(given.state)
+    window = get_window(env.ledger, given.window, given.feed)
+    if given.confirm(propose_abandoning(env, window)):
         done = abandon(env, window, who=owner())
-        if asked.as_json:
+        if given.as_json:
             print_json(done.to_json())
 
 
@@ -103,17 +101,17 @@ def abandon_window(**options: Any) -> None:  # noqa: ANN401 - click hands every 
 @click.option(
     "--files",
     type=click.Choice(WITHDRAWN_FILES),
-    help="What its files become. Default: excluded, so that no record comes twice to those who copied the output.",
+    help="The new state of its files. Default: excluded, so that consumers that copied the output get no duplicates.",
 )
 @confirmed_options
-def undo_window(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
-    """Take the published output of WINDOW (an id or a key) away, file by file; the window is abandoned."""
-    asked = OneWindow(**options)
-    env = open_environment(asked.state)
-    window = get_window(env.ledger, asked.window, asked.feed)
-    if asked.confirm(propose_undoing(env, window, files=asked.files)):
-        done = undo(env, window, files=asked.files, who=owner())
-        if asked.as_json:
+def undo_window(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
+    """Remove the published output of WINDOW (an id or a key), and abandon the window."""
+    given = OneWindow(**options)
+    env = open_environment(given.state)
+    window = get_window(env.ledger, given.window, given.feed)
+    if given.confirm(propose_undoing(env, window, files=given.files)):
+        done = undo(env, window, files=given.files, who=owner())
+        if given.as_json:
             print_json(done.to_json())
 
 
@@ -123,15 +121,15 @@ def undo_window(**options: Any) -> None:  # noqa: ANN401 - click hands every opt
 @feed_option
 @click.option("--reason", required=True, help="Why; recorded with your name.")
 @confirmed_options
-def exclude_from_window(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
+def exclude_from_window(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
     """Leave the file PATH out of unpublished WINDOW (an id or a key), or out of the rebuild of a published one.
 
-    The groups that hold it are read again.
+    The groups that contain it are read again.
     """
-    asked = OneWindow(**options)
-    env = open_environment(asked.state)
-    window, path = get_window(env.ledger, asked.window, asked.feed), env.stores.canonical(asked.path)
-    if asked.confirm(propose_excluding(env, window, path, reason=asked.reason)):
-        done = exclude(env, window, path, reason=asked.reason, who=getpass.getuser())
-        if asked.as_json:
+    given = OneWindow(**options)
+    env = open_environment(given.state)
+    window, path = get_window(env.ledger, given.window, given.feed), env.stores.canonical(given.path)
+    if given.confirm(propose_excluding(env, window, path, reason=given.reason)):
+        done = exclude(env, window, path, reason=given.reason, who=getpass.getuser())
+        if given.as_json:
             print_json(done.to_json())

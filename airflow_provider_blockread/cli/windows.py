@@ -1,4 +1,4 @@
-"""`blockread windows`: what was planned, read and published, and what to do about it."""
+"""`blockread windows`: lists, shows and verifies windows."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from airflow_provider_blockread.cli.options.shared import (
 )
 from airflow_provider_blockread.cli.run import Runner
 from airflow_provider_blockread.cli.spark import InProcessSpark, require_java
+from airflow_provider_blockread.cli.upkeep import feed_option
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.model import Generation, Window, Withdrawal
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
@@ -39,13 +40,12 @@ from airflow_provider_blockread.steps.plan.restoring import restore_pruned
 from airflow_provider_blockread.steps.read.inferring import inferred_schema
 
 window_argument = click.argument("window")
-_PROVEN = {"proven", "publishing", *FINISHED}  # states of a generation whose sums say what it has read
-feed_option = click.option("--name", "feed", metavar="FEED", help="The feed, where a key alone is not enough.")
+_PROVEN = {"proven", "publishing", *FINISHED}  # states of a generation whose sums are complete
 
 
 @click.group()
 def windows() -> None:
-    """Windows: what one run reads, proves and publishes as one."""
+    """Windows: the units that runs read, prove and publish."""
 
 
 @windows.command("list")
@@ -76,7 +76,7 @@ def list_(feed: str | None, limit: int, state: str | None, *, as_json: bool) -> 
 @state_option
 @json_option
 def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> None:
-    """Show WINDOW (an id or a key): its generation, groups, and what went wrong."""
+    """Show WINDOW (an id or a key): its generation, groups and errors."""
     env = open_environment(state)
     found = get_window(env.ledger, window, feed)
     [summary] = list_windows(env.ledger, window=found.id)
@@ -109,7 +109,7 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
         listed = [row | state for row, state in zip(rows, states, strict=True)]
         print_json(facts | {"group_list": listed, "parts": [part._asdict() for part in read_in_parts]})
         return
-    print_facts(_shown(facts | {"state": _state(summary), "newer": None}))  # the note says the latter in words
+    print_facts(_shown(facts | {"state": _state(summary), "newer": None}))  # the note describes `newer`
     for part in read_in_parts:
         say(f"reads only bytes {part.start:,} to {part.end:,} of {part.path or 'a file whose row is pruned'}")
     if rows:
@@ -128,12 +128,12 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
 @state_option
 @json_option
 def verify(window: str, feed: str | None, master: str, state: str | None, *, as_json: bool) -> None:
-    """Read published WINDOW again and prove it, writing nothing; what is published stays."""
+    """Read published WINDOW again and prove it, without writing output."""
     require_java()
     env = open_environment(state)
     found = get_window(env.ledger, window, feed)
     latest = latest_generation(env.ledger, found.id)
-    # An earlier verification may have failed or died; what is published is there all the same.
+    # An earlier verification may have failed; the window is published all the same.
     if latest.state not in FINISHED and latest.mode != "verify":
         begun, give_up = window_progress(env.ledger, found.id), f"`blockread windows abandon {found.id}`"
         msg = (
@@ -156,7 +156,7 @@ def verify(window: str, feed: str | None, master: str, state: str | None, *, as_
 
 def _summary(summary: WindowSummary) -> dict[str, Any]:
     window, progress = summary.window, summary.progress
-    # What readers see comes first; what is being done about it is a note.
+    # The state is that of the published output; unfinished work is a note.
     generation, newer = summary.shown or summary.generation, _newer(summary)
     sums = generation.sums if generation is not None and generation.state in _PROVEN else None
     return {
@@ -186,13 +186,13 @@ def _state(summary: WindowSummary) -> str:
 
 
 def _newer(summary: WindowSummary) -> Generation | None:
-    """Return the generation that was begun after the published one."""
+    """Return the generation newer than the published one, if any."""
     newest, shown = summary.generation, summary.shown
     return newest if newest is not None and shown is not None and newest.number != shown.number else None
 
 
 def _shown(facts: Mapping[str, object]) -> dict[str, object]:
-    """Return the facts that there are; of an error the first line, as its group says the others."""
+    """Return the facts that are set, and of an error only the first line, as its group shows all of it."""
     shown = {name.replace("_", " "): value for name, value in facts.items() if value is not None}
     if "error" in shown:
         shown["error"] = str(shown["error"]).partition("\n")[0]
@@ -200,15 +200,15 @@ def _shown(facts: Mapping[str, object]) -> dict[str, object]:
 
 
 def _withdrawn(window: Window, held: Withdrawal) -> str:
-    done = "and finished" if held.finished_at else "but not to its end: repeat the command"
-    told = f"by {held.who}, files {held.files}, {done}"
+    done = "finished" if held.finished_at else "not finished: repeat the command"
+    text = f"by {held.who}, files {held.files}, {done}"
     if held.files != "excluded" or window.pruned_at is not None:
-        return told
-    return f"{told}; `blockread windows undo {window.id} --files pending` gives them back"
+        return text
+    return f"{text}; `blockread windows undo {window.id} --files pending` returns them to the feed"
 
 
 def _note(summary: WindowSummary) -> str | None:
-    """Return what the state alone would hide: a later generation than the published one, or a lost detail."""
+    """Return what the state does not show: a generation newer than the published one, or pruned detail."""
     newer, progress = _newer(summary), summary.progress
     notes = []
     if newer is not None:

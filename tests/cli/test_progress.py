@@ -77,7 +77,7 @@ def test_one_window_its_files_and_its_plan(place: Place, pipe: Pipe) -> None:
         "waiting.txt": "waiting",
     }
     assert "planned, stalled (last sign of life " in place.call("files", "list", pipe.feed).stdout
-    assert "has this key already, is stalled (last sign of life " in place.call(*planned).stdout
+    assert "already has this key, is stalled (last sign of life " in place.call(*planned).stdout
     assert place.json(*planned)["window_state"] == "stalled"
 
 

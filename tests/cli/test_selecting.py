@@ -125,7 +125,7 @@ def test_plan_tells_which_block_size_was_chosen_and_why(hours: Place) -> None:
         (["--window", " "], "the window's key is blank; give it a value"),
         (["--window", ""], "the window's key is blank; give it a value"),
         (["--interval", "2026-11-21"], "must read START/END"),
-        (["--interval", "2026-11-21/2026-11-21"], "holds no time: its end must come after its start"),
+        (["--interval", "2026-11-21/2026-11-21"], "is empty: its end must be after its start"),
         (["--interval", "soon/2026-11-21"], "'soon' is not a time"),
         (["--start-from", "soon"], "'soon' is not a time; write it as 2026-11-21"),
         (["--max-age", "old"], "'old' is not a duration; write seconds as 90, or 45min"),

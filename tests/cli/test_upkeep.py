@@ -56,7 +56,7 @@ def test_abandon_tells_asks_and_gives_back(place: Place) -> None:
     assert "1 files now pending" in agreed.stderr
     assert place.json("windows", "list")[0]["state"] == "abandoned"
     assert [row["state"] for row in place.json("files", "list", "logs")] == ["pending"]
-    assert "files pending, and finished" in place.json("windows", "show", "k")["withdrawn"]
+    assert "files pending, finished" in place.json("windows", "show", "k")["withdrawn"]
     assert (again.exit_code, "nothing is left" in again.stderr) == (0, True)
 
 
@@ -113,7 +113,7 @@ def test_rebuild_and_undo(place: Place) -> None:
     assert later.json["windows"] == []
     assert list((place.folder / "out").glob("*.parquet")) == []
     assert json.loads(place.call("files", "list", "logs", "--json").stdout)[0]["state"] == "excluded"
-    assert "--files pending` gives them back" in place.json("windows", "show", "k")["withdrawn"]
+    assert "--files pending` returns them to the feed" in place.json("windows", "show", "k")["withdrawn"]
 
 
 def test_reprocess_reads_what_a_file_is_now(place: Place) -> None:
@@ -150,8 +150,8 @@ def test_anew_is_told_and_asked_like_the_rest(place: Place, pipe: Pipe) -> None:
     with pytest.raises(BlockReadError):
         rebuild(pipe.env, asked, WindowRunner(env=pipe.env, owner="me", job=pipe.job, submitter=pipe.submitter))
     command = ["windows", "rebuild", "--feed", "feed"]
-    goes_on, anew = (place.json(*command, *more, "--dry-run") for more in ([], ["--anew"]))
-    refused = _answer(place, "n\n", *command, "--anew")
+    goes_on, anew = (place.json(*command, *more, "--dry-run") for more in ([], ["--restart"]))
+    refused = _answer(place, "n\n", *command, "--restart")
     begun = find_request(pipe.env.ledger, asked.action, asked.to_json())
 
     assert [window["does"] for window in goes_on["windows"]] == [False, True]

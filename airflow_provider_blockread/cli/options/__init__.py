@@ -1,1 +1,1 @@
-"""Options that several commands share."""
+"""Options shared by commands."""

@@ -1,4 +1,4 @@
-"""Options that `plan` and `run` share, and the request they make of them."""
+"""The options shared by `plan` and `run`, and the request built from them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 @dataclass(frozen=True, kw_only=True)
 class Pipeline(Sourcing, Selecting):
-    """The shared options as given."""
+    """The shared options."""
 
     name: str | None
     state: str | None
@@ -52,7 +52,7 @@ class Pipeline(Sourcing, Selecting):
 
     @property
     def files(self) -> FileList | None:
-        """The file that lists what to read, None where SOURCE is listed."""
+        """The file that lists what to read, or None where SOURCE is listed."""
         return None if self.files_from is None else FileList(self.files_from)
 
     def feed(self, env: Environment) -> str:
@@ -60,7 +60,7 @@ class Pipeline(Sourcing, Selecting):
         return self.feed_name(env, self.name)
 
     def request(self, env: Environment, reading: Reading) -> PlanRequest:
-        """Return what to plan, as one block group: this process runs one Spark application."""
+        """Return what to plan, in one block group, as this process runs one Spark application."""
         key = self.window if self.window is not None else self.interval_key
         readers = {} if self.max_readers is None else {"readers": self.max_readers}
         this_run = f"run {env.ledger.now():%Y%m%dT%H%M%S.%fZ}"
@@ -79,7 +79,7 @@ class Pipeline(Sourcing, Selecting):
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """Where records go, and what becomes of them on their way, as given."""
+    """The options for processing and writing records."""
 
     output: str
     compression: str = "snappy"
@@ -90,7 +90,7 @@ class Reading:
     policy: tuple[str, ...] = ()
 
     def generation(self, record_format: FormatOption) -> GenerationOptions:
-        """Return what decides what is read and written."""
+        """Return the options of a generation."""
         named = {"on_bad_record": self.on_bad_record, "on_missing": self.on_missing, "on_changed": self.on_changed}
         return GenerationOptions(
             sink=ParquetSink(self.output, compression=self.compression),
@@ -101,12 +101,12 @@ class Reading:
 
 
 def pipeline_options(command: C) -> C:
-    """Add the source and the options that `plan` and `run` share."""
+    """Add the source and the options shared by `plan` and `run`."""
     for option in (
         json_option,
         click.option("--window", metavar="KEY", help="Key of the window; the same key is the same window."),
-        click.option("--max-readers", type=click.IntRange(min=1), help="Spark tasks that read at once, at most."),
-        click.option("--block-size", default="64MiB", show_default=True, help="Bytes; auto: chosen for each file."),
+        click.option("--max-readers", type=click.IntRange(min=1), help="Most Spark tasks that read at once."),
+        click.option("--block-size", default="64MiB", show_default=True, help="Bytes, or auto: chosen for each file."),
         state_option,
         click.option("--name", metavar="FEED", help="Name of the feed; default: the source."),
     ):

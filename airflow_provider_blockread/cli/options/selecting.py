@@ -1,4 +1,4 @@
-"""Options of `plan` and `run` that say which files a window takes."""
+"""Options of `plan` and `run` that select the files of a window."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 @dataclass(frozen=True, kw_only=True)
 class Selecting:
-    """The options as given."""
+    """The options that select the files of a window."""
 
     interval: str | None
     order: str
@@ -32,10 +32,10 @@ class Selecting:
 
     @property
     def bounds(self) -> tuple[datetime, datetime] | None:
-        """The interval whose files are taken; None for what has arrived.
+        """The interval whose files are taken, or None for those that have arrived.
 
         Raises:
-            OptionsError: when it is not two times, the earlier one first.
+            OptionsError: when it is not two times in ascending order.
         """
         if self.interval is None:
             return None
@@ -45,7 +45,7 @@ class Selecting:
             raise OptionsError(msg)
         bounds = parse_time(start), parse_time(end)
         if bounds[0] >= bounds[1]:
-            msg = f"--interval {self.interval!r} holds no time: its end must come after its start"
+            msg = f"--interval {self.interval!r} is empty: its end must be after its start"
             raise OptionsError(msg)
         return bounds
 
@@ -57,7 +57,7 @@ class Selecting:
 
     @property
     def interval_key(self) -> str | None:
-        """The key that a scheduled run of this interval has in Airflow too."""
+        """The key of a scheduled Airflow run of this interval."""
         bounds = self.bounds
         return None if bounds is None else f"{utc_text(bounds[0])}/{utc_text(bounds[1])}"
 
@@ -82,19 +82,19 @@ class Selecting:
 def selecting_options(command: C) -> C:
     """Add the options of `Selecting`."""
     for option in (
-        _words("--on-untimed", ["ignore", "fail"], "A file for which no time is known, where one is needed."),
-        _words("--on-modified", ["ignore", "add", "fail"], "A new version of a file already taken."),
-        click.option("--max-blocks", type=click.IntRange(min=1), help="Blocks a window takes at most."),
-        click.option("--max-bytes", metavar="SIZE", help="Bytes a window takes at most, as 10GiB."),
-        click.option("--max-files", type=click.IntRange(min=1), help="Files a window takes at most."),
-        click.option("--max-age", metavar="DURATION", help="Leave out files older than this, as 36h or 7d."),
-        click.option("--start-from", metavar="TIME", help="Leave out files from before this time."),
-        _words("--late", ["next", "reopen", "report"], "Files of an interval that was planned before they came."),
+        _words("--on-untimed", ["ignore", "fail"], "Files without a time, where one is needed."),
+        _words("--on-modified", ["ignore", "add", "fail"], "New versions of files already taken."),
+        click.option("--max-blocks", type=click.IntRange(min=1), help="Most blocks of a window."),
+        click.option("--max-bytes", metavar="SIZE", help="Most bytes of a window, such as 10GiB."),
+        click.option("--max-files", type=click.IntRange(min=1), help="Most files of a window."),
+        click.option("--max-age", metavar="DURATION", help="Leave out files older than this, such as 36h or 7d."),
+        click.option("--start-from", metavar="TIME", help="Leave out files older than this time."),
+        _words("--late", ["next", "reopen", "report"], "Files that arrive after their interval was planned."),
         _words("--order", ["oldest", "newest"], "Which files a window takes first."),
         click.option(
             "--interval",
             metavar="START/END",
-            help="Take the files of these times (UTC; the end is not in it) instead of what has arrived.",
+            help="Take the files with times in this interval (UTC, END excluded) instead of those that have arrived.",
         ),
     ):
         command = option(command)

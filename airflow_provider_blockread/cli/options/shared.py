@@ -1,4 +1,4 @@
-"""What the commands share: the ledger, the format and how things are shown."""
+"""Options and helpers shared by the commands: the ledger, the format and printing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from airflow_provider_blockread.spark.private_folder import private_folder
 from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.storage.stores import Stores
 
-_UNBOUNDED = 10_000  # characters; a pipe has no width to fit into
+_UNBOUNDED = 10_000  # characters; a pipe has no width
 _NARROWEST = 9  # characters a column keeps on a narrow terminal
 _NUMBER = re.compile(r"-|[\d,]+(/[\d,]+)?")
 
@@ -37,8 +37,8 @@ state_option = click.option(
     "--state",
     envvar="BLOCKREAD_STATE",
     metavar="URL",
-    help="The ledger, as sqlite:////folder/file.db or postgresql://user@host/database."
-    " Default: blockread.db in AIRFLOW_HOME. noop:// remembers nothing.",
+    help="The ledger, such as sqlite:////folder/file.db or postgresql://user@host/database."
+    " Default: blockread.db in AIRFLOW_HOME. noop:// keeps nothing.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
@@ -46,7 +46,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 def format_options(command: C) -> C:
     """Add `--format`, `--format-option` and `--schema`."""
     for option in (
-        click.option("--schema", help='Columns of csv or JSON, as "id long, ts timestamp, msg string".'),
+        click.option("--schema", help='Columns of csv or JSON, such as "id long, ts timestamp, msg string".'),
         click.option("--format-option", "format_option", multiple=True, metavar="KEY=VALUE", help="Repeatable."),
         click.option("--format", "format_name", default="lines", show_default=True, type=click.Choice(sorted(FORMATS))),
     ):
@@ -58,7 +58,7 @@ def make_format_option(name: str, pairs: Iterable[str], schema: str | None) -> F
     """Return the format that the options describe.
 
     Raises:
-        OptionsError: when an option is unknown, malformed or does not belong to the format.
+        OptionsError: when an option is unknown, malformed or belongs to another format.
     """
     texts = parse_pairs("--format-option", pairs)
     if schema is not None:
@@ -70,7 +70,7 @@ def make_format_option(name: str, pairs: Iterable[str], schema: str | None) -> F
 
 
 def parse_pairs(option: str, pairs: Iterable[str]) -> dict[str, str]:
-    """Return what a repeatable option KEY=VALUE says.
+    """Return the pairs of a repeatable option KEY=VALUE.
 
     Raises:
         OptionsError: when one has no equals sign.
@@ -86,7 +86,7 @@ def parse_pairs(option: str, pairs: Iterable[str]) -> dict[str, str]:
 
 
 def open_ledger(state: str | None) -> Ledger:
-    """Return the ledger given, or the embedded one in AIRFLOW_HOME; its connections end with the command.
+    """Return the given ledger, or the embedded one in AIRFLOW_HOME; its connections are closed after the command.
 
     Raises:
         OptionsError: when the URL is malformed.
@@ -101,8 +101,8 @@ def open_ledger(state: str | None) -> Ledger:
     return ledger
 
 
-def open_environment(state: str | None, *, quiet: bool = False, makes: bool = False) -> Environment:
-    """Return ledger and stores; a command that `makes` a ledger in SQLite does so where none is, no other does.
+def open_environment(state: str | None, *, quiet: bool = False, create: bool = False) -> Environment:
+    """Return ledger and stores; `create` also creates the ledger if it is in SQLite and does not exist.
 
     Raises:
         OptionsError: when the URL is malformed.
@@ -110,7 +110,7 @@ def open_environment(state: str | None, *, quiet: bool = False, makes: bool = Fa
         LedgerUnavailableError: when the database cannot be reached.
     """
     ledger = open_ledger(state)
-    if makes:
+    if create:
         ledger.make()
     ledger.check()
 
@@ -131,24 +131,24 @@ def terminal(*, quiet: bool = False, err: bool = True) -> Observer:
 
 
 def owner() -> str:
-    """Return who this process is, in the ledger."""
+    """Return the name of this process in the ledger."""
     return process_owner(f"cli/{getpass.getuser()}@{socket.gethostname()}")
 
 
 def say(line: str = "", *, err: bool = False) -> None:
-    """Print a line, names in it as they may be printed."""
+    """Print a line, with unprintable characters escaped."""
     click.echo(printable(line), err=err)
 
 
 def say_lines(text: str) -> None:
-    """Print lines, all but the first one indented."""
+    """Print lines, all but the first indented."""
     first, *others = text.split("\n")
     for line in (first, *(f"  {other}" for other in others)):
         say(line)
 
 
 def print_json(data: object) -> None:
-    """Print one JSON document, in which characters that do not print are escaped."""
+    """Print one JSON document, with unprintable characters escaped."""
     text = json.dumps(data, ensure_ascii=False, default=str)
     click.echo(printable(text, _json_escape))
 
@@ -159,7 +159,7 @@ def _json_escape(character: str) -> str:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table, numbers on the right. A terminal cuts what is too wide, but for ids that other commands take."""
+    """Print a table with numbers aligned right. On a terminal, wide columns are truncated, except for window ids."""
     columns = [printable(name) for name in columns]
     cells = [[_cell(value) for value in row] for row in rows]
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -176,7 +176,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
 
 
 def print_facts(facts: Mapping[str, object]) -> None:
-    """Print names and values, one a line."""
+    """Print names and values, one pair a line."""
     width = max(len(name) for name in facts)
     for name, value in facts.items():
         say(f"{name:<{width}}  {_cell(value)}")

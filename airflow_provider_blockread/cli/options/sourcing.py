@@ -1,4 +1,4 @@
-"""The options that say which files of SOURCE are taken, and the source they make."""
+"""The options of SOURCE and its files, and the source built from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 @dataclass(frozen=True, kw_only=True)
 class Sourcing:
-    """The options as given."""
+    """The options of SOURCE and its files."""
 
     source: tuple[str, ...]
     pattern: tuple[str, ...]
@@ -32,14 +32,14 @@ class Sourcing:
     redirect_host: tuple[str, ...]
 
     def feed_name(self, env: Environment, given: str | None) -> str:
-        """Return the feed's name: the one given, or the canonical roots."""
+        """Return the feed's name: the given one, or the canonical roots."""
         return given or " ".join(dict.fromkeys(map(env.stores.canonical, self.source)))
 
     def file_source(self) -> FileSource:
-        """Return where files land, and which to take.
+        """Return the source.
 
         Raises:
-            OptionsError: when a duration, a size, a marker or a time's pattern cannot be understood.
+            OptionsError: when a duration, a size, a marker or a time pattern is invalid.
         """
         return FileSource(
             self.source,
@@ -58,7 +58,7 @@ class Sourcing:
 
 
 def sourcing_options(command: C) -> C:
-    """Add the options of `Sourcing` but SOURCE, which the command adds itself."""
+    """Add the options of `Sourcing` except SOURCE, which the command adds itself."""
     for option in (
         click.option(
             "--redirect-host", multiple=True, metavar="HOST", help="Another host that a web server may redirect to."
@@ -68,18 +68,20 @@ def sourcing_options(command: C) -> C:
             type=click.Choice(["inside", "anywhere"]),
             default="inside",
             show_default=True,
-            help="Where links may lead: inside of all that is given as SOURCE, or anywhere.",
+            help="Where links may lead: inside SOURCE, or anywhere.",
         ),
+        click.option("--time-pattern", metavar="TEXT", help="The time in a path, such as dt=%Y-%m-%d/hr=%H."),
+        click.option("--done-marker", metavar="NAME", help="Take files once it exists: {name}.done, or _SUCCESS."),
+        click.option("--max-size", metavar="SIZE", help="Leave out larger files, such as 10GiB."),
+        click.option("--min-size", metavar="SIZE", help="Leave out smaller files, such as 1B."),
         click.option(
-            "--time-pattern", metavar="TEXT", help="Where a path names the file's time, as dt=%Y-%m-%d/hr=%H."
+            "--min-age",
+            metavar="DURATION",
+            help="Postpone files changed more recently, such as 90 or 5min.",
         ),
-        click.option("--done-marker", metavar="NAME", help="Take files once it is there: {name}.done, or _SUCCESS."),
-        click.option("--max-size", metavar="SIZE", help="Leave out larger files, as 10GiB."),
-        click.option("--min-size", metavar="SIZE", help="Leave out smaller files, as 1B."),
-        click.option("--min-age", metavar="DURATION", help="Let files wait that changed within it, as 90 or 5min."),
-        click.option("--hidden", is_flag=True, help="Take hidden and unfinished names, too."),
-        click.option("--max-depth", type=click.IntRange(min=1), help="Names of a path below the source, at most."),
-        click.option("--exclude", multiple=True, metavar="PATTERN", help="What to leave out; repeatable."),
+        click.option("--hidden", is_flag=True, help="Take files with hidden and temporary names, too."),
+        click.option("--max-depth", type=click.IntRange(min=1), help="Most names in a path below the source."),
+        click.option("--exclude", multiple=True, metavar="PATTERN", help="Files to leave out; repeatable."),
         click.option(
             "--pattern",
             multiple=True,

@@ -1,4 +1,4 @@
-"""`blockread files new`: what a sensor sees."""
+"""`blockread files new`: the files that a sensor would report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from airflow_provider_blockread.steps.watch.looking_for_files import Lookout, lo
 
 
 @dataclass(frozen=True, kw_only=True)
-class Looking(Sourcing, Selecting):
+class NewFilesOptions(Sourcing, Selecting):
     """The options as given."""
 
     name: str | None
@@ -31,7 +31,7 @@ class Looking(Sourcing, Selecting):
     as_json: bool
 
     def lookout(self, env: Environment) -> Lookout:
-        """Return what to look for."""
+        """Return which files to look for."""
         return Lookout(
             feed=self.feed_name(env, self.name),
             source=self.file_source(),
@@ -47,12 +47,12 @@ class Looking(Sourcing, Selecting):
 @selecting_options
 @state_option
 @json_option
-def new_files(**options: Any) -> None:  # noqa: ANN401 - click hands every option by name
-    """Show which files of SOURCE the feed has not taken. Writes nothing, and reads no file."""
-    looking = Looking(**options)
-    env = open_environment(looking.state, quiet=looking.as_json)
-    found = look_for_files(env, looking.lookout(env))
-    if looking.as_json:
+def new_files(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
+    """Show the files of SOURCE that are in no window of the feed. Writes nothing, and reads no file."""
+    given = NewFilesOptions(**options)
+    env = open_environment(given.state, quiet=given.as_json)
+    found = look_for_files(env, given.lookout(env))
+    if given.as_json:
         print_json(found.to_json())
         return
     print_facts({"feed": found.feed, "files": found.files, "size": format_bytes(found.bytes), "oldest": found.oldest})
