@@ -32,8 +32,8 @@ from airflow_provider_blockread.options.upstream import NO_LIST
 class BlockReadTaskGroup(TaskGroup):
     """Reads the new files of a source into a sink, each record exactly once: `plan`, (`scan`), `read`, `commit`.
 
-    All strings in options are templates. `commit` returns the publication's summary; it is skipped when there is
-    nothing to read, and what comes after the group with it (`Policies(on_empty="succeed")` lets it succeed instead).
+    All strings in options are templates. `commit` returns the publication's summary. With nothing to read, it is
+    skipped, and all tasks downstream with it (`Policies(on_empty="succeed")` lets it succeed instead).
 
     :param group_id: the group's name in the DAG, and in the default names of feed and window.
     :param source: where files land, and which to take.
@@ -42,7 +42,7 @@ class BlockReadTaskGroup(TaskGroup):
     :param selection: which of the discovered files a window takes.
     :param splitting: how files are cut into blocks, and blocks packed into groups.
     :param function: what is done with the records on their way to the sink.
-    :param policies: what happens to what is not as planned.
+    :param policies: what happens when something is not as planned.
     :param spark: where and how Spark applications run.
     :param feed: the feed's name; default `{dag_id}.{group_id}`.
     :param window: the window's key; the default follows from the run.
@@ -92,7 +92,7 @@ class BlockReadTaskGroup(TaskGroup):
                 task_id="commit",
                 on_empty=policies.on_empty,
                 outlets=[asset] if (asset := output_asset(sink)) else [],
-                # The reads of an empty window are skipped: the plan alone must then be enough.
+                # The reads of an empty window are skipped: the plan alone must then suffice.
                 trigger_rule=TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS,
                 **planned,
             )
@@ -102,9 +102,9 @@ class BlockReadTaskGroup(TaskGroup):
 
 
 def may_need_scan(record_format: FormatOption) -> bool:
-    """Tell whether blocks of the format may depend on what comes before them, as far as its options show.
+    """Return whether blocks of the format may depend on what comes before them, according to its options.
 
-    The plan knows better: without a file that spans groups the scan task has nothing to do.
+    The plan decides: without a file that spans groups the scan task has nothing to do.
     """
     if isinstance(record_format, Csv):
         return any(mark is not None for mark in (record_format.quote, record_format.escape, record_format.comment))

@@ -32,7 +32,7 @@ class GroupLimits:
     splittable: bool = True  # False: one block a file
 
     def __post_init__(self) -> None:
-        """Refuse limits under which nothing could be packed."""
+        """Refuse limits below 1."""
         least = self.block_size.readers if isinstance(self.block_size, AutoSize) else self.block_size
         if min(least, self.group_bytes, self.max_groups) < 1:
             msg = f"block_size (or its readers), group_bytes and max_groups must be at least 1, but are {self}"
@@ -50,8 +50,8 @@ class GroupLimits:
 def iter_blocks(parts: Iterable[Part], limits: GroupLimits, *, total_bytes: int) -> Iterator[Block]:
     """Yield the blocks of all parts, numbered and assigned to groups, lazily.
 
-    A block opens the next group when the one before is full. A file that fits into what one group holds is not
-    torn apart: it opens the next group instead, so that a scan and a read of it are two stages of one application.
+    A block opens the next group when the current one is full. A file that fits into one group is not divided: it opens
+    the next group instead, so that its scan and its read are two stages of one application.
 
     Args:
         parts: the ranges to read, in the window's order.
@@ -74,7 +74,7 @@ def iter_blocks(parts: Iterable[Part], limits: GroupLimits, *, total_bytes: int)
 
 def _ranges(part: Part, limits: GroupLimits) -> Iterable[tuple[int, int]]:
     if part.whole:
-        return [(part.start, part.end)]  # an empty one too: no compressed file is of no bytes, and a read says so
+        return [(part.start, part.end)]  # an empty one too: reading it then fails, as no compressed file is empty
     size = limits.size_of(part.version) if limits.splittable else max(part.end, 1)
     if not part.start and 0 < part.end <= size:
         return [(0, part.end)]

@@ -1,7 +1,7 @@
 """What is read: file versions, blocks and block groups.
 
-All offsets and sizes are bytes; all times are nanoseconds since the epoch, UTC. What there are millions of are named
-tuples, which are made in half the time of frozen dataclasses.
+All offsets and sizes are bytes; all times are nanoseconds since the epoch, UTC. Values that exist by the million are
+named tuples, which take half as long to make as frozen dataclasses.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Block(NamedTuple):
     part_end: int
 
     def __str__(self) -> str:
-        """Return the block as error messages name it."""
+        """Return the block's name in error messages."""
         return f"{self.version.path} block {self.number} bytes [{self.start}, {self.end})"
 
 

@@ -1,4 +1,4 @@
-"""Block sizes that follow from the file's size and its store's own block size."""
+"""Block sizes derived from a file's size and the block size of its store."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from dataclasses import dataclass, field
 from airflow_provider_blockread.blocks.model import FileVersion
 
 SMALLEST = 16 * 2**20
-"""Bytes below which no block is cut smaller: opening a file costs more than a reader of its own gains."""
+"""The smallest block in bytes: with smaller ones, opening a file costs more than another reader gains."""
 
 LARGEST = 256 * 2**20
-"""Bytes above which blocks grow no more, but to the store's own: what fails is read again by the block."""
+"""The largest block in bytes, unless the store's own are larger: a failure reads a whole block again."""
 
 STORE_BLOCK = 64 * 2**20
-"""Bytes of a block of stores that have none of their own, as object stores and local disks."""
+"""Bytes of a block in stores without blocks, such as object stores and local disks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockChoice:
-    """The block size for a file, in bytes, the store's own, and why it is that.
+    """The block size for a file, in bytes, that of its store, and the reason.
 
-    `small`: the file is one block; `shared`: each reader has its share; `smallest`, `largest`: blocks are cut no
-    smaller, or grow no larger.
+    `small`: the file is one block; `shared`: each reader has its share; `smallest`, `largest`: the size is at its
+    lower or upper bound.
     """
 
     block_size: int
@@ -31,11 +31,11 @@ class BlockChoice:
 
 
 def choose_block_size(size: int, *, store_block: int, readers: int) -> BlockChoice:
-    """Return the block size for a file of `size` bytes: the share of each of `readers`, fitted to the store's blocks.
+    """Return the block size for a file of `size` bytes: a share for each reader, aligned with the store's blocks.
 
-    It is the store's block, a half, quarter, ... or a multiple of it, so that no block needlessly touches two of the
-    store's, and lies between `SMALLEST` and `LARGEST` as far as the store's block allows. So a file of up to `SMALLEST`
-    bytes is one block, and a large one has blocks for all readers. The same arguments give the same size.
+    It is the store's block, a half, a quarter, ... or a multiple of it, so that few blocks touch two of the store's,
+    and is between `SMALLEST` and `LARGEST` as far as the store's block allows. A file of up to `SMALLEST` bytes is one
+    block, and a large one has blocks for all readers. The same arguments give the same size.
     """
     share = max(-(-size // readers), SMALLEST)
     block = store_block
@@ -60,14 +60,14 @@ def _why(size: int, share: int, block: int, readers: int) -> str:
 class AutoSize:
     """Chooses the block size of each file.
 
-    `store_block` tells the bytes of a block of the store that holds a path; it must answer the same for ever.
+    `store_block` returns the bytes of a block in the store of a path; its answers must never change.
     """
 
     readers: int
     store_block: Callable[[str], int] = field(repr=False, compare=False)
 
     def choice(self, version: FileVersion) -> BlockChoice:
-        """Return a file's block size, and why; a small file's store is not asked."""
+        """Return a file's block size and the reason; the store of a small file is not asked."""
         known = version.size <= SMALLEST
         return choose_block_size(
             version.size,

@@ -1,1 +1,1 @@
-"""What Airflow's side and Spark's side hand each other through the work area; neither imports the other."""
+"""What Airflow's side and Spark's side exchange through the work area; neither imports the other."""

@@ -1,8 +1,8 @@
-"""Errors on their way to those who can act on them: from a task through Spark's text, from a driver in a file.
+"""Errors that a job reports: a task's in the text of Spark's error, a driver's in a file.
 
-Both are sealed, under a secret that a file name, a record or a foreign file cannot know: text that merely looks like an
-error of this package is never taken for one. A job reports permanent and transient errors; the ledger alone says who
-owns a group or a window, so a job reports no conflict.
+Both are sealed under a secret that no file name, record or foreign file contains, so that text which only looks like an
+error of this package is never mistaken for one. A job reports permanent and transient errors. It reports no conflict,
+because only the ledger knows who owns a group or a window.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from airflow_provider_blockread.storage.stores import Stores
 FAILURE_NAME = "error.json"
 _NAME = "failure"
 _TASK = "task"  # what a task's line is bound to: its secret is of one run of a job already
-_MARK = re.compile(r"(?=blockread-failure ([A-Za-z0-9+/]+=*))")  # overlapping: data may stand right before it
+_MARK = re.compile(r"(?=blockread-failure ([A-Za-z0-9+/]+=*))")  # overlapping: data may precede it directly
 _MAX_CHARS = 10_000  # of a message, as the ledger keeps it
 _MAX_BYTES = 2**20  # of a file; ours are smaller
 _ROOTS = (PermanentError, TransientError)
 
 
 def naming_file(error: BlockReadError, window: str, path: str) -> str:
-    """Return an error's message, in which a command that excludes a file is whole: for this file of this window."""
+    """Return an error's message, with the command that excludes a file completed for this file of this window."""
     reasons = ((FileMissingError, "missing"), (FileChangedError, "changed"))
     reason = next((reason for cls, reason in reasons if isinstance(error, cls)), "bad")
     command = f"`blockread windows exclude {window} {shell_word(path)} --reason {reason}`"
@@ -45,13 +45,13 @@ def naming_file(error: BlockReadError, window: str, path: str) -> str:
 
 
 def as_line(error: BlockReadError, secret: str) -> str:
-    """Return the error as one marked line, which `from_text` finds by the same secret."""
+    """Return the error as one line, which `from_text` finds with the same secret."""
     line = base64.b64encode(sealed(_NAME, _dump(error), secret=secret, bound=_TASK))
     return f"blockread-failure {line.decode()}"
 
 
 def from_text(text: str, secret: str) -> BlockReadError | None:
-    """Return the error whose line, made with this secret, stands somewhere in a text; None where there is none."""
+    """Return the error whose line, made with this secret, is somewhere in a text; None if there is none."""
     for line in _MARK.findall(text):
         try:
             data = base64.b64decode(line, validate=True)
@@ -65,16 +65,16 @@ def from_text(text: str, secret: str) -> BlockReadError | None:
 
 
 def write_failure(stores: Stores, submission: Submission, error: BlockReadError) -> None:
-    """Leave the error of a submission beside its specification, so that Airflow's side can raise it as itself."""
+    """Write the error of a submission beside its specification, so that Airflow's side can raise it as itself."""
     data = sealed(_NAME, _dump(error), secret=submission.secret, bound=submission.spec_hash)
     stores.write_bytes_atomic(f"{submission.folder}/{FAILURE_NAME}", data)
 
 
 def read_failure(stores: Stores, submission: Submission) -> BlockReadError | None:
-    """Return the error that the application of this submission left, or None.
+    """Return the error that the application of this submission wrote, or None.
 
     Raises:
-        ExchangeError: when something else lies there.
+        ExchangeError: when the file is not one that this application wrote.
     """
     uri = f"{submission.folder}/{FAILURE_NAME}"
     try:
@@ -101,7 +101,7 @@ def _dump(error: BlockReadError) -> dict[str, str]:
 
 
 def _load(fields: dict[str, Any]) -> BlockReadError | None:
-    """Return the error that these fields say; None unless they say exactly one."""
+    """Return the error with these fields; None unless they are exactly those of one."""
     if not all(isinstance(value, str) for value in fields.values()):
         return None
     cls = error_class(fields.get("error", ""))

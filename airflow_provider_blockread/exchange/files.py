@@ -1,4 +1,4 @@
-"""Reading and writing the work area's own files, each bound to its content by a hash."""
+"""Reading files of the work area, each bound to its content by a hash."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def content_hash(data: bytes) -> str:
 
 
 def remedy(what: str) -> str:
-    """Return what to do when a file of that kind is not what it was: a plan is frozen, all else is read again."""
+    """Return what to do if a file of this kind has changed: a plan is frozen, all else is read again."""
     if what == MANIFEST:
         return (
             "clear the run from its plan on, with the splitting it was planned with, to write it again, or put it back"
@@ -33,7 +33,7 @@ def read_checked(stores: Stores, uri: str, expected_hash: str, what: str) -> byt
     """Return a file's bytes after comparing their hash.
 
     Raises:
-        ExchangeError: when the file is missing or is not what was written; `what` names it.
+        ExchangeError: when the file is missing or has changed; `what` names it.
     """
     data = read_required(stores, uri, what)
     if content_hash(data) != expected_hash:

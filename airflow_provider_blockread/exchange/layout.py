@@ -1,6 +1,6 @@
-"""Where things lie in the work area.
+"""The layout of the work area.
 
-<work area>/<feed>/ledger                                    the UUID of the ledger whose windows lie here
+<work area>/<feed>/ledger                                    the UUID of the ledger of these windows
 <work area>/<feed>/<window>/manifest-<hash>.parquet          what is read
                            /states-<digest>.json             entry states of files that span groups, by format
                            /states-<digest>-g<group>.json    entry states of the other files of a group; both have
@@ -28,15 +28,15 @@ def attempt_folder(window_folder_uri: str, generation: int, group: int, epoch: i
 
 
 def data_folder(attempt_uri: str) -> str:
-    """Return where an attempt stages its data files."""
+    """Return the folder where an attempt stages its data files."""
     return f"{attempt_uri}/data"
 
 
 def quarantine_folder(attempt_uri: str) -> str:
-    """Return where an attempt stages the bytes of bad records."""
+    """Return the folder where an attempt stages the bytes of bad records."""
     return f"{attempt_uri}/quarantine"
 
 
 def published_quarantine(work_area: str, feed: str, window: str) -> str:
-    """Return the folder where the bad records of a window's published generation lie: never inside the output."""
+    """Return the folder of the bad records of a window's published generation; it is never inside the output."""
     return f"{work_area.rstrip('/')}/quarantine/{slug(feed)}/{window}"

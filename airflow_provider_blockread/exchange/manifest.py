@@ -1,8 +1,8 @@
 """The manifest: the Parquet file that lists a window's blocks, group by group, in block order.
 
 One row a block: block, group, file (the ledger's id), path, size, mtime_ns, etag, start, end, part_start, part_end.
-A row group never spans two block groups, so a reader of one group reads only that group's rows. Times are UTC
-nanoseconds, all else bytes. The file's metadata name the window and the ledger; it never holds credentials.
+A row group never spans two block groups, so a reader of one group reads only its rows. Times are UTC nanoseconds, other
+numbers bytes. The file's metadata name the window and the ledger; it never contains credentials.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ SCHEMA = pa.schema(
         pa.field("part_end", pa.int64(), nullable=False),
     ]
 )
-_ROWS = 32_768  # blocks that are held at once
+_ROWS = 32_768  # blocks in memory at once
 
 _Columns: TypeAlias = list[tuple[Any, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestSummary:
-    """What was written: the hash that binds every later step to it, and sums."""
+    """A manifest that was written: the hash that binds every later step to it, and sums."""
 
     hash: str
-    files: int  # of at least one block; a file that spans groups counts once
+    files: int  # with at least one block; a file that spans groups counts once
     blocks: int
     bytes: int
     groups: tuple[BlockGroup, ...]

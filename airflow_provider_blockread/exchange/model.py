@@ -19,7 +19,7 @@ class OutputFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What reading one block reported; the same for the same file version, range and format, whoever reads."""
+    """What reading one block reported; the same for every read of the same file version, range and format."""
 
     block: int  # the block's number in the window
     file: int  # the ledger's id of the file version
@@ -37,7 +37,7 @@ class Receipt:
     skipped_bytes: int
     bad_records: int
     rows: int  # records handed to the user's function
-    rows_out: int  # rows that came back and went to the writer
+    rows_out: int  # rows that the function returned and the writer got
     digest: int  # sum of record hashes modulo 2**64, or 0 when not asked for
     stream_size: int = 0  # decoded bytes of a compressed file, all of which its first block reads; else 0
     consumed: int = 0  # compressed bytes that were decoded, up to a proper end of stream; else 0
@@ -45,7 +45,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupResult:
-    """What one attempt at a group left in the work area, in sums; receipts lie beside it."""
+    """What one attempt at a group left in the work area, in sums; the receipts are beside it."""
 
     window: str
     generation: int
@@ -61,7 +61,7 @@ class GroupResult:
     bytes: int  # source bytes that the receipts account for
     outputs: tuple[OutputFile, ...]
     quarantined: tuple[OutputFile, ...] = ()
-    seconds: float = 0.0  # that the Spark stages took, without Spark's start
+    seconds: float = 0.0  # of the Spark stages, without Spark's start
     schema: str = ""  # of the output, as text; empty when no row was written
 
 
@@ -115,8 +115,8 @@ class ScanSpec(JobSpec):
 class Submission:
     """One try at a job: its specification, bound by a hash, and the secrets that seal what its application writes.
 
-    Airflow's side makes the secrets and hands them to the driver privately; they are empty where no private way leads
-    there. The hash binds the answer to window, generation, group and epoch, which the specification names.
+    Airflow's side makes the secrets and passes them to the driver in private; they are empty if there is no private
+    way. The hash binds the answer to window, generation, group and epoch, which are in the specification.
     """
 
     spec_uri: str
@@ -126,5 +126,5 @@ class Submission:
 
     @property
     def folder(self) -> str:
-        """Where the specification lies, and the answer is left."""
+        """The folder of the specification and of the answer."""
         return self.spec_uri.rpartition("/")[0]

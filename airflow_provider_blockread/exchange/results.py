@@ -41,7 +41,7 @@ def read_spec(stores: Stores, submission: Submission) -> ReadSpec | ScanSpec:
     """Return the job specification that was submitted.
 
     Raises:
-        ExchangeError: when it is missing, another than was submitted, or not a job specification of this version.
+        ExchangeError: when it is missing, was replaced, or is not a job specification of this version.
     """
     uri = submission.spec_uri
     data = parse_json(read_checked(stores, uri, submission.spec_hash, SPECIFICATION), uri, SPECIFICATION)
@@ -55,16 +55,16 @@ def read_spec(stores: Stores, submission: Submission) -> ReadSpec | ScanSpec:
 
 
 def write_result(stores: Stores, submission: Submission, result: GroupResult) -> None:
-    """Write an attempt's result, the sign that it finished."""
+    """Write an attempt's result, which marks it as finished."""
     data = sealed(_NAME, dataclasses.asdict(result), secret=submission.secret, bound=submission.spec_hash)
     stores.write_bytes_atomic(f"{submission.folder}/{RESULT_NAME}", data)
 
 
 def accept_result(stores: Stores, submission: Submission) -> tuple[GroupResult, str, str]:
-    """Return what the application of a submission left, with its file and that file's hash, to be believed from now on.
+    """Return the result that the application of a submission wrote, its file, and the hash by which to read it later.
 
     Raises:
-        ExchangeError: when it is missing, was written by somebody else, or is not a result of this version.
+        ExchangeError: when it is missing, was written by another program, or is not a result of this version.
     """
     uri = f"{submission.folder}/{RESULT_NAME}"
     data = read_required(stores, uri, _WHAT)
@@ -79,7 +79,7 @@ def read_result(stores: Stores, uri: str, expected_hash: str) -> GroupResult:
     """Return a result that was accepted.
 
     Raises:
-        ExchangeError: when it is missing, or is not the one that was accepted.
+        ExchangeError: when it is missing, or has changed since.
     """
     found = fields_of(_NAME, read_checked(stores, uri, expected_hash, _WHAT))
     return _result({} if found is None else found[0], uri)

@@ -1,8 +1,8 @@
 """Seals: a small JSON object with an HMAC-SHA-256 of its content, under a secret that data and foreign files lack.
 
-What is sealed stands under its name, beside the seal: `{"failure": {...}, "seal": "<64 hex digits>"}`. The HMAC is of
-the name, of what the object is bound to (such as the hash of a specification), and of the object itself. Under an empty
-secret a seal binds and does not prove: every reader of what it is bound to can make one.
+An object is stored under its name, beside the seal: `{"failure": {...}, "seal": "<64 hex digits>"}`. The HMAC covers
+the name, what the object is bound to (such as the hash of a specification), and the object. With an empty secret a seal
+binds but does not prove: every reader of what it is bound to can make one.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any
 
 
 def new_secret() -> str:
-    """Return a secret that nobody else has."""
+    """Return a new secret."""
     return secrets.token_hex(32)
 
 
 def derived(secret: str, name: str) -> str:
-    """Return the secret of one thing, from that of many; it does not give away the others."""
+    """Return the secret of one thing, derived from a shared one; it does not reveal the others."""
     return hmac.digest(secret.encode(), name.encode(), hashlib.sha256).hex()
 
 
@@ -29,29 +29,29 @@ def sealed(name: str, fields: Mapping[str, Any], *, secret: str, bound: str) -> 
     """Return a JSON object with its seal.
 
     Args:
-        name: what it is, so that no seal of one kind passes for one of another.
+        name: the kind of object, so that a seal of one kind is not valid for another.
         fields: the object, of JSON values.
-        secret: shared with those who are to believe it.
-        bound: what it belongs to.
+        secret: shared with its readers.
+        bound: what the object belongs to.
     """
     return json.dumps({name: fields, "seal": _seal(name, fields, secret, bound)}, indent=1, sort_keys=True).encode()
 
 
 def unsealed(name: str, data: bytes, *, secret: str, bound: str) -> dict[str, Any] | None:
-    """Return the object that was sealed under this name and secret and bound to the same; None for anything else."""
+    """Return the object, if it was sealed with this name, secret and `bound`; None for anything else."""
     found = fields_of(name, data)
     if found is None:
         return None
     fields, seal = found
     try:
         expected = _seal(name, fields, secret, bound)
-    except RecursionError:  # nested deeper than anything of ours
+    except RecursionError:  # nested deeper than any of ours
         return None
     return fields if hmac.compare_digest(expected, seal) else None
 
 
 def fields_of(name: str, data: bytes) -> tuple[dict[str, Any], str] | None:
-    """Return an object and its seal, unchecked, for data that a hash vouches for; None for anything else."""
+    """Return an object and its unchecked seal, for data whose hash was checked; None for anything else."""
     try:
         parsed = json.loads(data)
     except (ValueError, RecursionError):

@@ -1,9 +1,9 @@
 """State files: the states in which blocks are entered, found once by a scan and kept with the window.
 
 Sealed JSON: `states` maps block numbers to states. They follow from the manifest and the format, which are in the
-file's name, to which the seal is bound: every writer writes the same. Where the seal has no secret, the proof guards
-against forged states: each block finds the state that it is left in from its own records, and the next one must have
-been entered in that state.
+file's name, and the seal is bound to that name: every writer writes the same. If the seal has no secret, the proof
+refuses forged states: each block finds its exit state from its own records, and the next block must have been entered
+in that state.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _WHAT = "state file"
 
 def write_states(stores: Stores, uri: str, states: Mapping[int, int], *, secret: str) -> None:
     """Keep the entry states of blocks, by block number, sealed under the window's secret."""
-    named = {str(number): int(state) for number, state in states.items()}  # numpy has integers of its own
+    named = {str(number): int(state) for number, state in states.items()}  # may be numpy's
     stores.write_bytes_atomic(uri, sealed(_NAME, named, secret=secret, bound=uris.name_of(uri)))
 
 
 def read_states(stores: Stores, uri: str, *, secret: str) -> dict[int, int] | None:
-    """Return the entry states that were kept; None when there are none that bear the seal: then scan again."""
+    """Return the entry states that were kept; None if there are none with a valid seal: then scan again."""
     try:
         data = read_required(stores, uri, _WHAT)
     except ExchangeError:
@@ -45,7 +45,7 @@ def require_states(stores: Stores, uri: str, *, secret: str) -> dict[int, int]:
     """Return the entry states that a scan step kept.
 
     Raises:
-        ExchangeError: when they are missing, or are not what it wrote.
+        ExchangeError: when they are missing or were changed.
     """
     states = read_states(stores, uri, secret=secret)
     if states is None:

@@ -1,3 +1,3 @@
-"""What Airflow's connections turn into: the ledger, stores with credentials, and Spark applications."""
+"""Hooks: Airflow's connections to the ledger, to stores and to Spark."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Credentials of a role that an `aws` connection assumes, by the fields that Airflow's own provider defines."""
+"""Credentials of the role of an `aws` connection, with the fields that Airflow's own provider defines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def assume_role(connection: Connection, keys: Keys) -> Keys:
     """Return the keys of the connection's `role_arn`, which last an hour or for `DurationSeconds`.
 
     The role is assumed with the connection's own keys, its profile, or the host's identity. Each try of a task and
-    each look of a trigger assumes it anew, so the keys must last for one of these.
+    each listing by a trigger assumes it again, so the keys must last for one of these.
 
     Args:
         connection: has `role_arn`, and may have `assume_role_kwargs`, `region_name`, `verify`, `profile_name`, and the
@@ -32,7 +32,7 @@ def assume_role(connection: Connection, keys: Keys) -> Keys:
         keys: the connection's own.
 
     Raises:
-        OptionsError: when the role may not be assumed, or in a way that is not followed here.
+        OptionsError: when the role may not be assumed, or its method is not supported.
         TransientError: when the service cannot be reached.
     """
     try:
@@ -49,10 +49,10 @@ def assume_role(connection: Connection, keys: Keys) -> Keys:
         if throttled or error.response["ResponseMetadata"]["HTTPStatusCode"] >= _SERVERS_FAULT:
             msg = f"{asked}: {error}; try again"
             raise TransientError(msg) from error
-        msg = f"{asked}: {error}; let the role trust whom the connection names, and correct assume_role_kwargs"
+        msg = f"{asked}: {error}; let the role trust the connection's identity, and correct assume_role_kwargs"
         raise OptionsError(msg) from error
     except (of.ConnectionError, of.HTTPClientError) as error:
-        msg = f"{asked}: {error}; name the service's address in service_config where it is another, or try again"
+        msg = f"{asked}: {error}; name the service's address in service_config if it is not the default, or try again"
         raise TransientError(msg) from error
     except (of.BotoCoreError, ValueError) as error:
         msg = f"{asked}: {error}; correct the connection"
@@ -70,7 +70,7 @@ def _client(connection: Connection, keys: Keys, make_session: Any) -> Any:  # no
     return session.create_client(
         "sts",
         region_name=extra.get("region_name") or session.get_config_variable("region") or _REGION,
-        # As in Airflow's own provider, an endpoint that is given for all services is not this one's.
+        # As in Airflow's own provider, an endpoint for all services is not that of STS.
         endpoint_url=own.get("endpoint_url"),
         verify=extra.get("verify"),
         aws_access_key_id=keys[0],
@@ -84,7 +84,7 @@ def _request(connection: Connection) -> dict[str, Any]:
     method = extra.get("assume_role_method") or "assume_role"
     if method != "assume_role":
         msg = (
-            f"connection {connection.conn_id!r}: assume_role_method {method!r} is not followed here;"
+            f"connection {connection.conn_id!r}: assume_role_method {method!r} is not supported;"
             " name a profile that does it (profile_name), or give this role to the hosts"
         )
         raise OptionsError(msg)

@@ -1,4 +1,4 @@
-"""The environment variables that a Spark driver inherits from a task: a list of what it may need, and nothing else."""
+"""The environment variables that a Spark driver inherits from a task: only those on a list."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from itertools import chain
 
 INHERITED = (
-    # ambient identity, and how stores and clusters are reached
+    # ambient identity, and access to stores and clusters
     "AWS_*",
     "AZURE_*",
     "CLOUDSDK_*",

@@ -1,7 +1,7 @@
 """The ledger behind an Airflow connection of type `blockread`, or the embedded one in AIRFLOW_HOME.
 
-A connection has host, port, database, login and password, and in its extra `sslmode`; or it has `url`, a whole URL, in
-its extra, which then stands alone.
+A connection has host, port, database, login and password, and `sslmode` in its extra; or its extra has a complete URL
+as `url`, and the other fields are ignored.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class LedgerHook(BaseHook):
     """Opens the ledger.
 
     :param ledger_conn_id: the connection; without one, `blockread_default` when it exists, else the embedded SQLite
-        ledger `blockread.db` in AIRFLOW_HOME, which serves one host. `noop` is the ledger that forgets: each run
-        reads all that it lists, and nothing is remembered between runs.
-    :param run: the DAG run that asks, which `noop` needs.
+        ledger `blockread.db` in AIRFLOW_HOME, which serves one host. `noop` remembers nothing between
+        runs: each run reads all files that it lists.
+    :param run: the DAG run, which `noop` needs.
     """
 
     conn_name_attr = "ledger_conn_id"
@@ -51,11 +51,11 @@ class LedgerHook(BaseHook):
         self.run = run
 
     def get_conn(self) -> Ledger:
-        """Return the ledger, its schema checked; only the embedded one is created or migrated on the way.
+        """Return the ledger, after checking its schema; only the embedded one is created or migrated.
 
         Raises:
-            OptionsError: when the connection is missing or unusable, or no connection is named where tasks do not all
-                run on the scheduler's host.
+            OptionsError: when the connection is missing or unusable, or none is named although tasks may run on several
+                hosts.
             LedgerSchemaError: when the schema is not this package's.
             LedgerUnavailableError: when the database cannot be reached.
         """
@@ -72,10 +72,10 @@ class LedgerHook(BaseHook):
         return ledger
 
     async def alocate(self) -> dict[str, str]:
-        """Return where the ledger is, as `steps.serving.open_ledger` takes it, without holding up the event loop.
+        """Return the ledger's place, for `steps.watch.serving.open_ledger`, without blocking the event loop.
 
         Raises:
-            OptionsError: when the connection is missing or unusable, or none is named where one is needed.
+            OptionsError: when the connection is missing or unusable, or none is named although one is needed.
         """
         connection = None
         if not self._forgets:
@@ -115,7 +115,7 @@ class LedgerHook(BaseHook):
             return None
 
     def _check_unnamed(self, error: AirflowNotFoundException) -> None:
-        """Refuse to go on without the connection that is missing, if it is named."""
+        """Raise if the missing connection is a named one."""
         if self.ledger_conn_id is not None:
             conn_id = self.ledger_conn_id
             msg = f"ledger: there is no connection {conn_id!r}; create one of type blockread, or name another"
@@ -149,13 +149,13 @@ def airflow_home() -> str:
 
 
 def refuse_remote_executors(executor: str) -> None:
-    """Refuse the embedded ledger where tasks may run on another host than the scheduler's.
+    """Refuse the embedded ledger if tasks may run on other hosts than the scheduler's.
 
     Args:
         executor: Airflow's `[core] executor`: one or several names or import paths.
 
     Raises:
-        OptionsError: naming the executor, and what to do.
+        OptionsError: with the executor, and what to do.
     """
     names = [name for name in re.split(r"[^\w.]+", executor) if name.endswith("Executor")]
     remote = [name for name in names if name.rpartition(".")[2] not in _LOCAL_EXECUTORS]
@@ -169,7 +169,7 @@ def refuse_remote_executors(executor: str) -> None:
 
 
 def connection_url(connection: Connection) -> str:
-    """Return the ledger's URL, as a connection has it; the password in it is masked in logs from here on.
+    """Return the ledger's URL from a connection; its password is masked in logs from then on.
 
     Raises:
         OptionsError: when the connection names neither a URL nor a host and a database.
@@ -187,7 +187,7 @@ def connection_url(connection: Connection) -> str:
     port = f":{connection.port}" if connection.port else ""
     settings = {"sslmode": extra["sslmode"]} if extra.get("sslmode") else {}
     host = connection.host
-    if host.startswith("/"):  # the folder of a Unix-domain socket, which has no place before a URL's path
+    if host.startswith("/"):  # the folder of a Unix-domain socket, which cannot be the host of a URL
         host, port, settings = "", "", settings | {"host": host} | ({"port": connection.port} if port else {})
     query = f"?{urlencode(settings)}" if settings else ""
     return f"postgresql://{login}{password}{'@' if login else ''}{host}{port}/{connection.schema}{query}"

@@ -1,4 +1,4 @@
-"""Spark applications through Airflow's Spark hook: the `Submitter` that the steps ask for."""
+"""Spark applications through Airflow's Spark hook: a `Submitter` for the steps."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _INSTALL = "install it with `pip install 'airflow-provider-blockread[spark]'`"
 
 
 class SparkSubmitter:
-    """Submits the application that reads a block group, and stops it when told to.
+    """Submits the application that reads a block group, and cancels it on request.
 
-    An application whose task process is killed outright ends by itself within seconds: its driver watches the process
-    that started it. Where the driver runs on the cluster (deploy mode `cluster`) it is only stopped by `cancel`.
+    If the process of a task is killed, its application ends within seconds: the driver watches the process that started
+    it. A driver on the cluster (deploy mode `cluster`) is only stopped by `cancel`.
 
     :param job: where and how the application runs.
     :param credentials: storage options by root URI; they reach the driver in a private file.
@@ -69,7 +69,7 @@ class SparkSubmitter:
             except FileNotFoundError as error:
                 msg = f"{name}: the program spark-submit is not on PATH; {_INSTALL}"
                 raise OptionsError(msg) from error
-            except AirflowException:  # Airflow's own error quotes the log once more
+            except AirflowException:  # Airflow's own error repeats the log
                 raise _failure(hook, name, cancelled=self._cancelled) from None
             except BaseException:
                 hook.stop(_GRACE_S)
@@ -78,7 +78,7 @@ class SparkSubmitter:
             raise _failure(hook, name, cancelled=True)
 
     def cancel(self) -> None:
-        """Stop the application for sure; from any thread or signal handler, before, during or after `submit`."""
+        """Stop the application; from any thread or signal handler, before, during or after `submit`."""
         self._cancelled = True
         if self._hook is not None:
             self._hook.stop(_GRACE_S)
@@ -123,10 +123,10 @@ class SparkSubmitter:
 
 
 def spark_connection(job: SparkJob) -> Connection:
-    """Return the Spark connection of a job, its master overridden where the job names one.
+    """Return the Spark connection of a job, with the job's master, if it has one.
 
     Raises:
-        OptionsError: when a connection is named that does not exist.
+        OptionsError: when the named connection does not exist.
     """
     try:
         found = BaseHook.get_connection(job.conn_id)
@@ -156,7 +156,7 @@ def _private_file(path: Path, content: Mapping[str, object]) -> str:
 
 
 def _failure(hook: TrackedSubmitHook, name: str, *, cancelled: bool) -> SparkJobError:
-    """Return the error of an application that did not succeed: the driver's own error, else its last lines."""
+    """Return the error of a failed application: the driver's own error, or else the last lines of its log."""
     if cancelled:
         return SparkJobError(f"{name}: the Spark application was stopped; clear the task to read the group again")
     if hook.error:

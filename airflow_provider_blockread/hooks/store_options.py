@@ -1,7 +1,7 @@
-"""Airflow's connection types as fsspec's storage options, field by field as Airflow's own providers define them.
+"""Airflow's connection types as fsspec's storage options, with the fields that Airflow's own providers define.
 
-Options hold JSON values only, since they go to the driver as JSON; a key file of this host is read here, because
-executors have none. What a connection asks for and no file system here can do is refused, not passed over.
+Options contain JSON values only, because they are passed to the driver as JSON; key files are read here, because
+executors do not have them. A field that no file system supports is refused, not ignored.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _azure(connection: Connection) -> dict[str, object]:
     tenant = extra.get("tenant_id") or extra.get("tenant")
     account = _azure_account(connection, principal=bool(tenant))
     key = extra.get("account_key") or extra.get("shared_access_key") or (None if tenant else connection.password)
-    if key and (connection.host or "").startswith("http://"):  # what adlfs takes for an address is always https
+    if key and (connection.host or "").startswith("http://"):  # the addresses of adlfs are always https
         parts = {"DefaultEndpointsProtocol": "http", "AccountName": account, "AccountKey": key}
         return {
             "connection_string": "".join(f"{name}={value};" for name, value in parts.items())
@@ -78,7 +78,7 @@ def _azure(connection: Connection) -> dict[str, object]:
 
 
 def _azure_account(connection: Connection, *, principal: bool) -> str | None:
-    """Return the account: named, or the host's first part; a login is one where it is not a principal's."""
+    """Return the account: a field, the first part of the host, or the login, unless that is a principal's."""
     named = connection.extra_dejson.get("account_name")
     host = connection.host or ""
     first = (urlsplit(host if "://" in host else f"//{host}").hostname or "").partition(".")[0]
@@ -116,7 +116,7 @@ def _ssh(connection: Connection) -> dict[str, object]:
 
 
 def _known_hosts(connection: Connection) -> object:
-    """Return what the server's key must be: none, as the connection says, or any, as is Airflow's default."""
+    """Return the server's key, if the connection has one; None accepts any key, which is Airflow's default."""
     extra = connection.extra_dejson
     key = str(extra.get("host_key") or "")
     if key:
@@ -127,7 +127,7 @@ def _known_hosts(connection: Connection) -> object:
 
 
 def _generic(connection: Connection) -> dict[str, object]:
-    """Return the extra as it is, which is then fsspec's own options, and the fields under the names most use."""
+    """Return the extra unchanged, as fsspec's own options, and the fields under their most common names."""
     fields = {
         "host": connection.host,
         "port": connection.port,
@@ -159,13 +159,13 @@ def _json(connection: Connection, text: str) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        msg = f"connection {connection.conn_id!r}: the key is no JSON object; paste the key file's content as it is"
+        msg = f"connection {connection.conn_id!r}: the key is not a JSON object; paste the content of the key file"
         raise OptionsError(msg) from None  # the cause would quote the key
     return found
 
 
 def _refused(connection: Connection, what: str, instead: str) -> OptionsError:
-    return OptionsError(f"connection {connection.conn_id!r}: {what} is not followed here; {instead}")
+    return OptionsError(f"connection {connection.conn_id!r}: {what} is not supported; {instead}")
 
 
 MAKERS: dict[str, Callable[[Connection], dict[str, object]]] = {
@@ -180,4 +180,4 @@ MAKERS: dict[str, Callable[[Connection], dict[str, object]]] = {
     "ssh": _ssh,
     "wasb": _azure,
 }
-"""Connection type -> what makes storage options of a connection; those that are None or empty are left out."""
+"""Connection type -> function that returns the storage options of a connection; empty ones are left out later."""

@@ -21,26 +21,26 @@ Credentials = dict[str, dict[str, object]]
 
 
 def credentials_for(source: FileSource | None, sink: ParquetSink | None, listed: FileList | None = None) -> Credentials:
-    """Return the storage options of the roots whose options name a connection; no connection is ambient identity.
+    """Return the storage options of roots with a connection; others use the ambient identity.
 
     Raises:
-        OptionsError: when a connection is missing or of a type that names no store.
+        OptionsError: when a connection is missing, or its type is not that of a store.
     """
     named = _named(source, sink, listed)
-    # Each connection once: a role is assumed by asking a service.
+    # Each connection once: assuming a role calls a service.
     options = {conn_id: storage_options(_connection(conn_id)) for conn_id in {conn_id for _, conn_id in named}}
     return {root: options[conn_id] for root, conn_id in named}
 
 
 async def acredentials_for(source: FileSource | None) -> Credentials:
-    """Return the same for a source, without holding up the event loop: for triggers.
+    """Return the same for a source, without blocking the event loop: for triggers.
 
     Raises:
         OptionsError: as `credentials_for`.
     """
     named = _named(source, None)
     found = {conn_id: await aconnection(conn_id) for conn_id in {conn_id for _, conn_id in named}}
-    # Secrets are masked by a call to the supervisor, which blocks; to assume a role is another.
+    # Masking secrets and assuming a role are blocking calls.
     options = await asyncio.to_thread(lambda: {conn_id: storage_options(one) for conn_id, one in found.items()})
     return {root: options[conn_id] for root, conn_id in named}
 
@@ -49,7 +49,7 @@ async def aconnection(conn_id: str) -> Connection:
     """Return the connection of a store, for triggers.
 
     Raises:
-        OptionsError: when there is none of that name.
+        OptionsError: when it does not exist.
     """
     try:
         return await BaseHook.aget_connection(conn_id)
@@ -58,7 +58,7 @@ async def aconnection(conn_id: str) -> Connection:
 
 
 def _connections_of(source: FileSource) -> list[tuple[str, str | None]]:
-    """Return the roots with their connections: the one of all, or that of the longest place which holds the root."""
+    """Return the roots with their connections: the common one, or that of the longest folder with the root in it."""
     if source.conn_id is None or isinstance(source.conn_id, str):
         return [(root, source.conn_id) for root in source.roots]
     places = {uris.canonical(place): conn_id for place, conn_id in source.conn_id.items()}
@@ -76,15 +76,15 @@ def _connections_of(source: FileSource) -> list[tuple[str, str | None]]:
 
 
 def storage_options(connection: Connection) -> dict[str, object]:
-    """Return what fsspec's file system of the connection's type takes, from the connection's known fields.
+    """Return the storage options for fsspec from the connection's known fields.
 
     Raises:
-        OptionsError: when the connection's type names no store, or asks for what no file system here can do.
+        OptionsError: when the connection's type is not that of a store, or a field is not supported.
     """
     make = MAKERS.get(connection.conn_type or "")
     if make is None:
         msg = (
-            f"connection {connection.conn_id!r} has type {connection.conn_type!r}, which names no store; "
+            f"connection {connection.conn_id!r} has type {connection.conn_type!r}, which is not that of a store; "
             f"use one of {', '.join(sorted(MAKERS))}, or none for ambient identity"
         )
         raise OptionsError(msg)
@@ -94,7 +94,7 @@ def storage_options(connection: Connection) -> dict[str, object]:
 def _named(
     source: FileSource | None, sink: ParquetSink | None, listed: FileList | None = None
 ) -> list[tuple[str, str]]:
-    """Return roots with the connections that options name for them."""
+    """Return the roots that have connections, and their connections."""
     named = _connections_of(source) if source else []
     named += [(sink.uri, sink.conn_id), (sink.work_area, sink.conn_id)] if sink else []
     named += [(listed.uri, listed.conn_id)] if listed else []

@@ -22,14 +22,14 @@ from airflow_provider_blockread.spark.parent import ERROR_LINE, OWN_LINE
 
 _POLL_S = 0.05
 _TAIL_LINES = 20
-# Airflow's UI shows what lies between such lines folded.
+# Airflow's UI folds the lines between these.
 _BEGIN, _END = "::group::Spark's own log", "::endgroup::"
 
 
 class TrackedSubmitHook(SparkSubmitHook):
     """A `SparkSubmitHook` whose application can be stopped from any thread, at any moment.
 
-    :param connection: the Spark connection to use, whatever its id.
+    :param connection: the Spark connection to use.
     """
 
     def __init__(
@@ -37,8 +37,8 @@ class TrackedSubmitHook(SparkSubmitHook):
     ) -> None:
         self._pinned = connection
         self._stopped = threading.Event()
-        self.error = ""  # the driver's own last word, if it had one
-        self.tail: deque[str] = deque(maxlen=_TAIL_LINES)  # the end of the output, without what is routine
+        self.error = ""  # the driver's own error, if it printed one
+        self.tail: deque[str] = deque(maxlen=_TAIL_LINES)  # the end of the output, without routine lines
         super().__init__(
             conn_id=connection.conn_id,
             conf=dict(job.conf),
@@ -68,14 +68,14 @@ class TrackedSubmitHook(SparkSubmitHook):
             AirflowException: when it fails, with the tail of its output.
         """
         try:
-            # A task's stdin is its socket to Airflow's supervisor: the task counts as alive while anybody holds it.
+            # A task's stdin is its socket to Airflow's supervisor: the task counts as alive while any process has it.
             self.submit(application, env=environment, start_new_session=True, stdin=subprocess.DEVNULL)
         finally:
             if self._submit_sp is not None and self._submit_sp.stdout is not None:
                 self._submit_sp.stdout.close()  # Airflow's hook leaves it open
 
     def stop(self, grace_s: float) -> None:
-        """Stop the application: what Airflow's hook knows to kill, and the whole process group.
+        """Stop the application: all that Airflow's hook can kill, and the whole process group.
 
         :param grace_s: seconds between SIGTERM and SIGKILL.
         """
@@ -92,13 +92,13 @@ class TrackedSubmitHook(SparkSubmitHook):
             self.on_kill()
 
     def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
-        # Runs when the process has just been started: a stop that came before had nothing to stop yet.
+        # Runs when the process has just been started: an earlier stop found no process.
         if self._stopped.is_set():
             self.stop(grace_s=0)
         super()._process_spark_submit_log(self._kept(itr))
 
     def _kept(self, output: Iterator[Any]) -> Iterator[str]:
-        """Yield what is to be logged: the driver's own lines as they are, Spark's folded in groups."""
+        """Yield the lines to log: the driver's own ones unchanged, those of Spark folded in groups."""
         folded = False
         for line in output:
             text = printable(str(line).strip())
@@ -117,7 +117,7 @@ class TrackedSubmitHook(SparkSubmitHook):
 
 
 def _is_running(pid: int) -> bool:
-    """Tell whether our child still runs, without reaping it: `subprocess` does that, maybe in this very thread."""
+    """Return whether our child still runs, without reaping it: `subprocess` does that, perhaps in this thread."""
     try:
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
     except ChildProcessError:

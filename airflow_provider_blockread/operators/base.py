@@ -1,4 +1,4 @@
-"""What the operators share: options that render, the environment of a step, errors that tell Airflow what next."""
+"""What operators share: templates in options, the environment of a step, and errors as Airflow expects them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from airflow_provider_blockread.errors import FINAL_ERRORS, BlockReadError, CompleteError
 from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.operators.run_identity import RunIdentity
-from airflow_provider_blockread.options import FileSource, ParquetSink, Value
+from airflow_provider_blockread.options import FileSource, ParquetSink, SparkJob, Value
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_blockread.hooks.spark import SparkSubmitter
     from airflow_provider_blockread.hooks.stores import Credentials
     from airflow_provider_blockread.steps import Environment, WindowRef
 
 
 class OptionTemplates(BaseOperator):
-    """An operator whose options are values, of which every string is a template."""
+    """An operator whose options are values in which every string is a template."""
 
     def render_template(self, content: Any, context: Context, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - Airflow's
         """Return the content rendered; an option value resolves every string in it."""
@@ -32,11 +33,11 @@ class OptionTemplates(BaseOperator):
 
 
 class StepOperator(OptionTemplates):
-    """An operator that runs one step; its options are values whose every string is a template.
+    """An operator that runs one step; its options are values in which every string is a template.
 
-    :param source: the files; a step after the plan needs it only where it names a connection.
-    :param sink: where records go; as above.
-    :param ledger_conn_id: the ledger's connection; see `LedgerHook` for what happens without one.
+    :param source: the files; steps after the plan only need its connections.
+    :param sink: where records go; steps after the plan only need its connection.
+    :param ledger_conn_id: the ledger's connection; `LedgerHook` describes the default.
     """
 
     template_fields: Collection[str] = ("source", "sink", "ledger_conn_id")
@@ -54,16 +55,16 @@ class StepOperator(OptionTemplates):
         self.source = source
         self.sink = sink
         self.ledger_conn_id = ledger_conn_id
-        self._run = ""  # known when it runs
+        self._run = ""  # set when it runs
         self._env: Environment | None = None
 
     def execute(self, context: Context) -> Any:  # noqa: ANN401 - whatever the step hands on
         """Run the step.
 
         Raises:
-            AirflowFailException: when trying again cannot help.
-            AirflowSkipException: when the window is complete, and the task was cleared alone.
-            BlockReadError: when trying again can help.
+            AirflowFailException: when a retry cannot succeed.
+            AirflowSkipException: when the window is complete, and only this task was cleared.
+            BlockReadError: when a retry may succeed.
         """
         self._run = str(run_identity(context))
         try:
@@ -81,7 +82,7 @@ class StepOperator(OptionTemplates):
                 self._env.ledger.close()
 
     def _tell_ledger(self, error: BlockReadError) -> None:
-        """Say which ledger the commands that an error names must be given, where they would not find it themselves."""
+        """Log the ledger's URL for the commands that an error names, unless it is the one that they use by default."""
         from airflow_provider_blockread.hooks.ledger import airflow_home  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.ledger.store import default_url  # noqa: PLC0415
 
@@ -93,16 +94,16 @@ class StepOperator(OptionTemplates):
 
     @abstractmethod
     def run_step(self, context: Context) -> Any:  # noqa: ANN401 - whatever the step hands on
-        """Do the work and return what the next step needs, under 64 KB of JSON."""
+        """Do the work and return what the next step needs, in less than 64 KB of JSON."""
 
     def credentials(self) -> Credentials:
-        """Return the storage options of the connections that source and sink name."""
+        """Return the storage options of the connections of source and sink."""
         from airflow_provider_blockread.hooks.stores import credentials_for  # noqa: PLC0415 - not at every DAG parse
 
         return credentials_for(self.source, self.sink)
 
     def environment(self) -> Environment:
-        """Return the ledger, the stores and the log that a step works with; the ledger is closed when it ends."""
+        """Return the environment of the step; its ledger is closed when the step ends."""
         from airflow_provider_blockread.hooks.ledger import LedgerHook  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.steps import Environment  # noqa: PLC0415
         from airflow_provider_blockread.storage.stores import Stores  # noqa: PLC0415
@@ -115,8 +116,34 @@ class StepOperator(OptionTemplates):
         return self._env
 
 
+class SparkOperator(StepOperator):
+    """An operator whose step runs Spark applications, which it stops when the task is killed.
+
+    :param spark: where and how Spark applications run.
+    """
+
+    template_fields = (*StepOperator.template_fields, "spark")
+
+    def __init__(self, *, spark: SparkJob = SparkJob(), **kwargs: Any) -> None:  # noqa: ANN401 - the base class's
+        super().__init__(**kwargs)
+        self.spark = spark
+        self._submitter: SparkSubmitter | None = None
+
+    def submitter(self) -> SparkSubmitter:
+        """Return what submits applications."""
+        from airflow_provider_blockread.hooks.spark import SparkSubmitter  # noqa: PLC0415 - not at every DAG parse
+
+        self._submitter = SparkSubmitter(self.spark, self.credentials())
+        return self._submitter
+
+    def on_kill(self) -> None:
+        """Stop the application."""
+        if self._submitter is not None:
+            self._submitter.cancel()
+
+
 def run_identity(context: Context) -> RunIdentity:
-    """Return what the context's DAG run is."""
+    """Return the identity of the context's DAG run."""
     run = context["dag_run"]
     return RunIdentity(
         dag_id=run.dag_id,
@@ -131,13 +158,13 @@ def run_identity(context: Context) -> RunIdentity:
 
 
 def owner_of(context: Context) -> str:
-    """Return who works: the same at every try of a task, and nobody else's."""
+    """Return the owner of claims: the same at every try of a task, and different for all other tasks."""
     task = context["ti"]
     return f"{task.dag_id}/{task.run_id}/{task.task_id}/{task.map_index}"
 
 
 def window_ref(window: Mapping[str, Any]) -> WindowRef:
-    """Return the window that a plan handed over by XCom."""
+    """Return the window that a plan passed by XCom."""
     from airflow_provider_blockread.steps import WindowRef  # noqa: PLC0415 - not at every DAG parse
 
     return WindowRef.from_json(window)

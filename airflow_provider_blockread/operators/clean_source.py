@@ -1,4 +1,4 @@
-"""Clean the source of what is published."""
+"""Clean published files from the source."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 
 class CleanSourceOperator(StepOperator):
-    """Archives, deletes or tags files at the source, and returns how many, and how many it left alone and why.
+    """Archives, deletes or tags files at the source; returns how many, and how many it left alone and why.
 
-    Only files whose windows are all published for longer than `grace`, in every feed of the ledger, and that have not
-    changed since they were read. Each is recorded before it is touched; repeated after any crash it goes on. Its log
-    says first what it will do.
+    It takes only files whose windows have all been published for longer than `grace`, in every feed of the ledger, and
+    that have not changed since they were read. Each is recorded before it is changed, so that a retry continues after
+    any crash. The log lists first what it will do.
 
-    :param source: the feed's files; nothing outside of it is touched.
+    :param source: the feed's files; nothing outside of it is changed.
     :param feed: the feed, a template.
     :param action: `archive`, `delete` or `tag` (where the store has tags), a template.
-    :param archive: of `archive`: the folder, in the store of the source and outside of its own listing; a template.
-    :param grace: only files published so long ago: seconds, or text such as `7d`; a template.
-    :param tags: of `tag`: names and values.
-    :param dry_run: only say what would be done, and return that.
+    :param archive: for `archive`: the folder, in the store of the source and outside of its listing; a template.
+    :param grace: only files published at least so long ago: seconds, or text such as `7d`; a template.
+    :param tags: for `tag`: names and values.
+    :param dry_run: only log and return what would be done.
     """
 
     template_fields = (*StepOperator.template_fields, "feed", "action", "archive", "grace", "tags")
@@ -49,23 +49,23 @@ class CleanSourceOperator(StepOperator):
         self.archive = archive
         self.grace = grace
         self.tags = tags
-        self.only_told = dry_run
+        self.only_proposes = dry_run
 
     def run_step(self, context: Context) -> dict[str, Any]:
-        """Tell what is to be done, and do it."""
+        """Log what will be done, and do it."""
         from airflow_provider_blockread.steps.upkeep.cleaning import clean, propose_cleaning  # noqa: PLC0415
 
         env = self.environment()
         request = self.request()
         intent = propose_cleaning(env, request)
         intent.report(env.observer)
-        return intent.to_json() if self.only_told else clean(env, request, who=owner_of(context)).to_json()
+        return intent.to_json() if self.only_proposes else clean(env, request, who=owner_of(context)).to_json()
 
     def request(self) -> CleanRequest:
-        """Return what is to be cleaned.
+        """Return what to clean.
 
         Raises:
-            OptionsError: when something is missing or does not fit.
+            OptionsError: when an option is missing or invalid.
         """
         from airflow_provider_blockread.errors import OptionsError  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.options import parse_age  # noqa: PLC0415

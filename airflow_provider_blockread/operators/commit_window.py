@@ -18,16 +18,15 @@ if TYPE_CHECKING:
 class CommitWindowOperator(StepOperator):
     """Proves a window and publishes it; returns the publication's summary and emits it with an asset event.
 
-    There is no event where the output stays as it is: the window was published before, was only verified, or publishes
-    no file and takes none away. In the last case, as with nothing to read, the task is skipped (`on_empty`).
+    There is no event if the output does not change: the window was published before, was only verified, or publishes
+    and removes no file. In the last case, and with nothing to read, the task is skipped (`on_empty`).
 
     Give it the trigger rule `none_failed_min_one_success`, downstream of the plan and the reads: the reads of a window
-    with nothing to read are skipped, and the commit then decides what follows.
+    with nothing to read are skipped, and the commit then decides about tasks downstream.
 
-    :param window: the window that the plan handed over: `plan.output["window"]`.
-    :param on_empty: whether this task is skipped (`skip`) or succeeds (`succeed`) when there was nothing to read, or
-        nothing to publish.
-    :param spark: `stale_after_s` says when another owner of the publication counts as gone.
+    :param window: the plan's window: `plan.output["window"]`.
+    :param on_empty: `skip` this task, or let it `succeed`, with nothing to read or nothing to publish.
+    :param spark: after `stale_after_s` without a heartbeat, another owner of the publication counts as dead.
     """
 
     template_fields = (*StepOperator.template_fields, "window")
@@ -67,7 +66,7 @@ class CommitWindowOperator(StepOperator):
 
 
 def output_asset(sink: ParquetSink) -> Asset | None:
-    """Return the asset of a sink's directory, or None when its place is only known at run time."""
+    """Return the asset of a sink's directory; None if the directory is only known at run time."""
     if "{{" in sink.uri or "{%" in sink.uri:
         return None
     return Asset(f"file://{sink.uri}" if sink.uri.startswith("/") else sink.uri)

@@ -11,18 +11,17 @@ if TYPE_CHECKING:
 
 
 class PruneLedgerOperator(StepOperator):
-    """Drops the detail of old windows and clears the work area; returns how much that was.
+    """Drops the detail of old windows and clears the work area; returns how much it removed.
 
-    What is published stays, no file is taken twice, and unpublished windows are left alone. Repeated after any crash
-    it goes on. A work area that cannot be reached fails the task when all else is done. Its log says first what it will
-    do.
+    Published output stays, no file is taken twice, and unpublished windows are left alone. A retry continues after any
+    crash. A work area that cannot be reached fails the task after all other work. The log lists first what it will do.
 
-    :param older_than: windows published, or given up, so long ago: seconds, or text such as `90d`; a template.
-    :param keep: the newest so many published windows of each feed stay as they are.
+    :param older_than: windows published or abandoned at least so long ago: seconds, or text such as `90d`; a template.
+    :param keep: number of published windows of each feed, the newest, that stay as they are.
     :param feed: only windows of this feed, a template; default: of all feeds that `source` and `sink` give access to.
-    :param keep_manifests: leave the plans of pruned windows, so that a clear can rebuild them.
-    :param dry_run: only say what would be done, and return that.
-    :param sink: needed only where it names the connection of the work area.
+    :param keep_manifests: keep the plans of pruned windows, so that a clear can rebuild them.
+    :param dry_run: only log and return what would be done.
+    :param sink: needed only for the connection of the work area.
     """
 
     template_fields = (*StepOperator.template_fields, "older_than", "feed")
@@ -43,10 +42,10 @@ class PruneLedgerOperator(StepOperator):
         self.keep = keep
         self.feed = feed
         self.keep_manifests = keep_manifests
-        self.only_told = dry_run
+        self.only_proposes = dry_run
 
     def run_step(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - Airflow's
-        """Tell what is to be done, and do it."""
+        """Log what will be done, and do it."""
         from airflow_provider_blockread.options import parse_age  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, propose_pruning, prune  # noqa: PLC0415
 
@@ -59,4 +58,4 @@ class PruneLedgerOperator(StepOperator):
         )
         intent = propose_pruning(env, request)
         intent.report(env.observer)
-        return intent.to_json() if self.only_told else prune(env, request).to_json()
+        return intent.to_json() if self.only_proposes else prune(env, request).to_json()

@@ -5,36 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_blockread.operators.base import StepOperator, owner_of, run_identity, window_ref
-from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.operators.base import SparkOperator, owner_of, run_identity, window_ref
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_blockread.hooks.spark import SparkSubmitter
-
 
 def title_template(plan: str) -> str:
-    """Return the `map_index_template` of mapped reads: what the group of a task holds, and once read, what was read.
+    """Return the `map_index_template` of mapped reads: the content of a task's group, and after the read what was read.
 
     Args:
-        plan: the id of the task that planned the window, whose XCom `titles` says what the groups hold.
+        plan: the id of the task that planned the window; its XCom `titles` describes the groups.
     """
     planned = f"(ti.xcom_pull(task_ids='{plan}', key='titles', map_indexes=-1) or {{}})[task.group]"
     return f"{{{{ blockread_title if blockread_title is defined else {planned} | default('group ' ~ task.group) }}}}"
 
 
-class ReadBlocksOperator(StepOperator):
-    """Reads one group of blocks and returns what was read, in sums; map it over what the plan returned.
+class ReadBlocksOperator(SparkOperator):
+    """Reads one group of blocks and returns sums of what was read; map it over the plan's return value.
 
     A retry after a success reads nothing again; a retry after a failure or a kill takes the group over.
 
-    :param window: the window that the plan handed over: `plan.output["window"]`.
+    :param window: the plan's window: `plan.output["window"]`.
     :param group: the group's number.
-    :param spark: where and how the Spark application runs.
     """
 
-    template_fields = (*StepOperator.template_fields, "window", "group", "spark")
+    template_fields = (*SparkOperator.template_fields, "window", "group")
     ui_color = "#f7e3c4"
 
     def __init__(
@@ -42,41 +38,31 @@ class ReadBlocksOperator(StepOperator):
         *,
         window: Any,  # noqa: ANN401 - an XComArg until it is rendered
         group: int,
-        spark: SparkJob = SparkJob(),
         **kwargs: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:
         super().__init__(**kwargs)
         self.window: Mapping[str, Any] = window
         self.group = group
-        self.spark = spark
-        self._submitter: SparkSubmitter | None = None
 
     def run_step(self, context: Context) -> dict[str, Any]:
-        """Read the group and return how many records it held."""
-        from airflow_provider_blockread.hooks.spark import SparkSubmitter  # noqa: PLC0415 - not at every DAG parse
-        from airflow_provider_blockread.steps import Caller, read  # noqa: PLC0415
+        """Read the group and return its number of records."""
+        from airflow_provider_blockread.steps import Caller, read  # noqa: PLC0415 - not at every DAG parse
 
-        # Airflow renders the title before this, and again at the end, also of a failure that it must not hide.
+        # Airflow rendered the title before, and renders it again at the end, also after a failure.
         set_title(context, context["ti"].rendered_map_index or f"group {self.group}")
-        self._submitter = SparkSubmitter(self.spark, self.credentials())
         outcome = read(
             self.environment(),
             window_ref(self.window),
             int(self.group),
             caller=Caller(owner=owner_of(context), clear_number=run_identity(context).clear_number),
             job=self.spark,
-            submitter=self._submitter,
+            submitter=self.submitter(),
         )
         set_title(context, outcome.title)
         # A thousand of these stay below 64 KB; the ledger holds the rest.
         return {"records": outcome.records, "bad_records": outcome.bad_records}
 
-    def on_kill(self) -> None:
-        """Stop the Spark application."""
-        if self._submitter is not None:
-            self._submitter.cancel()
-
 
 def set_title(context: Context, title: str) -> None:
-    """Say what a mapped task is called, for `title_template`."""
+    """Set the title of a mapped task, for `title_template`."""
     context["blockread_title"] = title  # type: ignore[typeddict-unknown-key]

@@ -1,4 +1,4 @@
-"""What a run is: its window's key and the interval it selects. Pure: Airflow's values in, texts and numbers out."""
+"""The identity of a run: its window's key and the interval that it selects; pure functions of Airflow's values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PERIODIC = ("scheduled", "backfill")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunIdentity:
-    """What Airflow says about a DAG run; absent values are None."""
+    """Airflow's data about a DAG run; absent values are None."""
 
     dag_id: str
     run_id: str
@@ -26,30 +26,30 @@ class RunIdentity:
 
     @property
     def interval(self) -> tuple[datetime, datetime] | None:
-        """The data interval, unless it is missing or holds no time (cron triggers have start = end)."""
+        """The data interval, unless it is missing or empty (cron triggers have start = end)."""
         start, end = self.data_interval_start, self.data_interval_end
         return (start, end) if start is not None and end is not None and start < end else None
 
     @property
     def reprocesses(self) -> bool:
-        """Whether the run asks again for what another run of its DAG may have published.
+        """Whether the run may read again what another run of its DAG has published.
 
-        A backfill that reprocesses a partition makes a new run, whose `clear_number` is 0; where the timetable has
-        intervals, it clears the run that is there.
+        A backfill that reprocesses a partition creates a new run, whose `clear_number` is 0; if the timetable has
+        intervals, it clears the existing run.
         """
         return self.run_type == "backfill"
 
     def __str__(self) -> str:
-        """Return the run as the ledger names it."""
+        """Return the run's name in the ledger."""
         return f"{self.dag_id}/{self.run_id}"
 
 
 def window_key(run: RunIdentity, *, group: str, select: str, explicit: str | None = None) -> str:
     """Return the key of the window that a run plans; the same at every try, and at every clear of the run.
 
-    In this order: the explicit key; the run's partition, its date where it has one; for `select="interval"`, the data
-    interval of a scheduled or backfill run; the DAG, the group and the run's id. A manual run never takes the key
-    of another run by inference.
+    The first of these that exists: the explicit key; the run's partition, by date or key; for `select="interval"`, the
+    data interval of a scheduled or backfill run; the DAG, the group and the run's id. A manual run never gets the key
+    of another run without an explicit key.
 
     Raises:
         OptionsError: when the explicit key is blank.
@@ -72,7 +72,7 @@ def interval_ns(run: RunIdentity, *, select: str) -> tuple[int, int] | None:
     """Return the half-open interval of the files' times to select, in ns since the epoch; None for arrival.
 
     Raises:
-        OptionsError: when `select="interval"` and the run has no data interval with time in it.
+        OptionsError: when `select="interval"` and the run's data interval is missing or empty.
     """
     if select != "interval":
         return None
@@ -87,5 +87,5 @@ def interval_ns(run: RunIdentity, *, select: str) -> tuple[int, int] | None:
 
 
 def is_replay(run: RunIdentity, *, select: str) -> bool:
-    """Tell whether a run may only replay a window that is there: a backfill of a feed that takes what arrives."""
+    """Return whether a run may only replay an existing window: a backfill of a feed that selects by arrival."""
     return run.run_type == "backfill" and select == "arrival"

@@ -36,16 +36,16 @@ WINDOW_KEY = "window"
 
 
 TITLES_KEY = "titles"
-"""The XCom key of what each group holds, in words: the titles of the mapped reads until they know better."""
+"""The XCom key of a description of each group: the titles of the mapped reads until they have read it."""
 
 
 class SplitFilesOperator(StepOperator):
     """Plans a window of a feed and returns the numbers of the groups to read: `[0, 1, ...]`, or `[]` for none.
 
-    The window itself (a small JSON object) is the XCom `window`: `plan.output["window"]`. What each group holds is the
-    XCom `titles`, for `title_template`.
+    The window itself (a small JSON object) is the XCom `window`: `plan.output["window"]`. The XCom `titles` describes
+    each group, for `title_template`.
 
-    With `select="interval"`, a DAG whose schedule gives its runs no data interval is refused when it is parsed.
+    With `select="interval"`, parsing a DAG whose runs have no data interval fails.
 
     :param source: where files land, and which to take.
     :param sink: where records go.
@@ -53,13 +53,13 @@ class SplitFilesOperator(StepOperator):
     :param selection: which of the discovered files the window takes.
     :param splitting: how files are cut and packed; never more groups than `[core] max_map_length`.
     :param function: what is done with the records on their way to the sink.
-    :param policies: what happens to what is not as planned.
+    :param policies: what happens when something is not as planned.
     :param feed: the feed's name, a template; default `{dag_id}.{group}`.
     :param window: the window's key, a template; the default follows from the run (see `run_identity.window_key`).
     :param group: the pipeline's name within the DAG; default: the task's id.
     :param files: paths from upstream, instead of listing the source: a list of texts or of objects with a `path`, its
-        JSON text, what a sensor found, `FileList` (a file that lists them) or `EventFiles` (of asset events). Given as
-        None, as by a task that returns nothing, it fails the plan.
+        JSON text, what a sensor found, `FileList` (a file that lists them) or `EventFiles` (of asset events). None, as
+        from a task that returns nothing, fails the plan.
     """
 
     template_fields = (
@@ -106,13 +106,13 @@ class SplitFilesOperator(StepOperator):
             require_intervals(self.dag, self.task_id)
 
     def credentials(self) -> Credentials:
-        """Return the storage options of the connections that source, sink and list of files name."""
+        """Return the storage options of the connections of source, sink and list of files."""
         from airflow_provider_blockread.hooks.stores import credentials_for  # noqa: PLC0415 - not at every DAG parse
 
         return credentials_for(self.source, self.sink, self.files if isinstance(self.files, FileList) else None)
 
     def run_step(self, context: Context) -> list[int]:
-        """Plan the window, hand it on, and return the groups to read."""
+        """Plan the window, push it, and return the groups to read."""
         from airflow_provider_blockread.ledger.noop import key_of_run  # noqa: PLC0415
         from airflow_provider_blockread.ledger.windows.generations import list_groups  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.operators.upstream import files_of  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Which of Airflow's timetables make runs whose data interval holds no time, as `select="interval"` cannot use them."""
+"""Airflow's timetables whose runs have an empty data interval, which `select="interval"` cannot use."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _EXAMPLE = 'CronDataIntervalTimetable("@daily", timezone="UTC")'
 def require_intervals(dag: DAG, task_id: str) -> None:
     """Refuse a DAG whose own runs all have an empty data interval.
 
-    A DAG without a schedule passes, as whoever starts its runs may give them an interval, and so do timetables that are
-    not Airflow's own.
+    A DAG without a schedule is accepted, because its runs may be started with an interval, and so are timetables that
+    are not Airflow's own.
 
     Raises:
-        OptionsError: naming the schedule, and one that will do.
+        OptionsError: with the schedule, and a suitable one.
     """
     timetable = dag.timetable
     if _has_intervals(timetable):
@@ -59,7 +59,7 @@ def _has_intervals(timetable: object) -> bool:
 
 
 def _attribute(timetable: object, name: str) -> Any:  # noqa: ANN401 - of classes that Airflow has twice
-    """Return what a timetable was made with; the scheduler's own classes keep some of it under a private name."""
+    """Return an argument of a timetable; the scheduler's own classes keep some of them in private attributes."""
     return getattr(timetable, name, None) or getattr(timetable, f"_{name}", None)
 
 

@@ -1,4 +1,4 @@
-"""Paths from upstream, in the forms in which tasks, templates and asset events hand them over."""
+"""Paths from upstream, in the forms of tasks, templates and asset events."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from airflow_provider_blockread.storage.listing.upstream import path_of
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-_COUNT = "files"  # beside `paths`: how many there are, where only some of the paths are named
+_COUNT = "files"  # beside `paths`: the number of files, if only some of the paths are named
 
 
 def files_of(given: object, context: Context, log: Callable[[str], None]) -> Sequence[str] | FileList | None:
-    """Return the paths to read, or the file that lists them; None where what upstream says has the source listed.
+    """Return the paths to read, or the file that lists them; None if the source must be listed.
 
-    Paths are texts, or objects with a `path`, in lists, lists of lists (of mapped tasks), or their JSON text. An object
-    with `paths` and a larger count `files`, as a sensor returns, names only some: then the source is listed, too.
+    Paths are strings, or objects with a `path`, in lists, lists of lists (of mapped tasks), or their JSON text. An
+    object with `paths` and a larger count `files`, as a sensor returns, has only some of them: then the source is
+    listed.
 
     Raises:
-        OptionsError: when it is anything else, or nothing.
+        OptionsError: when it is anything else, or None.
     """
     if given is None:
         msg = (
-            "upstream gave no list: `files` came to None, as the output of a task does that returned nothing; let that"
-            " task return a list, an empty one for no files, or leave `files` out to have the source listed"
+            "upstream gave no list: `files` is None, as the output of a task that returns nothing; let that task return"
+            " a list, an empty one for no files, or leave `files` out to list the source"
         )
         raise OptionsError(msg)
     if isinstance(given, FileList):
@@ -60,7 +61,7 @@ def _paths(given: object) -> Iterator[str]:
         return
     msg = (
         "files must be a list of paths, or of objects with a `path`, or its JSON text (end templates in `| tojson`),"
-        f" not {given!r:.200}; correct what upstream hands over, or name a file that lists the paths by FileList"
+        f" not {given!r:.200}; correct the upstream task, or give a FileList of a file that lists the paths"
     )
     raise OptionsError(msg)
 
@@ -81,14 +82,14 @@ def _of_events(wanted: EventFiles, context: Context, log: Callable[[str], None])
     ]
     for asset, event in events:
         extra = event.extra or {}
-        told = next((part for part in (extra, extra.get("payload")) if _has(part, wanted.key)), None)
-        if told is None:
+        named = next((part for part in (extra, extra.get("payload")) if _has(part, wanted.key)), None)
+        if named is None:
             msg = (
-                f"an event of asset {asset.name!r} names no paths: its extra holds {', '.join(extra) or 'nothing'}, not"
-                f" {wanted.key!r}; correct EventFiles(key=...), or what makes the event"
+                f"an event of asset {asset.name!r} names no paths: its extra has {', '.join(extra) or 'nothing'}, not"
+                f" {wanted.key!r}; correct EventFiles(key=...), or the task that creates the event"
             )
             raise OptionsError(msg)
-        found = _of_found(told, told[wanted.key], log)
+        found = _of_found(named, named[wanted.key], log)
         if found is None:
             return None
         paths += found

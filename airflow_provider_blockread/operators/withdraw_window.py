@@ -1,4 +1,4 @@
-"""Give a window up: its files go back to the feed, its published output is taken away."""
+"""Withdraw a window: return its files to the feed, or remove its published output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _WithdrawOperator(StepOperator):
-    """What the two share: the window by id or key, told about before it is given up."""
+    """What the two share: they find the window by id or key, and log what they will do."""
 
     template_fields = (*StepOperator.template_fields, "window", "feed")
     ui_color = "#f4d9db"
@@ -34,7 +34,7 @@ class _WithdrawOperator(StepOperator):
         self.feed = feed
 
     def run_step(self, context: Context) -> dict[str, Any]:
-        """Say what will be done, do it, and return how many files moved and how many were removed."""
+        """Log what will be done, do it, and return how many files were released and removed."""
         from airflow_provider_blockread.ledger.windows.queries import get_window  # noqa: PLC0415 - not at every DAG parse
 
         env = self.environment()
@@ -52,13 +52,13 @@ class _WithdrawOperator(StepOperator):
 
 
 class AbandonWindowOperator(_WithdrawOperator):
-    """Gives an unpublished window's files back to its feed, to be read by a later window; groups that run are fenced.
+    """Returns an unpublished window's files to its feed, for a later window; running groups are fenced.
 
-    Of a published window it gives up the rebuild that was begun; `UndoWindowOperator` takes such a window away. A retry
-    goes on where a try was stopped.
+    For a published window, it abandons a rebuild that was begun; `UndoWindowOperator` removes such a window. A retry
+    continues where the last try stopped.
 
     :param window: the window's id or key, a template.
-    :param feed: its feed, a template; needed where several feeds have a window of this key.
+    :param feed: its feed, a template; needed if several feeds have a window with this key.
     """
 
     def intent(self, env: Environment, window: Window) -> Intent:
@@ -68,20 +68,20 @@ class AbandonWindowOperator(_WithdrawOperator):
         return propose_abandoning(env, window)
 
     def withdraw(self, env: Environment, window: Window, who: str) -> Withdrawn:
-        """Give the window up."""
+        """Abandon the window."""
         from airflow_provider_blockread.steps.upkeep.withdrawing import abandon  # noqa: PLC0415
 
         return abandon(env, window, who=who)
 
 
 class UndoWindowOperator(_WithdrawOperator):
-    """Takes the published output of a window away, file by file; the window is abandoned.
+    """Removes the published output of a window, file by file, and abandons the window.
 
-    A retry goes on where a try was stopped; files change their state only when nothing is left in the output.
+    A retry continues where the last try stopped; files change their state only after the output is removed.
 
     :param window: the window's id or key, a template.
-    :param feed: its feed, a template; needed where several feeds have a window of this key.
-    :param files: what its files become: `excluded` (the default: no later window reads them), or `pending`.
+    :param feed: its feed, a template; needed if several feeds have a window with this key.
+    :param files: the new state of its files: `excluded` (the default: no later window reads them), or `pending`.
     """
 
     template_fields = (*_WithdrawOperator.template_fields, "files")
@@ -97,7 +97,7 @@ class UndoWindowOperator(_WithdrawOperator):
         return propose_undoing(env, window, files=self.files)
 
     def withdraw(self, env: Environment, window: Window, who: str) -> Withdrawn:
-        """Take the output away."""
+        """Remove the output."""
         from airflow_provider_blockread.steps.upkeep.withdrawing import undo  # noqa: PLC0415
 
         return undo(env, window, files=self.files, who=who)

@@ -1,4 +1,4 @@
-"""How far the links and redirects of a source may lead, for those who read its files."""
+"""Where the links and redirects of a source may lead, for the tasks that read its files."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from airflow_provider_blockread.options.values import Value
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds(Value):
-    """What follows from a source's `follow_links` and `redirect_hosts`; a plan hands it to the tasks that read.
+    """The bounds that follow from a source's `follow_links` and `redirect_hosts`; a plan passes them to reading tasks.
 
-    `link_roots` are the local roots, in canonical form, that links must not lead out of; None lets them lead anywhere.
-    `redirect_hosts` are hosts that a web server may redirect to besides itself.
+    Links must lead to a place inside `link_roots` (local roots in canonical form), or anywhere if it is None. A web
+    server may redirect to itself and to `redirect_hosts`.
     """
 
     kind: ClassVar[str] = "bounds"

@@ -1,4 +1,4 @@
-"""Codecs: which compression a file has, by its name or by an option."""
+"""Codecs: the compression of a file, by its name or by an option."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMPRESSIONS = ("auto", "none", "gzip", "bzip2", "xz", "zstd")
 
 
 def codec_of(path: str, compression: str) -> str | None:
-    """Return the codec of a file (`gzip`, `bzip2`, `xz`, `zstd`), or None where it is not compressed."""
+    """Return the codec of a file (`gzip`, `bzip2`, `xz`, `zstd`); None if it is not compressed."""
     if compression == "auto":
         if not path[-_LONGEST:].lower().endswith(_ANY):
             return None

@@ -1,4 +1,4 @@
-"""Names of text encodings: which are known, and what kind each one is."""
+"""Text encodings: which are supported, and the kind of each."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import importlib
 
 from airflow_provider_blockread.errors import OptionsError
 
-#: Bytes a code unit takes in the encodings whose units are wider than a byte. `utf-16` and `utf-32` ask the file's
-#: byte order mark for the order.
+#: Bytes of a code unit, for encodings whose units are wider than a byte. The byte order mark of a file decides the
+#: order of `utf-16` and `utf-32`.
 UNIT_BYTES = {
     "utf-16": 2,
     "utf-16-le": 2,
@@ -22,10 +22,10 @@ _BYTES = bytes(range(256))
 
 
 def normal_encoding(kind: str, name: str) -> str:
-    """Return the one name of an encoding: `utf-8`, `binary` (bytes as they are), a wide one, or a single-byte one.
+    """Return the normal name of an encoding: `utf-8`, `binary` (unchanged bytes), a wide or a single-byte encoding.
 
     Raises:
-        OptionsError: when Python does not know it, or a character takes several bytes that are no code units.
+        OptionsError: when Python does not know it, or it is a multi-byte encoding other than UTF.
     """
     if isinstance(name, str) and name.lower() == "binary":
         return "binary"
@@ -43,10 +43,10 @@ def normal_encoding(kind: str, name: str) -> str:
 
 
 def is_single_byte(name: str) -> bool:
-    """Tell whether every byte stands for one character, or for none, in the encoding that Python calls `name`.
+    """Return whether every byte is one character, or none, in the encoding with this Python name.
 
-    Only Python's own codecs that are a table of 256 characters are taken: trying bytes out cannot tell, since an
-    encoding may keep its other meanings behind an escape sequence.
+    It must be one of Python's codecs that are a table of 256 characters: decoding each byte would not show it, because
+    an encoding may give bytes other meanings after an escape sequence.
     """
     if name == "ascii":
         return True
@@ -58,14 +58,14 @@ def is_single_byte(name: str) -> bool:
 
 
 def characters(name: str) -> str:
-    """Return the 256 characters of a single-byte encoding; U+FFFD where a byte stands for none."""
+    """Return the 256 characters of a single-byte encoding; U+FFFD for a byte that is not a character."""
     return _BYTES.decode(name, "replace")
 
 
 def is_framed_as_bytes(name: str) -> bool:
-    """Tell whether a mark in a file of this encoding is the bytes that it encodes to, wherever they stand.
+    """Return whether the encoded bytes of a mark are that mark wherever they occur in a file of this encoding.
 
-    So it is where bytes below 128 are ASCII, and no character has two bytes.
+    This holds if bytes below 128 are ASCII, and no character has two encodings.
     """
     if name in {"utf-8", "binary"}:
         return True
@@ -76,10 +76,10 @@ def is_framed_as_bytes(name: str) -> bool:
 
 
 def encode_text(kind: str, text: str | bytes, encoding: str) -> bytes:
-    """Return what `text` is in a file of this encoding; bytes are taken as they are.
+    """Return the text encoded as in a file of this encoding; bytes are returned unchanged.
 
     Raises:
-        OptionsError: when the encoding has no such character.
+        OptionsError: when the encoding lacks one of its characters.
     """
     if isinstance(text, bytes):
         return text

@@ -1,4 +1,4 @@
-"""Record formats as DAG authors write them; `records` holds what they do."""
+"""Record formats as DAG authors write them; `records` implements them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class FormatOption(Value):
     """How bytes become records.
 
     `compression` is `"auto"` (by the file's suffix), `"none"`, or the codec of all files: gzip, bzip2, xz, zstd.
-    A compressed file is one block. Where a format has an `encoding`, it is `"utf-8"`, `"binary"` (bytes as they are),
+    A compressed file is one block. If a format has an `encoding`, it is `"utf-8"`, `"binary"` (unchanged bytes),
     `"utf-16"` or `"utf-32"` (with `-le` or `-be`, or by the byte order mark), or a single-byte one such as `"cp1252"`;
-    what comes out is UTF-8.
+    records are published in UTF-8.
     """
 
     compression: str = "auto"
 
     def __post_init__(self) -> None:
-        """Refuse an unknown encoding or codec; the encoding gets its usual name."""
+        """Refuse an unknown encoding or codec; normalise the encoding's name."""
         if hasattr(self, "encoding"):
             object.__setattr__(self, "encoding", normal_encoding(self.kind, self.encoding))
         if self.compression not in COMPRESSIONS:
@@ -33,12 +33,12 @@ class FormatOption(Value):
             raise OptionsError(msg)
 
     def codec(self, path: str) -> str | None:
-        """Return the codec of a file of this format, or None where it is not compressed."""
+        """Return the codec of a file of this format; None if it is not compressed."""
         return codec_of(path, self.compression)
 
 
 def _one_byte(kind: str, what: str, value: str | bytes, encoding: str) -> None:
-    """Refuse what is not one byte, or one code unit of a wide encoding."""
+    """Refuse a mark that is not one byte, or one code unit of a wide encoding."""
     unit = UNIT_BYTES.get(encoding, 1)
     if len(encode_text(kind, value, encoding)) != unit:
         kind_of = "single byte" if unit == 1 else f"single character of {unit} bytes in {encoding}"
@@ -68,14 +68,14 @@ class Lines(FormatOption):
 
 @dataclass(frozen=True, kw_only=True)
 class Delimited(FormatOption):
-    """Records ended by any byte string; matches are leftmost and do not overlap. Text is encoded as the file is."""
+    """Records that end at a byte string; matches are leftmost and do not overlap. Text is encoded like the file."""
 
     kind: ClassVar[str] = "delimited"
     delimiter: str | bytes = "\n"
     encoding: str = "utf-8"
 
     def __post_init__(self) -> None:
-        """Refuse an empty delimiter, and one that the encoding cannot write."""
+        """Refuse an empty delimiter, and one that the encoding lacks."""
         super().__post_init__()
         if not self.delimiter_bytes:
             msg = "delimited: delimiter must hold at least one byte"
@@ -83,16 +83,16 @@ class Delimited(FormatOption):
 
     @property
     def delimiter_bytes(self) -> bytes:
-        """The delimiter as it stands in the file."""
+        """The delimiter as it is in the file."""
         return encode_text(self.kind, self.delimiter, self.encoding)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Escaped(FormatOption):
-    r"""Records ended by a newline (LF, CR or CRLF), or by `delimiter`, that is not escaped.
+    r"""Records that end at a newline (LF, CR or CRLF), or at `delimiter`, that is not escaped.
 
-    An `escape` byte takes its meaning from the newline, delimiter or escape behind it: after an even number of escapes
-    a record ends, after an odd one it goes on. `unescape=True` takes the escapes out of the published records.
+    An `escape` byte removes the meaning of a newline, delimiter or escape after it: a record ends after an even number
+    of escapes and continues after an odd number. `unescape=True` removes the escapes from the published records.
     """
 
     kind: ClassVar[str] = "escaped"
@@ -117,14 +117,14 @@ class Escaped(FormatOption):
 
 @dataclass(frozen=True, kw_only=True)
 class Csv(FormatOption):
-    """Rows of separated fields, quoted fields with newlines in them, read as Python's `csv` reads them.
+    """Rows of separated fields, also quoted fields that contain newlines, read as Python's `csv` reads them.
 
-    Newlines are LF, CR and CRLF. `quote=None` turns quoting off; `escape` and `comment` (lines that begin with it are
-    skipped) are off by default. Columns come from `schema` (`"id long, ts timestamp"`); without one, names come from
-    the header, or are `_c0`, `_c1`.., and types from a sample of the window's files, fixed for the generation.
+    Newlines are LF, CR and CRLF. `quote=None` turns quoting off; `escape` and `comment` (skips lines that begin with
+    it) are off by default. Columns come from `schema` (`"id long, ts timestamp"`); without it, names come from the
+    header, or are `_c0`, `_c1`.., and types from a sample of the window's files, fixed for the generation.
     With `header=True` the first row of every file names its columns: it must equal the columns (`columns="equal"`), or
-    fields go to the columns of their names, absent ones null (`"by_name"`). An
-    unquoted field that equals `null` is null.
+    fields go to the columns of these names and missing ones are null (`"by_name"`). An unquoted field that equals
+    `null` is null.
     """
 
     kind: ClassVar[str] = "csv"
@@ -139,7 +139,7 @@ class Csv(FormatOption):
     encoding: str = "utf-8"
 
     def __post_init__(self) -> None:
-        """Refuse marks that are not single bytes, or the same byte twice, and an unknown rule for columns."""
+        """Refuse marks that are not single bytes or not distinct, and an unknown rule for columns."""
         super().__post_init__()
         marks: dict[bytes, str] = {}
         for what in ("delimiter", "quote", "escape", "comment"):
@@ -182,7 +182,7 @@ class JsonLines(FormatOption):
 class JsonArray(FormatOption):
     """The elements of one JSON array that fills a file, or JSON values one after another; pretty-printed or not.
 
-    `layout` is `"array"`, `"values"`, or `"auto"`: an array where the file's first character is `[`. With a `schema`
+    `layout` is `"array"`, `"values"`, or `"auto"`: an array if the file's first character is `[`. With a `schema`
     such as `"id long, msg string"` every element must be an object; without one, its text is published.
     """
 
@@ -232,7 +232,7 @@ class WholeFile(FormatOption):
 
 @dataclass(frozen=True, kw_only=True)
 class CustomFormat(FormatOption):
-    """A format of your own: a class named by its import path `"package.module:Class"`, built with `options`."""
+    """A format of your own: a class, by its import path `"package.module:Class"`, and its arguments in `options`."""
 
     kind: ClassVar[str] = "custom"
     path: str = ""
@@ -240,7 +240,7 @@ class CustomFormat(FormatOption):
     encoding: str = "utf-8"
 
     def __post_init__(self) -> None:
-        """Refuse a path that names no class."""
+        """Refuse a path without a module or a class."""
         super().__post_init__()
         module, _, name = self.path.partition(":")
         if not module or not name:

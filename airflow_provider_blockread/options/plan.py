@@ -1,4 +1,4 @@
-"""What a window takes and how it is cut: options that are frozen with its plan."""
+"""What a window takes and how it is cut into blocks: options that are frozen with its plan."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def one_of(kind: str, name: str, value: str, allowed: tuple[str, ...]) -> None:
     """Refuse a value that is not among the allowed ones.
 
     Raises:
-        OptionsError: naming the option and what it may be.
+        OptionsError: with the option's name and the allowed values.
     """
     if value not in allowed:
         msg = f"{kind}: {name} must be one of {', '.join(allowed)}, not {value!r}"
@@ -26,10 +26,10 @@ def one_of(kind: str, name: str, value: str, allowed: tuple[str, ...]) -> None:
 
 
 def above_zero(kind: str, name: str, value: object) -> None:
-    """Refuse what is no whole number above 0.
+    """Refuse a value that is not a whole number above 0.
 
     Raises:
-        OptionsError: naming the option.
+        OptionsError: with the option's name.
     """
     if not isinstance(value, int) or value < 1:
         msg = f"{kind}: {name} must be a whole number above 0, not {value!r}"
@@ -38,10 +38,10 @@ def above_zero(kind: str, name: str, value: object) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits(Value):
-    """How much one window may hold; all limits hold together.
+    """How much one window may hold; all limits apply together.
 
-    Of a file that exceeds `max_bytes` or `max_blocks` by itself, each window reads a part of at least one block, where
-    its format can be split; else it is admitted whole.
+    A file that exceeds `max_bytes` or `max_blocks` by itself is read in parts of at least one block, a part a window,
+    if its format can be split; otherwise a window takes it whole.
     """
 
     kind: ClassVar[str] = "limits"
@@ -60,16 +60,16 @@ class Limits(Value):
 class Selection(Value):
     """Which of the discovered files a window takes.
 
-    `select="arrival"`: files of no window of this feed yet. `select="interval"`: files whose time lies in the run's
-    data interval. A file's time is what `FileSource.time_pattern` finds in its path, or else when it was modified;
-    `order` goes by it. Older files than `start_from` (ISO 8601 text, UTC) or `max_age` (seconds, or text such as
-    `"7d"`) are left out and counted.
+    `select="arrival"`: files that no window of this feed has taken. `select="interval"`: files whose time is in the
+    run's data interval. A file's time is what `FileSource.time_pattern` finds in its path, or that of its last
+    modification; `order` sorts by it. Files older than `start_from` (ISO 8601 text, UTC) or `max_age` (seconds, or text
+    such as `"7d"`) are left out and counted.
 
-    `late` says what becomes of files in an interval that was planned before they came: the `next` window planned takes
-    them too; `reopen`: planning the interval again (clear its run) takes them as a window of their own, beside it;
-    `report`: they are counted and wait. `on_modified` says what a new version of a file already taken means: `ignore`
-    (counted), `add` (read it as well) or `fail`. `on_untimed` says it for a file that no time can be found for, where
-    one is needed: `ignore` (left out, counted) or `fail`.
+    `late` decides about files that arrive after the window of their interval was planned: the `next` window takes them;
+    `reopen`: planning the interval again (clear its run) takes them as a second window; `report`: they are counted and
+    wait. `on_modified` decides about a new version of a file that was taken: `ignore` (count it), `add` (read it as
+    well) or `fail`. `on_untimed` decides about a file whose time is needed and cannot be found: `ignore` (leave it out
+    and count it) or `fail`.
     """
 
     kind: ClassVar[str] = "selection"
@@ -99,8 +99,8 @@ class Selection(Value):
 class Splitting(Value):
     """How files are cut into blocks and blocks packed into groups; sizes are bytes or text such as `"64MiB"`.
 
-    `block_size="auto"` chooses for each file: 16 MiB at least, 256 MiB at most, in step with its store's own blocks
-    (those of HDFS, 64 MiB elsewhere), so that a large file has a block for each of `readers`.
+    `block_size="auto"` chooses a size for each file, from 16 MiB to 256 MiB, aligned with the store's own blocks (those
+    of HDFS, 64 MiB elsewhere), so that a large file has a block for each of `readers`.
     """
 
     kind: ClassVar[str] = "splitting"

@@ -1,4 +1,4 @@
-"""How to read and where to: options that belong to a generation, so that a rebuild can use corrected ones."""
+"""How to read, and where to: options of a generation, so that a rebuild can use corrected ones."""
 
 from __future__ import annotations
 
@@ -48,16 +48,15 @@ class ParquetSink(Value):
 
 @dataclass(frozen=True, kw_only=True)
 class Policies(Value):
-    """What happens to what is not as planned; every one is explicit.
+    """What happens when something is not as planned.
 
-    `on_missing`, `on_changed`: a planned file is gone or is another version: `fail`, or `exclude` it (recorded).
-    `on_bad_record`: `fail`, `quarantine` its bytes, or `drop` it (counted).
-    `on_rerun`: a published window is cleared: `rebuild`, `verify` (read and prove, write nothing) or `skip`.
-    `on_empty`: nothing to read: `skip` what follows or let it `succeed`.
+    `on_missing`, `on_changed`: if a planned file is gone, or has another version: `fail`, or `exclude` and record it.
+    `on_bad_record`: `fail`, `quarantine` its bytes, or `drop` and count it.
+    `on_rerun`: if a published window is cleared: `rebuild`, `verify` (read and prove, write nothing) or `skip`.
+    `on_empty`: with nothing to read, `skip` the tasks downstream, or let them run (`succeed`).
     `proof="digest"` adds a sum of record hashes that does not depend on how files were split.
-    `max_record_bytes` bounds a record; `max_decoded_bytes` and `max_expansion` (decoded bytes to a compressed one,
-    asked beyond the first 16 MiB) bound what a compressed file may hold. `max_columns` bounds the columns that a csv
-    file's header, or its first rows, make.
+    `max_record_bytes` bounds a record; `max_decoded_bytes` and `max_expansion` (decoded bytes for each compressed byte,
+    checked after the first 16 MiB) bound a decoded file; `max_columns` bounds the columns of a csv file.
     """
 
     kind: ClassVar[str] = "policies"
@@ -73,7 +72,7 @@ class Policies(Value):
     max_columns: int = 16_384
 
     def __post_init__(self) -> None:
-        """Refuse unknown words and bounds that admit nothing."""
+        """Refuse unknown words, and bounds below 1."""
         one_of(self.kind, "on_missing", self.on_missing, ("fail", "exclude"))
         one_of(self.kind, "on_changed", self.on_changed, ("fail", "exclude"))
         one_of(self.kind, "on_bad_record", self.on_bad_record, ("fail", "quarantine", "drop"))
@@ -86,9 +85,9 @@ class Policies(Value):
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationOptions(Value):
-    """All that decides what a pass over a window reads and writes; its digest tells generations apart.
+    """All options that decide what a pass over a window reads and writes; other options make another generation.
 
-    `bounds` follow from the source when a plan runs, and reach the tasks that open its files this way.
+    A plan derives `bounds` from its source, for the tasks that open the files.
     """
 
     kind: ClassVar[str] = "generation"
@@ -116,10 +115,10 @@ class GenerationOptions(Value):
 class SparkJob(Value):
     """Where and how the Spark application runs; nothing here changes what is read or written.
 
-    `conn_id` is an Airflow Spark connection; `master` overrides its host. `conf` goes to Spark as it is,
-    `py_files` are further zips or modules for the executors (the module of a user's function, say). `environment` names
-    variables that the driver inherits beside the usual ones; `*` stands for any text. `max_readers` bounds the Spark
-    tasks that a group is read with. A task whose last heartbeat is older than `stale_after_s` seconds counts as dead.
+    `conn_id` is an Airflow Spark connection; `master` overrides its host. `conf` is passed to Spark unchanged;
+    `py_files` are more zips or modules for the executors, such as the module of a user's function. `environment` names
+    variables (`*` matches any text) that the driver inherits in addition to the usual ones. At most `max_readers` Spark
+    tasks read a group. A task whose last heartbeat is older than `stale_after_s` seconds counts as dead.
     """
 
     kind: ClassVar[str] = "spark_job"
@@ -133,7 +132,7 @@ class SparkJob(Value):
     stale_after_s: float = 120.0
 
     def __post_init__(self) -> None:
-        """Refuse bounds that let nothing run, and heartbeats too rare to be seen in time."""
+        """Refuse bounds below 1, and heartbeats that are rarer than the limit for stale ones."""
         for name in self.environment:
             if not name.strip() or "=" in name:
                 msg = f"spark_job: environment names variables to inherit, such as 'CORP_*', not {name!r}"
@@ -141,5 +140,5 @@ class SparkJob(Value):
         if self.max_readers is not None:
             above_zero(self.kind, "max_readers", self.max_readers)
         if not 0 < self.heartbeat_s < self.stale_after_s:
-            msg = f"spark_job: heartbeat_s={self.heartbeat_s} must lie between 0 and stale_after_s={self.stale_after_s}"
+            msg = f"spark_job: heartbeat_s={self.heartbeat_s} must be between 0 and stale_after_s={self.stale_after_s}"
             raise OptionsError(msg)

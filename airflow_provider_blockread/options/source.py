@@ -1,4 +1,4 @@
-"""Where files come from and which of them are taken: options that are frozen with the window's plan."""
+"""Sources: where files are and which of them to take. These options are frozen with the window's plan."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from airflow_provider_blockread.options.sizes import parse_size
 from airflow_provider_blockread.options.times import TimePattern, is_template
 from airflow_provider_blockread.options.values import Value
 
-#: What stands for a file's name in the name of its done-marker: all of it, or what comes before its last dot.
+#: Placeholders for a file's name in the name of its done-marker: the whole name, or the part before its last dot.
 MARKER_PLACES = ("{name}", "{stem}")
 _HOST = re.compile(r"[^\s/:@?#\[\]]+|\[?[0-9A-Fa-f:.]+\]?")
 
 
 @dataclass(frozen=True)
 class FileSource(Value):
-    """Where files land: one or several roots (folders or single files, anything fsspec opens) and what to take.
+    """Where files land: one or several roots (folders or single files, anything fsspec opens) and which to take.
 
     `pattern` and `exclude` are globs on the path relative to its root (`**` spans folders), or regular expressions that
-    match all of it where they begin with `re:`; several are joined by "any of". Hidden names (a leading `.` or `_`) and
-    names of files being written (`._COPYING_`, `.tmp`, `.part`) are skipped unless `hidden` is true. `max_depth` counts
-    the names of a path below its root: at 1, which `recursive=False` says too, no folder is looked into.
+    match the whole path, if they begin with `re:`; a path must match one pattern and no exclude. Hidden names (a
+    leading `.` or `_`) and names of files being written (`._COPYING_`, `.tmp`, `.part`) are skipped unless `hidden` is
+    true. `max_depth` counts the names of a path below its root: at 1, as with `recursive=False`, no folder is listed.
 
-    Files wait, counted by each plan, until they are `min_age` seconds old and until their `done_marker` lies beside
-    them: `{name}.done` or `{stem}.ok` for each file, `_SUCCESS` for a folder's. Markers are never taken. Files smaller
-    than `min_size` or larger than `max_size` (bytes, or text such as `"1KiB"`) are left out and counted, too.
+    Files wait, counted by each plan, until they are `min_age` seconds old and their `done_marker` exists: `{name}.done`
+    or `{stem}.ok` beside each file, or `_SUCCESS` in its folder. Markers are never taken. Files smaller than `min_size`
+    or larger than `max_size` (bytes, or text such as `"1KiB"`) are left out and counted.
 
-    A link of a local or SFTP source whose target lies in none of the roots is left out and counted, unless
-    `follow_links` is `"anywhere"`. A web server is followed when it redirects to itself, and to the `redirect_hosts`.
+    A link of a local or SFTP source that leads out of all roots is left out and counted, unless `follow_links` is
+    `"anywhere"`. Redirects of a web server are followed to itself and to the `redirect_hosts`.
 
-    `time_pattern` says where a path names the file's time (UTC), as in `dt=%Y-%m-%d/hr=%H`; without it, a file's time
-    is when it was last modified. `identity` is what makes a file a new one, and can only be its version. `conn_id`
-    names the Airflow connection that opens the roots, or one for each of them: `{"s3://one/in": "aws_one"}`.
+    `time_pattern` describes where a path contains the file's time (UTC), as in `dt=%Y-%m-%d/hr=%H`; without it, a
+    file's time is that of its last modification. `identity` is what identifies a file: only its version is accepted.
+    `conn_id` names the Airflow connection that opens the roots, or one for each: `{"s3://one/in": "aws_one"}`.
     """
 
     kind: ClassVar[str] = "file_source"
@@ -75,10 +75,10 @@ class FileSource(Value):
             _check_marker(self.done_marker)
         if self.identity != "version":
             msg = (
-                f"file_source: identity={self.identity!r} cannot be: by name alone a file of the same name in another"
-                " folder, and a file that was corrected or written to the end, would be taken for one already read, and"
-                " its records lost; files are told apart by path, size and modification time (or the store's etag)."
-                " Leave identity out, and say by Selection(on_modified=...) what a new version of a known path means"
+                f"file_source: identity={self.identity!r} is not accepted: a file of the same name in another folder,"
+                " and a file that was corrected or completed, would count as read, and its records would be lost; path,"
+                " size and modification time (or the store's etag) identify a file. Leave identity out, and decide with"
+                " Selection(on_modified=...) about new versions of a known path"
             )
             raise OptionsError(msg)
 
@@ -116,31 +116,31 @@ class FileSource(Value):
 
     @property
     def patterns(self) -> tuple[str, ...]:
-        """The patterns of which a path must match one."""
+        """The patterns; a path must match one of them."""
         return (self.pattern,) if isinstance(self.pattern, str) else tuple(self.pattern)
 
     @property
     def excludes(self) -> tuple[str, ...]:
-        """The patterns of which a path may match none."""
+        """The patterns of what to leave out; a path must match none of them."""
         return (self.exclude,) if isinstance(self.exclude, str) else tuple(self.exclude)
 
     @property
     def depth(self) -> int | None:
-        """The most names that a path below its root may have, None for any number."""
+        """The most names that a path may have below its root; None for any number."""
         return self.max_depth if self.recursive else 1
 
     @property
     def size_bounds(self) -> tuple[int | None, int | None]:
-        """The smallest and the largest size that is taken, in bytes, each None where it is not bounded."""
+        """The smallest and the largest size to take, in bytes; None where there is no bound."""
         least, most = self.min_size, self.max_size
         return None if least is None else parse_size(least), None if most is None else parse_size(most)
 
 
 def _check_marker(text: str) -> None:
-    """Refuse a done-marker that is no name, or of which each file would be its own.
+    """Refuse a done-marker that is not a file name, or with which each file would be its own marker.
 
     Raises:
-        OptionsError: saying how a marker is written.
+        OptionsError: with the syntax of a marker.
     """
     places = sum(text.count(place) for place in MARKER_PLACES)
     if not text.strip() or "/" in text or places > 1 or text in MARKER_PLACES or "{" in _without_places(text):

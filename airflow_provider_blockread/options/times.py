@@ -1,4 +1,4 @@
-"""Times and durations as people write them, and times that stand in paths; all UTC."""
+"""Times and durations as people write them, and times in paths; all UTC."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*")
 _DIRECTIVE = re.compile(r"%(.?)")
-#: What a directive of a path's pattern stands for, as in `strptime`, but always with its leading zeros.
+#: The digits of each directive of a path's pattern, as in `strptime`, but always with leading zeros.
 _DIGITS = {"Y": r"\d{4}", "m": r"\d\d", "d": r"\d\d", "H": r"\d\d", "M": r"\d\d", "S": r"\d\d", "j": r"\d{3}"}
 _ORDERS = ("YmdHMS", "YjHMS")
 
 
 def is_template(text: str) -> bool:
-    """Tell whether a text is a Jinja template, whose value is only known when a task runs."""
+    """Return whether a text is a Jinja template, whose value is only known when a task runs."""
     return "{{" in text or "{%" in text
 
 
@@ -33,10 +33,10 @@ def utc_text(moment: datetime) -> str:
 
 
 def parse_time(text: str) -> datetime:
-    """Return an aware time from ISO 8601 text such as `2026-11-21` or `2026-11-21T04:00:00Z`; UTC where none is said.
+    """Return an aware time from ISO 8601 text such as `2026-11-21` or `2026-11-21T04:00:00Z`; UTC by default.
 
     Raises:
-        OptionsError: when the text is no time.
+        OptionsError: when the text is not a time.
     """
     try:
         found = datetime.fromisoformat(text.strip())
@@ -61,7 +61,7 @@ def parse_duration(text: str | float) -> float:
 
 
 def parse_age(text: str | float) -> float:
-    """Return seconds as `parse_duration` does; 0 is none.
+    """Return seconds as `parse_duration` does, or 0 for `0`.
 
     Raises:
         OptionsError: when the text is not a duration.
@@ -71,7 +71,7 @@ def parse_age(text: str | float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class TimePattern:
-    """Where the time of a file stands in its path, as `dt=%Y-%m-%d/hr=%H` says it."""
+    """The place of a file's time in its path, such as `dt=%Y-%m-%d/hr=%H`."""
 
     text: str
     regex: re.Pattern[str]
@@ -81,7 +81,7 @@ class TimePattern:
         """Return the pattern of a text with the directives %Y, %m, %d, %H, %M, %S, or %j (day of the year).
 
         Raises:
-            OptionsError: when a directive is unknown, stands twice, or the coarser ones are not all there.
+            OptionsError: when a directive is unknown or repeated, or a coarser one is missing.
         """
         found = _DIRECTIVE.findall(text.replace("%%", ""))
         unknown = [letter for letter in found if letter not in _DIGITS]
@@ -95,9 +95,9 @@ class TimePattern:
         return cls(text, re.compile(_as_regex(text), re.ASCII))
 
     def time_ns(self, path: str) -> int | None:
-        """Return the start of the time that a path names, in ns since the epoch.
+        """Return the start of the time in a path, in ns since the epoch.
 
-        None when the pattern fits nowhere, names no time there (a 30th of February), or fits at places of different
+        None when the pattern does not match, matches no valid time (a 30th of February), or matches several different
         times.
         """
         times = {_as_time(match.groupdict()) for match in self.regex.finditer(path)} - {None}
@@ -105,7 +105,7 @@ class TimePattern:
 
 
 def _as_regex(text: str) -> str:
-    """Return a regular expression in which no number goes on to the left or right of what the pattern takes."""
+    """Return a regular expression that matches only where no digit precedes or follows."""
     parts = re.split(r"(%.)", text)
     inner = "".join(_part(part) for part in parts)
     before = r"(?<!\d)" if parts[0] == "" and parts[1] != "%%" else ""

@@ -1,4 +1,4 @@
-"""Where paths come from that stand for a listing of the source: a file that lists them, or asset events."""
+"""Paths from upstream, instead of a listing of the source: a file that lists them, or asset events."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.plan import one_of
 from airflow_provider_blockread.options.values import Value
 
-#: What `files` is where nobody gives it: the source is listed. A None is a list that upstream did not make.
+#: The default of `files`: the source is listed. None would be a list that upstream failed to make.
 NO_LIST: Final = object()
 _JSON_LINES = (".jsonl", ".ndjson", ".json")
 
 
 @dataclass(frozen=True)
 class FileList(Value):
-    """A file in any store, in UTF-8, that lists the paths to read: as many as there may be.
+    """A file in any store, in UTF-8, that lists the paths to read; it may be of any length.
 
-    `format="text"`: a path a line, as it is; `"json_lines"`: a JSON text a line, or an object with the path as its
-    `path`; `"auto"` tells them by the suffix: `.jsonl`, `.ndjson` and `.json` are JSON lines. Blank lines are skipped.
+    `format="text"`: one path a line; `"json_lines"`: one JSON string a line, or an object with a `path`; `"auto"`: JSON
+    lines for the suffixes `.jsonl`, `.ndjson` and `.json`, text for all others. Blank lines are skipped.
     """
 
     kind: ClassVar[str] = "file_list"
@@ -43,10 +43,10 @@ class FileList(Value):
 
 @dataclass(frozen=True, kw_only=True)
 class EventFiles(Value):
-    """The paths that the asset events which started the run name in their extra, those of merged events all together.
+    """The paths in the extra of the asset events that started the run; those of merged events together.
 
-    `key` is where they stand in the extra, or in the payload of an event that a watcher made. `asset` (a URI or a name)
-    says whose events count; without it, all do. A run that no such event started lists the source.
+    `key` is their key in the extra, or in the payload of a watcher's event. Only events of `asset` (a URI or a name)
+    count, if it is given. A run that was not started by such an event lists the source.
     """
 
     kind: ClassVar[str] = "event_files"

@@ -1,4 +1,4 @@
-"""The machinery of `options`: values that go to JSON and back, and resolve their templates into a copy."""
+"""Option values: they go to JSON and back, and resolve templates into a copy."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ V = TypeVar("V", bound="Value")
 
 
 class Value:
-    """A frozen option value; subclasses are dataclasses and name themselves by `kind`."""
+    """A frozen option value; subclasses are dataclasses with a `kind`."""
 
     kind: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
-        """Register the kind so that JSON finds its way back."""
+        """Register the kind for `from_json`."""
         super().__init_subclass__()
         if cls.kind:
             _KINDS[cls.kind] = cls
 
     def to_json(self) -> dict[str, Any]:
-        """Return this value as JSON objects, arrays and scalars; `from_json` turns it back."""
+        """Return this value as JSON objects, arrays and scalars, for `from_json`."""
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
         return {"kind": self.kind} | {f.name: _encode(getattr(self, f.name)) for f in fields}
 
     def resolve(self, render: Callable[[str], str]) -> Self:
-        """Return a copy in which every string has gone through `render` (Airflow's Jinja, say)."""
+        """Return a copy with every string rendered, as by Airflow's Jinja."""
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
         return type(self)(**{f.name: _render(getattr(self, f.name), render) for f in fields})
 
@@ -53,7 +53,7 @@ def from_json(data: Mapping[str, Any]) -> Value:
 
 
 def build(cls: type[V], options: Mapping[str, Any]) -> V:
-    """Return `cls(**options)`, with unknown options refused by name.
+    """Return `cls(**options)`, or refuse an unknown option by name.
 
     Raises:
         OptionsError: when an option is unknown or missing; the message lists the known ones.
@@ -71,10 +71,10 @@ def build(cls: type[V], options: Mapping[str, Any]) -> V:
 
 
 def parse(cls: type[V], texts: Mapping[str, str]) -> V:
-    r"""Return `cls` from options given as text, as a command line has them.
+    r"""Return `cls` from options given as text, as on a command line.
 
-    Options that take bytes understand the escapes of a shell user: `\n`, `\r`, `\t`, `\0`, `\\` and `\xNN`. Blank text
-    is None where such an option may be None.
+    In options that take bytes, `\n`, `\r`, `\t`, `\0`, `\\` and `\xNN` are escapes, and blank text is None if the
+    option may be None.
 
     Raises:
         OptionsError: when an option is unknown, or its text is not of the option's type.
@@ -103,7 +103,7 @@ def _from_text(name: str, text: str, hint: object) -> object:
 
 
 def _unescape(name: str, text: str) -> str | bytes:
-    """Return the text with its escapes replaced, or bytes where what they spell is not UTF-8."""
+    """Return the text with its escapes replaced, or bytes if the result is not UTF-8."""
 
     def replace(match: re.Match[bytes]) -> bytes:
         if match[1]:

@@ -1,4 +1,4 @@
-"""How a watch hears of files before it lists them."""
+"""Storage events, by which a watch learns of files before it lists them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from airflow_provider_blockread.options.values import Value
 
 @dataclass(frozen=True)
 class StorageEvents(Value):
-    """A queue to which a store writes a message for each object that lands: S3's or Azure's, as they are or wrapped.
+    """A queue to which a store writes a message for each new object: messages of S3 or Azure, also within others.
 
-    `queue` is its URL, `conn_id` the Airflow connection for it (ambient identity without one). Every `reconcile`
-    seconds the source is listed all the same. `queue_class` is the import path of a class that takes both and is
-    a `HintQueue`; without it, the URL tells whether the queue is Azure's or one of Amazon SQS.
+    `queue` is its URL, `conn_id` the Airflow connection for it (by default the ambient identity). The source is still
+    listed every `reconcile` seconds. `queue_class` is the import path of a `HintQueue` whose constructor takes both; by
+    default the URL decides between Azure and Amazon SQS.
     """
 
     kind: ClassVar[str] = "storage_events"

@@ -24,23 +24,23 @@ if TYPE_CHECKING:
 
 
 class NewFilesSensor(OptionTemplates, BaseSensorOperator):
-    """Waits until a feed has new files: such as a plan made now would take. It only looks; planning is the plan's.
+    """Waits until a feed has new files, which a plan would take now; it takes none itself.
 
-    Returns the same in every mode, as small JSON: `feed`, `files`, `bytes`, `oldest` (ISO 8601, UTC), `paths` (all of
-    them up to 20, else the first ones) and `why` (`enough`, `delay` or `planned`). A run whose window is planned
-    already has nothing to wait for: clearing it goes through at once. A source that does not exist yet has no files.
+    Returns small JSON, the same in every mode: `feed`, `files`, `bytes`, `oldest` (ISO 8601, UTC), `paths` (the first
+    20) and `why` (`enough`, `delay` or `planned`). A run whose window is already planned does not wait, so that
+    clearing it has no delay. A source that does not exist yet has no files.
 
-    :param source: where files land, and which to take, as the pipeline's plan has it; a file younger than its
-        `min_age` does not count.
+    :param source: where files land, and which to take, as in the pipeline; a file younger than its `min_age` does not
+        count.
     :param group: the pipeline in this DAG: its `group_id`, or the task id of its `SplitFilesOperator`.
-    :param feed: the feed's name, a template, where the pipeline names it or is of another DAG.
-    :param window: the window's key, a template, where the pipeline names it.
-    :param selection: as the pipeline's plan has it; its limits and `late` do not matter here.
-    :param min_files: wait for so many new files.
-    :param min_bytes: and for so many bytes in them, a number or text such as `1GiB`; a template.
-    :param max_delay: fire for fewer once the oldest of them was modified so long ago: seconds, or text such as
-        `15min`; a template.
-    :param ledger_conn_id: the ledger's connection, as the pipeline has it.
+    :param feed: the feed's name, a template, if the pipeline has one or is in another DAG.
+    :param window: the window's key, a template, if the pipeline has one.
+    :param selection: as in the pipeline; its limits and `late` are not used.
+    :param min_files: wait for this many new files.
+    :param min_bytes: and for this many bytes in them, a number or text such as `1GiB`; a template.
+    :param max_delay: succeed with fewer if the oldest was modified this long ago: seconds, or text such as `15min`; a
+        template.
+    :param ledger_conn_id: the ledger's connection, as in the pipeline.
     :param deferrable: wait in the triggerer instead of on a worker.
     """
 
@@ -86,11 +86,11 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         self.deferrable = deferrable
 
     def execute(self, context: Context) -> Any:  # noqa: ANN401 - what was found, or whatever a subclass makes of it
-        """Look; wait on the worker, or in the triggerer where it is deferrable.
+        """Look for files; wait on the worker, or in the triggerer if the sensor is deferrable.
 
         Raises:
-            AirflowFailException: when trying again cannot help.
-            BlockReadError: when it can.
+            AirflowFailException: when a retry cannot succeed.
+            BlockReadError: when it may.
         """
         if not self.deferrable:
             return super().execute(context)
@@ -117,8 +117,8 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         """Look once.
 
         Raises:
-            AirflowFailException: when trying again cannot help.
-            BlockReadError: when it can.
+            AirflowFailException: when a retry cannot succeed.
+            BlockReadError: when it may.
         """
         from airflow_provider_blockread.hooks.ledger import LedgerHook  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.hooks.stores import credentials_for  # noqa: PLC0415
@@ -139,8 +139,8 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         """Return what the trigger found.
 
         Raises:
-            AirflowFailException: when it ended by an error that stays.
-            BlockReadError: when it ended by one that may pass.
+            AirflowFailException: when it failed with a permanent error.
+            BlockReadError: when it failed with a transient one.
         """
         if "error" not in event:
             return event
@@ -173,10 +173,10 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         return self.timeout if self.max_wait is None else self.max_wait.total_seconds()
 
     def _first_look(self, context: Context) -> Any:  # noqa: ANN401 - what was found
-        """Return what is there already; None where it must be waited for."""
+        """Return what is there already; None if the sensor must wait."""
         try:
             found = self.poke(context)
-        except AirflowFailException as error:  # as the base class treats what its own looks raise
+        except AirflowFailException as error:  # as the base class treats errors of its own
             if self.soft_fail or self.never_fail:
                 raise AirflowSkipException(str(error)) from error
             raise

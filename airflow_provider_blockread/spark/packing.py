@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from airflow_provider_blockread.blocks import Block
 
-_OPEN_COST = 64 * 2**10  # bytes that could be read while a file is opened; keeps tasks of small files even
-_MAX_PARTITION = 2**30  # bytes; a lost task is read again whole
-_WAVES = 3  # tasks a core, so that a slow one does not leave the others idle
+_OPEN_COST = 64 * 2**10  # bytes that could be read while a file is opened; it balances tasks of small files
+_MAX_PARTITION = 2**30  # bytes; a lost task is read again as a whole
+_WAVES = 3  # tasks a core, so that other cores are not idle during a slow one
 _WORTH_A_TASK = 256 * 2**20  # bytes, which take some 20 times as long as it takes Spark to start a task
 
 
@@ -17,9 +17,9 @@ def pack(
 ) -> list[list[Block]]:
     """Return the blocks in order, cut into runs of about equal cost.
 
-    There are `_WAVES` runs a core. Where it is `sure` that there will be no more cores, as on a cluster it is not when
-    its executors are still starting, there is only one a core unless all of them are worth a task. There are more
-    where runs would grow beyond 1 GiB, and never more than `max_readers`.
+    There are `_WAVES` runs a core. If it is `sure` that no more cores will come (on a cluster, executors may still be
+    starting), there is only one a core, unless each is worth a task. There are more if a run would exceed 1 GiB, and
+    never more than `max_readers`.
     """
     ordered = list(blocks)
     total = sum(_cost(block) for block in ordered)
@@ -30,7 +30,7 @@ def pack(
     done, last = 0, -1
     for block in ordered:
         cost = _cost(block)
-        place = (2 * done + cost) * count // (2 * total)  # by the block's middle, so that no remainder piles up
+        place = (2 * done + cost) * count // (2 * total)  # by the block's middle, so that remainders do not add up
         if place != last:
             partitions.append([])
         partitions[-1].append(block)

@@ -1,4 +1,4 @@
-"""A Spark driver's tie to the process that started it."""
+"""A Spark driver and the process that started it: the lines that it prints for it, and its end with it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import socket
 import threading
 import time
 
-#: How a driver begins a line of its own among those of Spark.
+#: The prefix of a driver's own lines among those of Spark.
 OWN_LINE = "blockread: "
-#: How it begins the line that says why it failed.
+#: The prefix of the line with its error.
 ERROR_LINE = f"{OWN_LINE}Error: "
 
 
 def end_with_parent() -> None:
-    """End this process, and Spark with it, when the process that asked for it is gone: its work is fenced anyway.
+    """End this process, and Spark with it, when the process that started it is gone: its work is fenced by then.
 
-    BLOCKREAD_PARENT names that process as `host:pid`; nothing is watched where it is on another host. BLOCKREAD_FOLDER
-    is its private folder, which goes with it.
+    BLOCKREAD_PARENT names that process as `host:pid`; on another host it is not watched. BLOCKREAD_FOLDER is its
+    private folder, which is removed then.
     """
     host, _, pid = os.environ.get("BLOCKREAD_PARENT", "").rpartition(":")
     folder = os.environ.get("BLOCKREAD_FOLDER")

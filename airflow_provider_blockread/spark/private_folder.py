@@ -1,4 +1,4 @@
-"""Private temporary folders that do not outlive their process for long, however it ends."""
+"""Private temporary folders, which are removed soon after their process has ended in any way."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def private_folder() -> Iterator[Path]:
         lock = os.open(folder / f"{_LOCK}.new", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            (folder / f"{_LOCK}.new").rename(folder / _LOCK)  # nobody sees it before it is locked
+            (folder / f"{_LOCK}.new").rename(folder / _LOCK)  # locked before others see it
             yield folder
         finally:
             os.close(lock)
@@ -38,7 +38,7 @@ def private_folder() -> Iterator[Path]:
 def remove_abandoned() -> None:
     """Remove the private folders of this user whose process has ended."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with suppress(OSError):  # another process removes it, or its owner is alive
+        with suppress(OSError):  # another process removes it, or its owner still runs
             _remove_if_abandoned(folder)
 
 

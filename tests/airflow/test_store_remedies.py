@@ -53,7 +53,7 @@ _KEY = {"type": "service_account"}
         (
             "google_cloud_platform",
             {"keyfile_dict": "{secret"},
-            "paste the key file's content as it is",
+            "paste the content of the key file",
             [{"keyfile_dict": json.dumps(_KEY)}],
         ),
         (
@@ -103,7 +103,7 @@ def test_a_role_that_is_not_assumed(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     keys = ("me", "s3cret", None)
     nowhere = {"service_config": {"sts": {"endpoint_url": "http://127.0.0.1:9"}}}
     message = _refused(assume_role, _store("aws", role | nowhere), keys)
-    assert "name the service's address in service_config where it is another, or try again" in message
+    assert "name the service's address in service_config if it is not the default, or try again" in message
 
     assert assume_role(_store("aws", role | there), keys)[0]
     assert assume_role(_store("aws", role | there | {"profile_name": "mine"}), keys)[0]
@@ -147,7 +147,7 @@ def test_a_queue_that_is_not_there(aws: dict[str, Any]) -> None:
     fields = {"endpoint_url": aws["endpoint_url"], "region_name": "eu-central-1"}
     connection = Connection(conn_id="q", conn_type="aws", **KEYS, extra=json.dumps(fields))
     queue = SqsQueue(url, connection)
-    assert "see that it exists and lets the connection's account in" in _refused(queue.receive)
+    assert "check that it exists and that the connection has access" in _refused(queue.receive)
     client = Session().create_client("sqs", **aws)
     client.create_queue(QueueName="late")
     client.send_message(QueueUrl=url, MessageBody="hello")

@@ -119,5 +119,5 @@ def test_times_are_utc() -> None:
 
 def test_identity_by_name_is_refused_with_the_reason() -> None:
     """What other systems offer loses records, and the error says how and what to use instead."""
-    with pytest.raises(OptionsError, match=r"by name alone .* its records lost; .* path, size and modification time"):
+    with pytest.raises(OptionsError, match=r"same name .* its records would be lost; path, size and modification"):
         FileSource("/in", identity="name")

@@ -1,4 +1,4 @@
-"""Queues of storage events: a small protocol, and by it Amazon SQS and Azure's storage queues."""
+"""Queues of storage events: a small protocol, with Amazon SQS and Azure's storage queues behind it."""
 
 from __future__ import annotations
 

@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 _TYPES = ("adls", "azure_data_lake", "generic", "wasb")
 _IDENTITY = ("managed_identity_client_id", "workload_identity_client_id", "workload_identity_tenant_id")
-_PAUSES_S = (1.0, 2.0, 3.0, 4.0)  # between looks for messages, for which this queue's server does not wait
-_HIDDEN_S = 60  # how long a message that was received is kept from coming again
+_PAUSES_S = (1.0, 2.0, 3.0, 4.0)  # between requests, as this server does not wait for messages
+_HIDDEN_S = 60  # for which a received message is not delivered again
 _MOST = 32  # messages of one request
 _SILENCE_S = 20
-_DONE_WITH = frozenset({"MessageNotFound", "PopReceiptMismatch"})  # it has gone, or came again meanwhile
+_DONE_WITH = frozenset({"MessageNotFound", "PopReceiptMismatch"})  # it is gone, or was delivered again
 
 
 class AzureQueue:
-    """A queue of Azure Storage. Bodies are as Event Grid wrote them, often in base64, which `read_event` knows.
+    """A queue of Azure Storage. Bodies are those of Event Grid, often in base64, which `read_event` decodes.
 
     Args:
         url: its URL, as `https://account.queue.core.windows.net/landing`.
         connection: of type `wasb`, `adls`, `azure_data_lake` or `generic`; ambient identity without one.
-        pauses: seconds between looks for messages, for as long as there are none.
+        pauses: seconds between requests while there are no messages.
 
     Raises:
         OptionsError: when azure-storage-queue is not installed, or the connection or the URL is not of such a queue.
@@ -54,15 +54,15 @@ class AzureQueue:
             self._client = QueueClient.from_queue_url(
                 url,
                 credential=_credential(url, connection),
-                retry_total=0,  # who asks tries again
+                retry_total=0,  # the caller tries again
                 connection_timeout=_SILENCE_S,
                 read_timeout=_SILENCE_S,
                 logger=_quiet(),
             )
-        except (KeyError, TypeError, ValueError):  # whose text may quote what was given
+        except (KeyError, TypeError, ValueError):  # whose text may quote a secret
             msg = (
-                f"hints: {url} cannot be opened; write it as https://ACCOUNT.queue.core.windows.net/QUEUE, and see that"
-                " the connection holds a key, a SAS, a connection string or a principal of that account"
+                f"hints: {url} cannot be opened; write it as https://ACCOUNT.queue.core.windows.net/QUEUE, and give"
+                " the connection a key, a SAS, a connection string or a principal of that account"
             )
             raise OptionsError(msg) from None
 
@@ -95,25 +95,25 @@ class AzureQueue:
             word = fault.word if fault else type(error).__name__
             if word in but:
                 return
-            msg = f"the queue {self._url} failed ({word}); see that it exists and lets the connection's account in"
+            msg = f"the queue {self._url} failed ({word}); check that it exists and that the connection has access"
             raise TransientError(msg) from None  # the cause may quote a token
 
 
 def _credential(
     url: str, connection: Connection | None
 ) -> AzureNamedKeyCredential | AzureSasCredential | TokenCredential:
-    """Return what lets one in, as Azure's client takes it.
+    """Return the credential for Azure's client.
 
     Raises:
         OptionsError: when the connection is of another type.
-        ValueError: when its connection string is none, or holds nothing that lets one in.
+        ValueError: when its connection string is malformed, or contains no credential.
     """
     from azure.core import credentials  # noqa: PLC0415 - an extra
     from azure.identity import ClientSecretCredential, DefaultAzureCredential  # noqa: PLC0415
 
     options = _options(connection)
     if options.get("anon"):
-        msg = "no queue lets anybody in"
+        msg = "queues have no anonymous access"
         raise ValueError(msg)
     if key := options.get("account_key"):
         return credentials.AzureNamedKeyCredential(options.get("account_name") or _account(url), key)
@@ -150,7 +150,7 @@ def _account(url: str) -> str:
 
 
 def _quiet() -> logging.Logger:
-    """Return where Azure's client logs each request, which nobody asks for: there are some each minute."""
+    """Return a logger that drops what Azure's client logs about each request."""
     logger = logging.getLogger(f"{__name__}.requests")
     logger.setLevel(logging.WARNING)
     return logger

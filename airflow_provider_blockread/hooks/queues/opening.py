@@ -1,4 +1,4 @@
-"""A queue opened as an option names it: by its class, or by what its URL tells."""
+"""Opening the queue of an option: by its class, or by its URL."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from airflow_provider_blockread.options.values import from_json
 if TYPE_CHECKING:
     from airflow.sdk import Connection
 
-_OF_AMAZON = (".amazonaws.com", ".amazonaws.com.cn")  # whose older addresses are called `.queue.`, too
+_OF_AMAZON = (".amazonaws.com", ".amazonaws.com.cn")  # older addresses of Amazon contain `.queue.`, too
 
 
 async def open_queue(option: Mapping[str, Any]) -> HintQueue:
-    """Return the queue that an option names as JSON; connections are awaited, as the triggerer wants it.
+    """Return the queue of an option in JSON; connections are awaited, as in the triggerer.
 
     Raises:
         OptionsError: when its connection, class or package is missing.
@@ -35,7 +35,7 @@ async def open_queue(option: Mapping[str, Any]) -> HintQueue:
 
 def _made(events: StorageEvents, connection: Connection | None) -> HintQueue:
     if events.queue_class is None:
-        return _told_by_url(events.queue)(events.queue, connection)
+        return _class_for(events.queue)(events.queue, connection)
     module, _, name = events.queue_class.rpartition(".")
     try:
         make = getattr(import_module(module), name)
@@ -45,6 +45,6 @@ def _made(events: StorageEvents, connection: Connection | None) -> HintQueue:
     return cast("HintQueue", make(events.queue, connection))
 
 
-def _told_by_url(url: str) -> type[SqsQueue | AzureQueue]:
+def _class_for(url: str) -> type[SqsQueue | AzureQueue]:
     host = urlsplit(url).hostname or ""
     return AzureQueue if ".queue." in host and not host.endswith(_OF_AMAZON) else SqsQueue

@@ -1,4 +1,4 @@
-"""What a queue of storage events can do, whoever's it is."""
+"""The protocol of queues of storage events."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """A message as it lies in a queue."""
+    """A message in a queue."""
 
     body: str
-    receipt: str  # what tells the queue that it is done with
+    receipt: str  # by which `done` names the message
 
 
 class HintQueue(Protocol):
-    """A queue that stores write to. Its calls are made in a thread, and may block for some seconds."""
+    """A queue to which stores write. Its methods are called in a thread, and may block for some seconds."""
 
     def receive(self) -> list[Message]:
-        """Return some messages, waiting a little for them; unless `done` is called, they come again later.
+        """Return some messages, after a short wait if needed; they are delivered again later, unless `done` is called.
 
         Raises:
             TransientError: when the queue fails.
@@ -27,9 +27,9 @@ class HintQueue(Protocol):
         ...
 
     def done(self, messages: Sequence[Message]) -> None:
-        """Take messages out of the queue.
+        """Remove messages from the queue.
 
         Raises:
-            TransientError: when the queue fails; they come again then.
+            TransientError: when the queue fails; they are then delivered again.
         """
         ...

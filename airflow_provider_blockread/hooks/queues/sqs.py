@@ -11,7 +11,7 @@ from airflow_provider_blockread.hooks.queues.protocol import Message
 if TYPE_CHECKING:
     from airflow.sdk import Connection
 
-_WAIT_S = 10  # of one request: long enough to ask rarely, short enough to end soon
+_WAIT_S = 10  # of one request: long enough for few requests, short enough to stop soon
 _SILENCE_S = 20
 
 
@@ -63,5 +63,5 @@ class SqsQueue:
         try:
             return cast("dict[str, Any]", getattr(self._client, name)(QueueUrl=self._url, **options))
         except (BotoCoreError, ClientError) as error:
-            msg = f"the queue {self._url} failed ({error}); see that it exists and lets the connection's account in"
+            msg = f"the queue {self._url} failed ({error}); check that it exists and that the connection has access"
             raise TransientError(msg) from error

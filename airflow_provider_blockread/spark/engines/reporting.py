@@ -1,4 +1,4 @@
-"""What a task reports as its error, and what the driver makes of the text in which Spark passes it on."""
+"""Errors of tasks: sealed text on their way through Spark, and errors of this package in the driver."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from airflow_provider_blockread.errors import BlockReadError, SparkJobError
 from airflow_provider_blockread.exchange.failures import as_line, from_text
 
-# The line of Spark's long message that says why: Py4J's own first line only names a call.
+# The line of Spark's long message with the reason: Py4J's first line only names a call.
 _REASON = re.compile(r"Job aborted.*|Job \d+ cancelled.*|.*Connection refused.*")
 
-# The last line of a traceback, which Spark puts into its message; names of classes in the JVM begin with a package.
+# The last line of a Python traceback in Spark's message; names of Java classes begin with a package.
 _RAISED = re.compile(r"^(?!org\.|java\.|py4j\.)(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit): .*", re.MULTILINE)
 
 _FIRST_LINE = re.compile(r".*")
@@ -21,11 +21,11 @@ _MAX_CHARS = 1000  # of that line
 
 @contextmanager
 def own_errors_as_text(secret: str) -> Iterator[None]:
-    """Raise this package's errors as a sealed line, which survives in the traceback that Spark passes on."""
+    """Raise this package's errors as a sealed line, which Spark includes in its own error."""
     try:
         yield
     except BlockReadError as error:
-        raise RuntimeError(as_line(error, secret)) from None  # Spark logs the whole chain, more than once
+        raise RuntimeError(as_line(error, secret)) from None  # Spark logs the whole chain more than once
 
 
 def as_own_error(error: Exception, secret: str) -> BlockReadError:
@@ -41,6 +41,6 @@ def job_failed(error: Exception) -> SparkJobError:
     text = str(error)
     raised = _RAISED.findall(text.partition("\n\tat ")[0])
     reason = _REASON.search(text) or _FIRST_LINE.match(text.strip())
-    said = raised[-1] if raised else reason[0] if reason else ""  # the former by a task, in Python
+    said = raised[-1] if raised else reason[0] if reason else ""  # the former is of a task, in Python
     short = said[:_MAX_CHARS].strip() + (" ..." if len(said) > _MAX_CHARS else "")
     return SparkJobError(f"the Spark job failed: {short or type(error).__name__}; see Spark's log, then retry")

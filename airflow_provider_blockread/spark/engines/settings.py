@@ -1,4 +1,4 @@
-"""What Spark's configuration holds where neither the user nor the cluster's defaults have set it."""
+"""Defaults for Spark's configuration, where neither the user nor the cluster has set it."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import re
 from typing import Any
 
 LOOPBACK = "127.0.0.1"
-#: The variable that decides where Spark's UI listens; the other ports follow the configuration.
+#: The variable for the address of Spark's UI; other ports follow the configuration.
 LOCAL_IP = "SPARK_LOCAL_IP"
 
-_DEFAULT_LOGGING = "org/apache/spark/log4j2-"  # where Spark's own profiles lie
+_DEFAULT_LOGGING = "org/apache/spark/log4j2-"  # the folder of Spark's own profiles
 _LOCAL = re.compile(r"local(\[.*\])?")
 _MAKES_SECRETS = re.compile(r"yarn|k8s://.*")
 
 
 def is_local(master: str) -> bool:
-    """Tell whether driver and executors are one process."""
+    """Return whether driver and executors are one process."""
     return _LOCAL.fullmatch(master) is not None
 
 
 def guarding(master: str, *, has_secrets: bool) -> dict[str, str]:
-    """Return the settings that keep strangers away from an application's ports.
+    """Return the settings that protect an application's ports.
 
-    A local application listens on loopback. Spark makes the secret for `spark.authenticate` itself under a local
-    master, YARN and Kubernetes; on a standalone cluster whoever runs the cluster decides about it.
+    A local application listens on loopback. Spark makes the secret for `spark.authenticate` itself with a local master,
+    YARN and Kubernetes; on a standalone cluster its administrator decides about it.
 
     Args:
         master: Spark's master URL.
@@ -38,7 +38,7 @@ def guarding(master: str, *, has_secrets: bool) -> dict[str, str]:
 
 
 def has_own_logging(jvm: Any) -> bool:  # noqa: ANN401 - any class of Java
-    """Tell whether the user or the cluster has configured Spark's log, which then stays as it is.
+    """Return whether the user or the cluster has configured Spark's log; it then stays as it is.
 
     Args:
         jvm: a Py4J view of the driver's JVM.
@@ -48,6 +48,6 @@ def has_own_logging(jvm: Any) -> bool:  # noqa: ANN401 - any class of Java
 
 
 def silence(jvm: Any) -> None:  # noqa: ANN401 - any class of Java
-    """Turn off what says of a failed task what the scheduler says too."""
+    """Turn off the executor's log of failed tasks, which repeats that of the scheduler."""
     log4j = jvm.org.apache.logging.log4j
     log4j.core.config.Configurator.setLevel("org.apache.spark.executor.Executor", log4j.Level.OFF)

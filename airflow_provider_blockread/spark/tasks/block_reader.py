@@ -1,4 +1,4 @@
-"""Reading one block into batches, with a receipt of what became of each of its bytes."""
+"""Reading one block into batches, with a receipt that accounts for each of its bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoder, Offsets
 from airflow_provider_blockread.records.walking import WalkLimits, first_start, join_chunks, walk_block
 
-_BYTES_A_COLUMN = 2**10  # that are decoded at once: each column costs something, whatever the number of rows
+_BYTES_A_COLUMN = 2**10  # decoded at once: each column has a fixed cost for each batch
 _MOST_BYTES = 16 * 2**20
 
 
@@ -33,7 +33,7 @@ class Rows:
 
 @dataclass(slots=True)
 class _Tally:
-    """What was read of a block so far; `position` is the record start behind it, `last_record` the one before."""
+    """What was read of a block so far; `position` is the next record start, `last_record` the one before."""
 
     first_start: int
     position: int
@@ -49,7 +49,7 @@ class _Tally:
     digest: int = 0
 
     def receipt(self, block: Block, data_offset: int, states: tuple[int, int]) -> Receipt:
-        """Return the receipt of a block that was entered and left in these states."""
+        """Return the receipt of a block with this entry state and exit state."""
         return Receipt(
             block=block.number,
             file=block.file,
@@ -87,7 +87,7 @@ class BlockReader:
 
     policies: Policies
     handle_bad: Callable[[Block, Chunk, BadRecord], None]
-    emit: Callable[[Block, Rows], int]  # hands rows on and returns how many rows came out
+    emit: Callable[[Block, Rows], int]  # passes rows on and returns how many rows came out
     limits: WalkLimits = field(init=False)
 
     def __post_init__(self) -> None:
@@ -104,7 +104,7 @@ class BlockReader:
         return tally.receipt(block, source.data_offset, (entry_state, exit_state))
 
     def _read_stream(self, file: OpenFile, block: Block) -> Receipt:
-        """Read all of a compressed file with its first block; others, planned when it passed for plain, are empty."""
+        """Read all of a compressed file with its first block; others, planned under another codec, are empty."""
         source, states = file.source, (file.fmt.initial_state, file.fmt.initial_state)
         if block.start > 0:
             return _Tally(0, 0, 0).receipt(block, 0, states)
@@ -145,7 +145,7 @@ class BlockReader:
 
 
 def _exit_state(file: OpenFile, block: Block, entry_state: int, last_record: int) -> int:
-    """Return the state at the block's end, from its last record start, where the state is known."""
+    """Return the state at the block's end, from that at its last record start, which is known."""
     source, fmt = file.source, file.fmt
     if not fmt.needs_scan:
         return entry_state

@@ -1,4 +1,4 @@
-"""Opening planned files: exact reads of the version that was planned, decoded where it is compressed."""
+"""Opening planned files: exact reads of the planned version, decoded if it is compressed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from airflow_provider_blockread.storage.stores import Stores
 
 @contextmanager
 def open_version(stores: Stores, version: FileVersion, options: GenerationOptions) -> Iterator[ByteSource]:
-    """Open a planned file as exact reads, decoded where it is compressed.
+    """Open a planned file as exact reads, decoded if it is compressed.
 
     Raises:
         FileMissingError: when the file is gone.
         FileChangedError: when it is another version before, during or after the reads.
-        SourceError: when a link leads out of the source's roots, or it is compressed, and cut short, harmed or larger
+        SourceError: when a link leads out of the source's roots, or a compressed file is truncated, damaged or larger
             than the policies allow.
     """
     codec = options.record_format.codec(version.path)

@@ -1,4 +1,4 @@
-"""One Spark task: reads its blocks, applies the user's function, writes the sink's files itself."""
+"""One task: reads its blocks, applies the user's function, writes the sink's files itself."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from airflow_provider_blockread.storage.stores import Stores
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskReport:
-    """What one Spark task did; only the reports of accepted task attempts reach the driver."""
+    """What one task did; only the reports of accepted attempts reach the driver."""
 
     receipts: bytes  # Arrow IPC stream of receipts
     outputs: tuple[OutputFile, ...]
@@ -64,13 +64,13 @@ def scan_blocks(spec: JobSpec, stores: Stores, blocks: Iterable[Block]) -> State
 def read_blocks(
     spec: ReadSpec, stores: Stores, blocks: Iterable[Block], *, attempt: int, states: Mapping[int, int]
 ) -> TaskReport:
-    """Read the blocks and return the task's report; `attempt` makes the names of its files its own.
+    """Read the blocks and return the task's report.
 
     Args:
         spec: the job.
         stores: opens files.
         blocks: consecutive blocks, in order.
-        attempt: the id of the Spark task attempt.
+        attempt: a number that is in the names of its files, and that no other attempt has.
         states: entry states by block number, for formats that need them.
     """
     keep_freed_memory()
@@ -84,7 +84,7 @@ def read_blocks(
 
 @contextmanager
 def _named(spec: JobSpec, version: FileVersion) -> Iterator[None]:
-    """Give errors about a file, its records and the user's function the feed and window; they name the rest."""
+    """Add feed and window to errors about a file, its records or the user's function."""
     try:
         yield
     except (SourceError, RecordError, FunctionError) as error:

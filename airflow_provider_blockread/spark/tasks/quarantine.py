@@ -1,4 +1,4 @@
-"""The quarantine of one Spark task: bad records with their bytes, where they lie and why they are bad."""
+"""The quarantine of one task: bad records with their places, reasons and bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.sinks.parquet import ParquetWriter
 
-#: One row a bad record: the feed, where the record lies, its length in the file, why it is bad, its bytes.
+#: One row a bad record: the feed, the record's place and length in the file, the reason, its bytes.
 QUARANTINE_SCHEMA = pa.schema(
     [
         ("feed", pa.string()),
@@ -20,12 +20,12 @@ QUARANTINE_SCHEMA = pa.schema(
         ("bytes", pa.binary()),
     ]
 )
-_BATCH_BYTES = 4 * 2**20  # of records that are held before they become a batch; one record may be larger
-_ROW_BYTES = 200  # about what a row takes beside its record
+_BATCH_BYTES = 4 * 2**20  # of records in a batch; one record may be larger
+_ROW_BYTES = 200  # of a row, about, without its record
 
 
 class Quarantine:
-    """Gathers bad records into batches for a writer; a record is kept whole, however long."""
+    """Collects bad records into batches for a writer; a record of any length is kept whole."""
 
     def __init__(self, feed: str, writer: ParquetWriter) -> None:
         """Take the feed's name and a writer of `QUARANTINE_SCHEMA`."""

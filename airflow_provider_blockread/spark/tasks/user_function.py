@@ -1,4 +1,4 @@
-"""The user's function on batches: called with the columns it asked for, blamed by record when it raises."""
+"""The user's function on batches: called with the columns that it asked for; errors name the record."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class UserFunction:
             self.schema = pa.schema([*schema, *(pa.field(name, _PLACE_TYPES[name]) for name in option.columns)])
 
     def __call__(self, block: Block, rows: Rows) -> pa.RecordBatch | None:
-        """Return the function's answer to a batch; `None` when it keeps no row.
+        """Return the function's answer to a batch; None if it keeps no row.
 
         Raises:
-            FunctionError: when the function raises or returns something else; names the record if one is to blame.
+            FunctionError: when the function raises, with the record if a single one causes it, or returns another type.
         """
         batch = self._with_places(block, rows)
         if self._function is None:
@@ -62,7 +62,7 @@ class UserFunction:
         return batch
 
     def _blame(self, block: Block, rows: Rows, batch: pa.RecordBatch, error: Exception) -> FunctionError:
-        """Return an error that names the first record on which the function raises alone."""
+        """Return an error with the first record on which alone the function raises."""
         for index in range(batch.num_rows):
             try:
                 self._function(batch.slice(index, 1))  # type: ignore[misc]
@@ -78,7 +78,7 @@ class UserFunction:
 
 
 def _place(error: Exception) -> str:
-    """Return the last line of the function's own file that an error came through; empty if it is not Python's."""
+    """Return the last line of the function's own file in an error's traceback; empty if there is none."""
     _, *frames = traceback.extract_tb(error.__traceback__)  # the first is ours
     own = [frame for frame in frames if frame.filename == frames[0].filename]
     return f" ({PurePath(own[-1].filename).name}, line {own[-1].lineno})" if own else ""

@@ -1,4 +1,4 @@
-"""What makes a Python worker of Spark quicker to start and to run."""
+"""Making Spark's Python workers start and run faster."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _FREED = 16 * 2**20  # bytes; more than a chunk's arrays take
 
 
 class _NoPandas(MetaPathFinder):
-    """Says that there is no pandas."""
+    """Reports that pandas is not installed."""
 
     def find_spec(self, fullname: str, path: object, target: object = None) -> None:
-        """Refuse pandas, and leave all else to other finders."""
+        """Refuse pandas; other finders find all else."""
         del path, target
         if fullname == "pandas":
             msg = "pandas is left out of this process"
@@ -24,10 +24,10 @@ class _NoPandas(MetaPathFinder):
 
 
 def leave_pandas_out(options: GenerationOptions) -> None:
-    """Keep pyarrow from loading pandas in this process, unless code of the user's may want it.
+    """Keep pyarrow from loading pandas in this process, unless the user's code may need it.
 
-    pyarrow imports pandas, which takes a second, only to see whether the first thing that it turns into an array is a
-    `Series`. Told that there is none, it does not ask again; `to_pandas` still works.
+    pyarrow imports pandas, which takes a second, only to check whether the first value that it converts is a `Series`.
+    If the import fails, it does not try again; `to_pandas` still works.
     """
     if not isinstance(options.function, AsRead) or isinstance(options.record_format, CustomFormat):
         return
@@ -42,8 +42,8 @@ def leave_pandas_out(options: GenerationOptions) -> None:
 
 
 def keep_freed_memory() -> None:
-    """Free one large block: glibc then gives chunk after chunk the same pages, instead of fresh ones each time.
+    """Free one large block: glibc then reuses the same pages for chunk after chunk.
 
-    Touching fresh pages took a fifth of a read's time. Elsewhere this costs and changes nothing.
+    Touching new pages took a fifth of the time of a read. With another libc this has no effect.
     """
     bytes(_FREED)

@@ -96,18 +96,18 @@ def test_known_fields_become_storage_options(
         (
             "aws",
             {"role_arn": "arn:aws:iam::1:role/r", "assume_role_method": "assume_role_with_saml"},
-            "assume_role_method 'assume_role_with_saml' is not followed here; name a profile",
+            "assume_role_method 'assume_role_with_saml' is not supported; name a profile",
         ),
         (
             "aws",
             {"role_arn": "arn:aws:iam::1:role/r", "profile_name": "none-such"},
             r"role/r was not assumed: .*\(none-such\) could not be found; correct the connection",
         ),
-        ("google_cloud_platform", {"impersonation_chain": "a"}, "impersonation_chain is not followed here; give a key"),
-        ("google_cloud_platform", {"keyfile_dict": "{secret"}, "the key is no JSON object; paste"),
-        ("google_cloud_platform", {"keyfile_dict": "[" * 500_000}, "the key is no JSON object; paste"),
+        ("google_cloud_platform", {"impersonation_chain": "a"}, "impersonation_chain is not supported; give a key"),
+        ("google_cloud_platform", {"keyfile_dict": "{secret"}, "the key is not a JSON object; paste"),
+        ("google_cloud_platform", {"keyfile_dict": "[" * 500_000}, "the key is not a JSON object; paste"),
         ("google_cloud_platform", {"key_path": "/nowhere/key.json"}, "key_path names /nowhere/key.json, which cannot"),
-        ("sftp", {"no_host_key_check": "false"}, "without host_key is not followed here; give the server's key"),
+        ("sftp", {"no_host_key_check": "false"}, "without host_key is not supported; give the server's key"),
     ],
 )
 def test_what_cannot_be_followed_is_refused(conn_type: str, extra: dict[str, object], message: str) -> None:
@@ -131,7 +131,7 @@ def test_key_files_are_read_where_the_connection_is(tmp_path: Path) -> None:
 
 def test_a_type_that_names_no_store_is_refused() -> None:
     """The error lists the types that do."""
-    with pytest.raises(OptionsError, match=r"type 'mysql', which names no store; use one of adls, aws"):
+    with pytest.raises(OptionsError, match=r"type 'mysql', which is not that of a store; use one of adls, aws"):
         storage_options(Connection(conn_id="store", conn_type="mysql"))
 
 

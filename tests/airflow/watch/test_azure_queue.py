@@ -145,7 +145,7 @@ def test_a_queue_of_azure_that_fails(azurite: Store, queue: QueueClient) -> None
     secret = old.rpartition("sig=")[2]
     else_where = f"{queue.queue_name}-else"
     for found, word in ((gone, "QueueNotFound"), (by_key, "Auth"), (no_key, "Sign"), (by_sas, "Auth")):
-        with pytest.raises(TransientError, match="see that it exists and lets") as failed:
+        with pytest.raises(TransientError, match="check that it exists and that") as failed:
             found.receive()
         told = f"{failed.value!r} {failed.value.__cause__!r}"
         assert url_of(azurite, queue) in told

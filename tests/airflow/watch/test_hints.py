@@ -181,7 +181,7 @@ def test_a_queue_stands_in_for_scans(dag_id: str, bucket: Any, queue: tuple[Any,
 def test_a_queue_that_fails(queue: tuple[Any, str]) -> None:
     """A queue that is not there may come; a class that is not there, or a password in a URL, will not."""
     found = asyncio.run(open_queue(StorageEvents(f"{queue[1]}-else", conn_id="store").to_json()))
-    with pytest.raises(TransientError, match="see that it exists"):
+    with pytest.raises(TransientError, match="check that it exists"):
         found.receive()
     with pytest.raises(OptionsError, match="there is no 'nowhere"):
         asyncio.run(open_queue(StorageEvents(queue[1], queue_class="nowhere.Queue").to_json()))

@@ -63,7 +63,7 @@ CATALOG: list[Entry] = [
     ),
     Remedy(
         "hooks/queues/azure.py",
-        "see that it exists",
+        "check that it exists",
         f"{_AIRFLOW}/watch/test_azure_queue.py::test_a_queue_of_azure_that_fails",
     ),
     Remedy(
@@ -77,7 +77,7 @@ CATALOG: list[Entry] = [
     Remedy("hooks/queues/sqs.py", "needs botocore", f"{_AIRFLOW}/test_remedies.py::test_what_an_extra_installs"),
     Remedy(
         "hooks/queues/sqs.py",
-        "see that it exists",
+        "check that it exists",
         f"{_AIRFLOW}/test_store_remedies.py::test_a_queue_that_is_not_there",
     ),
     Remedy("hooks/spark.py", "not on PATH", f"{_AIRFLOW}/test_remedies.py::test_spark_submit_that_is_missing"),
@@ -98,7 +98,11 @@ CATALOG: list[Entry] = [
         f"{_AIRFLOW}/test_store_remedies.py::test_a_store_connection_that_is_missing",
     ),
     Remedy("hooks/stores.py", "holds no root", f"{_AIRFLOW}/test_store_remedies.py::test_a_connection_for_no_root"),
-    Remedy("hooks/stores.py", "names no store", f"{_AIRFLOW}/test_store_remedies.py::test_a_type_that_names_no_store"),
+    Remedy(
+        "hooks/stores.py",
+        "is not that of a store",
+        f"{_AIRFLOW}/test_store_remedies.py::test_a_type_that_names_no_store",
+    ),
     Remedy("operators/clean_source.py", "name the source", f"{_AIRFLOW}/test_task_remedies.py::test_options_of_tasks"),
     Remedy(
         "operators/run_identity.py",

@@ -93,7 +93,7 @@ WORKED_OUT = [
     Refused(Splitting, {"readers": 0}, "readers must be a whole number above 0", [{"readers": 1}]),
     Refused(Policies, {"max_expansion": 0}, "max_expansion must be a whole number above 0", [{"max_expansion": 1}]),
     Refused(SparkJob, {"max_readers": 0}, "max_readers must be a whole number above 0", [{"max_readers": 1}]),
-    Refused(SparkJob, {"heartbeat_s": 300}, "heartbeat_s=300 must lie between 0 and stale_after_s=120.0",
+    Refused(SparkJob, {"heartbeat_s": 300}, "heartbeat_s=300 must be between 0 and stale_after_s=120.0",
             [{"heartbeat_s": 119}, {"stale_after_s": 301}]),
     Refused(SparkJob, {"environment": ["CORP_KEY=1"]}, "environment names variables to inherit, such as 'CORP_*'",
             [{"environment": ["CORP_*"]}]),
