@@ -1,4 +1,4 @@
-"""Content-derived identities: the same thing has the same id on every machine and at every try."""
+"""Identities derived from content: the same on every machine and at every try."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 def digest(*parts: str | int | None) -> str:
     """Return 32 hex digits that identify the sequence of parts; ("a", "b") and ("ab",) differ."""
-    # A JSON list, put together here: json.dumps takes ten times as long, and planning makes millions of them.
+    # A JSON list, joined here: json.dumps takes ten times as long, and planning makes millions of them.
     joined = ",".join([_as_json(part) for part in parts])
     return hashlib.sha256(f"[{joined}]".encode("ascii")).hexdigest()[:32]
 
@@ -45,15 +45,15 @@ def _sha256(text: str) -> str:
 
 
 def version_digest(version: FileVersion) -> str:
-    """Return the identity of a content: size with the etag, or with mtime where the store has no etag."""
-    if version.etag is None:  # as `digest` makes it
+    """Return the identity of a content: size with the etag, or with mtime if the store has no etag."""
+    if version.etag is None:  # the same as `digest` returns
         text = f'["mtime",{version.size},{version.mtime_ns}]'
         return hashlib.sha256(text.encode("ascii")).hexdigest()[:32]
     return digest(*_content(version))
 
 
 def same_version(left: FileVersion, right: FileVersion) -> bool:
-    """Tell whether two observations of one path show the same content."""
+    """Return whether two observations of one path are of the same content."""
     return left.path == right.path and _content(left) == _content(right)
 
 

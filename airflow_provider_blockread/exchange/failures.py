@@ -87,7 +87,7 @@ def read_failure(stores: Stores, submission: Submission) -> BlockReadError | Non
     error = None if fields is None else _load(fields)
     if error is None:
         msg = (
-            f"failure file {uri} was not written by the application of this attempt, so it is not believed; find out"
+            f"failure file {uri} was not written by the application of this attempt; find out"
             " who else writes to the work area"
         )
         raise ExchangeError(msg)

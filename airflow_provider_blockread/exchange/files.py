@@ -22,7 +22,7 @@ def remedy(what: str) -> str:
     """Return what to do if a file of this kind has changed: a plan is frozen, all else is read again."""
     if what == MANIFEST:
         return (
-            "clear the run from its plan on, with the splitting it was planned with, to write it again, or put it back"
+            "restore the file, or clear the run from its plan on, with the same splitting as before, to write it again"
         )
     if what == SPECIFICATION:
         return "clear the task, which writes it again, and find out who else writes to the work area"

@@ -70,7 +70,7 @@ def accept_result(stores: Stores, submission: Submission) -> tuple[GroupResult, 
     data = read_required(stores, uri, _WHAT)
     fields = unsealed(_NAME, data, secret=submission.secret, bound=submission.spec_hash)
     if fields is None:
-        msg = f"{_WHAT} {uri} is not what the application of this attempt wrote; {remedy(_WHAT)}"
+        msg = f"{_WHAT} {uri} was not written by the application of this attempt; {remedy(_WHAT)}"
         raise ExchangeError(msg)
     return _result(fields, uri), uri, content_hash(data)
 

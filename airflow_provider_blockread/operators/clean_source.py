@@ -72,7 +72,7 @@ class CleanSourceOperator(StepOperator):
         from airflow_provider_blockread.steps.upkeep.cleaning import CleanRequest  # noqa: PLC0415
 
         if self.source is None:
-            msg = f"feed {self.feed}: name the source, since nothing outside of it is cleaned"
+            msg = f"feed {self.feed}: give the source; only its files are cleaned"
             raise OptionsError(msg)
         given = {} if self.tags is None else {"tags": self.tags}
         return CleanRequest(

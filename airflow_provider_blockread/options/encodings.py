@@ -38,7 +38,7 @@ def normal_encoding(kind: str, name: str) -> str:
         return "utf-8"
     if found in UNIT_BYTES or is_single_byte(found):
         return found
-    msg = f"{kind}: encoding {name!r} is not read: use utf-8, binary, utf-16, utf-32 or a single-byte one (cp1252)"
+    msg = f"{kind}: encoding {name!r} is not supported: use utf-8, binary, utf-16, utf-32 or a single-byte one (cp1252)"
     raise OptionsError(msg)
 
 

@@ -145,8 +145,8 @@ def _check_marker(text: str) -> None:
     places = sum(text.count(place) for place in MARKER_PLACES)
     if not text.strip() or "/" in text or places > 1 or text in MARKER_PLACES or "{" in _without_places(text):
         msg = (
-            f"file_source: done_marker={text!r} is no marker; write the name of a file beside those that it marks, as"
-            " {name}.done or {stem}.ok for each of them, or _SUCCESS for all of its folder"
+            f"file_source: done_marker={text!r} is not a marker; write a file name, such as"
+            " {name}.done or {stem}.ok for each file, or _SUCCESS for its whole folder"
         )
         raise OptionsError(msg)
 

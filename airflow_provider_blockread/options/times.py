@@ -87,10 +87,12 @@ class TimePattern:
         unknown = [letter for letter in found if letter not in _DIGITS]
         if unknown:
             known = ", ".join(f"%{letter}" for letter in _DIGITS)
-            msg = f"time_pattern {text!r} holds %{unknown[0]}, which no path can be read by; use {known}, and %% for %"
+            msg = f"time_pattern {text!r} contains %{unknown[0]}, which is not supported; use {known}, and %% for %"
             raise OptionsError(msg)
         if not found or not any(sorted(found) == sorted(order[: len(found)]) for order in _ORDERS):
-            msg = f"time_pattern {text!r} must hold %Y, then what is finer without a gap, each once: dt=%Y-%m-%d/hr=%H"
+            msg = (
+                f"time_pattern {text!r} must contain %Y and then finer ones without a gap, each once: dt=%Y-%m-%d/hr=%H"
+            )
             raise OptionsError(msg)
         return cls(text, re.compile(_as_regex(text), re.ASCII))
 

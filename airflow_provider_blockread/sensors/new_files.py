@@ -72,7 +72,7 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
     ) -> None:
         super().__init__(**kwargs)
         if group is None and feed is None:
-            msg = f"{self.task_id}: whose files are new? Give group, the pipeline's group_id in this DAG, or feed"
+            msg = f"{self.task_id}: give group (the pipeline's group_id in this DAG) or feed"
             raise OptionsError(msg)
         self.source = source
         self.group = group

@@ -138,7 +138,7 @@ def test_events_without_paths(runs: Any, dag_id: str, options: dict[str, Any], l
 @pytest.mark.parametrize("given", [{"group": "logs"}, {"feed": "logs"}])
 def test_a_sensor_that_knows_no_feed(given: dict[str, str]) -> None:
     """Either of the two that the message asks for."""
-    with pytest.raises(OptionsError, match="Give group, the pipeline's group_id in this DAG, or feed"):
+    with pytest.raises(OptionsError, match=r"give group \(the pipeline's group_id in this DAG\) or feed"):
         NewFilesSensor(task_id="wait", source=FileSource("/in"))
 
     assert NewFilesSensor(task_id="wait", source=FileSource("/in"), **given).task_id == "wait"

@@ -69,13 +69,13 @@ def test_digits_do_not_run_on() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("day", "must hold %Y, then what is finer without a gap"),
+        ("day", "must contain %Y and then finer ones without a gap"),
         ("%Y/%d", "without a gap"),
-        ("%m-%d", "must hold %Y"),
+        ("%m-%d", "must contain %Y"),
         ("%Y%Y", "each once"),
         ("%Y-%j-%m", "without a gap"),
-        ("%Y-%b", "holds %b, which no path can be read by; use %Y, %m"),
-        ("%Y-%", "holds %"),
+        ("%Y-%b", "contains %b, which is not supported; use %Y, %m"),
+        ("%Y-%", "contains %"),
     ],
 )
 def test_a_pattern_that_names_no_time_is_refused(text: str, message: str) -> None:

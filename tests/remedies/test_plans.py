@@ -169,7 +169,7 @@ def test_a_manifest_that_was_lost(here: Pipe) -> None:
     for lost in (manifest.unlink, lambda: manifest.write_bytes(planned[:-1])):
         lost()
         with pytest.raises(
-            Exception, match="with the splitting it was planned with, to write it again, or put it back"
+            Exception, match="restore the file, or clear the run from its plan on, with the same splitting as before"
         ):
             here.read(ref)
         here.plan()

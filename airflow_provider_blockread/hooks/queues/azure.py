@@ -129,8 +129,8 @@ def _options(connection: Connection | None) -> Mapping[str, Any]:
         return {}
     if connection.conn_type not in _TYPES:
         msg = (
-            f"hints: connection {connection.conn_id!r} has type {connection.conn_type!r}, which opens no queue of"
-            f" Azure; use one of {', '.join(_TYPES)}, or none for ambient identity"
+            f"hints: connection {connection.conn_id!r} has type {connection.conn_type!r}, which cannot open a"
+            f" queue of Azure; use one of {', '.join(_TYPES)}, or none for ambient identity"
         )
         raise OptionsError(msg)
     options = storage_options(connection)

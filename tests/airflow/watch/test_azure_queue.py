@@ -163,7 +163,7 @@ def as_text(store: Store) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"conn_type": "aws", "login": "key", "password": "s3cret"}, "opens no queue of Azure"),
+        ({"conn_type": "aws", "login": "key", "password": "s3cret"}, "cannot open a queue of Azure"),
         ({"conn_type": "wasb", "extra": {"connection_string": "s3cret"}}, "cannot be opened"),
         ({"conn_type": "wasb", "extra": {"account_name": "account", "anon": True}}, "cannot be opened"),
         ({"conn_type": "wasb", "extra": {"connection_string": "UseDevelopmentStorage=true"}}, "cannot be opened"),

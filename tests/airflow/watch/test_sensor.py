@@ -138,5 +138,5 @@ def test_many_files_are_planned_by_a_listing(
 
 def test_a_sensor_must_know_whose_files(landing: Path) -> None:
     """Without a pipeline or a feed, nothing tells what is new."""
-    with pytest.raises(OptionsError, match="Give group"):
+    with pytest.raises(OptionsError, match="give group"):
         NewFilesSensor(task_id="wait", source=FileSource(str(landing)))

@@ -93,7 +93,7 @@ def test_commit_refuses_a_result_of_another_epoch(here: Pipe) -> None:
 
     here.submitter = Zombie()
     with pytest.raises(
-        ExchangeError, match="is not what the application of this attempt wrote; clear the group's task"
+        ExchangeError, match="was not written by the application of this attempt; clear the group's task"
     ):
         here.read(ref, clear_number=1)
     assert here.published() == []

@@ -131,9 +131,9 @@ def _quarantined(data: bytes, submission: Submission) -> bytes:
 @pytest.mark.parametrize(
     ("change", "private", "message"),
     [
-        (_forged, True, "is not what the application of this attempt wrote"),
-        (_by_another_attempt, True, "is not what the application of this attempt wrote"),
-        (_by_another_attempt, False, "is not what the application of this attempt wrote"),
+        (_forged, True, "was not written by the application of this attempt"),
+        (_by_another_attempt, True, "was not written by the application of this attempt"),
+        (_by_another_attempt, False, "was not written by the application of this attempt"),
         (_of_another_window, False, "blockread-other.*is no file of this attempt"),
         (_out_of_the_folder, False, r"data/\.\./data.*is no file of this attempt"),
         (_quarantined, False, "is no file of this attempt"),

@@ -103,7 +103,7 @@ CATALOG: list[Entry] = [
         "is not that of a store",
         f"{_AIRFLOW}/test_store_remedies.py::test_a_type_that_names_no_store",
     ),
-    Remedy("operators/clean_source.py", "name the source", f"{_AIRFLOW}/test_task_remedies.py::test_options_of_tasks"),
+    Remedy("operators/clean_source.py", "give the source", f"{_AIRFLOW}/test_task_remedies.py::test_options_of_tasks"),
     Remedy(
         "operators/run_identity.py",
         "blank after rendering",
@@ -133,7 +133,7 @@ CATALOG: list[Entry] = [
     Remedy("operators/upstream.py", "names no paths", f"{_AIRFLOW}/test_task_remedies.py::test_events_without_paths"),
     Remedy(
         "sensors/new_files.py",
-        "whose files are new",
+        "give group",
         f"{_AIRFLOW}/test_task_remedies.py::test_a_sensor_that_knows_no_feed",
     ),
     Remedy("triggers/helpers.py", "try again", f"{_AIRFLOW}/test_task_remedies.py::test_a_helper_that_ended"),

@@ -12,7 +12,7 @@ _NAMES = "it names the feed and window in front of another error, whose remedy h
 CATALOG: list[Entry] = [
     Explained("exchange/failures.py", "was not written by", _SEALED),
     Remedy("exchange/files.py", "clear the group's task", "tests/pipeline/read/test_bad_state.py::test_corrupt_result"),
-    Remedy("exchange/files.py", "or put it back", f"{_HERE}/test_plans.py::test_a_manifest_that_was_lost"),
+    Remedy("exchange/files.py", "restore the file", f"{_HERE}/test_plans.py::test_a_manifest_that_was_lost"),
     Remedy("exchange/manifest.py", "cannot be read", f"{_HERE}/test_plans.py::test_a_manifest_that_was_lost"),
     Remedy(
         "exchange/files.py",
@@ -22,7 +22,7 @@ CATALOG: list[Entry] = [
     Remedy("exchange/receipts.py", "", "tests/pipeline/read/test_bad_state.py::test_corrupt_result"),
     Remedy(
         "exchange/results.py",
-        "is not what the application",
+        "was not written by the application",
         "tests/pipeline/read/test_bad_state.py::test_foreign_result",
     ),
     Explained("exchange/results.py", "use one version", "two versions of this package cannot be installed in one test"),

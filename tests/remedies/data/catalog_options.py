@@ -21,7 +21,9 @@ OPTIONS_SIDE: list[Entry] = [
         f"{OPTIONS}::test_block_ranges_are_made_when_their_arguments_are_in_range",
     ),
     Remedy("options/encodings.py", "unknown encoding", f"{OPTIONS}::test_every_encoding_that_a_message_offers_is_read"),
-    Remedy("options/encodings.py", "is not read: use", f"{OPTIONS}::test_every_encoding_that_a_message_offers_is_read"),
+    Remedy(
+        "options/encodings.py", "is not supported: use", f"{OPTIONS}::test_every_encoding_that_a_message_offers_is_read"
+    ),
     Remedy(
         "options/encodings.py",
         "choose another text or encoding",
@@ -75,7 +77,7 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy("options/source.py", "number of seconds", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/source.py", "recursive=False is", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/source.py", "no file has at least", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
-    Remedy("options/source.py", "is no marker", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/source.py", "is not a marker", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy(
         "options/source.py", "must list names of hosts", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"
     ),
@@ -85,11 +87,11 @@ OPTIONS_SIDE: list[Entry] = [
     ),
     Remedy(
         "options/times.py",
-        "no path can be read by",
+        "which is not supported",
         f"{OPTIONS}::test_a_time_pattern_is_read_when_written_as_the_message_shows",
     ),
     Remedy(
-        "options/times.py", "must hold %Y", f"{OPTIONS}::test_a_time_pattern_is_read_when_written_as_the_message_shows"
+        "options/times.py", "must contain %Y", f"{OPTIONS}::test_a_time_pattern_is_read_when_written_as_the_message_shows"
     ),
     Remedy(
         "options/upstream.py", "uri must name the file", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"

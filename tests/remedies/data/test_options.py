@@ -215,9 +215,9 @@ def test_texts_are_read_when_written_as_the_message_shows(
 
 def test_a_time_pattern_is_read_when_written_as_the_message_shows() -> None:
     """With each of the directives that the message names, in the order it names, and a doubled percent sign."""
-    with pytest.raises(OptionsError, match="holds %q") as unknown:
+    with pytest.raises(OptionsError, match="contains %q") as unknown:
         FileSource("in", time_pattern="%q")
-    with pytest.raises(OptionsError, match="must hold %Y, then what is finer without a gap") as gap:
+    with pytest.raises(OptionsError, match="must contain %Y and then finer ones without a gap") as gap:
         FileSource("in", time_pattern="%Y/%d")
     known = re.findall(r"%([YmdHMSj])", str(unknown.value).partition("use ")[2])
     shown = str(gap.value).rpartition(": ")[2]
