@@ -90,3 +90,15 @@ def test_every_test_that_a_table_names_exists(page: str, least: int) -> None:
     for file, test in named:
         text = (_ROOT / "tests" / file).read_text()
         assert not test or f"def {test}(" in text, f"{file}::{test}"
+
+
+def test_the_glossary_names_modules_that_exist_in_alphabetical_order() -> None:
+    """Each word has one row, with the file or folder that defines it."""
+    rows = re.findall(
+        r"^\| ([a-z -]+) \| .+\. \| `(.+)` \|$", (_ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE
+    )
+    words, modules = zip(*rows, strict=True)
+
+    assert len(words) > 40
+    assert list(words) == sorted(set(words))
+    assert [module for module in modules if not (_ROOT / "airflow_provider_blockread" / module).exists()] == []
