@@ -91,7 +91,9 @@ OPTIONS_SIDE: list[Entry] = [
         f"{OPTIONS}::test_a_time_pattern_is_read_when_written_as_the_message_shows",
     ),
     Remedy(
-        "options/times.py", "must contain %Y", f"{OPTIONS}::test_a_time_pattern_is_read_when_written_as_the_message_shows"
+        "options/times.py",
+        "must contain %Y",
+        f"{OPTIONS}::test_a_time_pattern_is_read_when_written_as_the_message_shows",
     ),
     Remedy(
         "options/upstream.py", "uri must name the file", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"
