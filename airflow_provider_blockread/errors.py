@@ -11,6 +11,7 @@
     │   ├── ExchangeError            a manifest, receipt or result file is missing, corrupt or foreign
     │   ├── ProofError               a plan or generation does not cover its window, or its output is not what was read
     │   ├── FunctionError            the user's function raised, or returned what it must not
+    │   │   └── RowError             a sink cannot hold one of the rows
     │   ├── PrunedError              what is asked for was pruned
     │   ├── CleanedError             files that must be read again were archived or deleted at the source
     │   ├── WrongLedgerError         the step was handed a window of another ledger
@@ -124,6 +125,15 @@ class ProofError(PermanentError):
 
 class FunctionError(PermanentError):
     """The user's function raised, or returned what it must not."""
+
+
+class RowError(FunctionError):
+    """A sink cannot hold one of the rows; `row` is its place in the batch, from 0."""
+
+    def __init__(self, message: str, row: int = 0) -> None:
+        """Take the message and the row."""
+        super().__init__(message, row)
+        self.row = row
 
 
 class PrunedError(PermanentError):

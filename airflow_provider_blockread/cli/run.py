@@ -21,8 +21,7 @@ from airflow_provider_blockread.cli.options.shared import (
 from airflow_provider_blockread.cli.spark import InProcessSpark, require_java
 from airflow_provider_blockread.ledger.noop import forgets
 from airflow_provider_blockread.ledger.windows.queries import unpublished_windows
-from airflow_provider_blockread.options import SparkJob
-from airflow_provider_blockread.options.read import COMPRESSIONS
+from airflow_provider_blockread.options import SINKS, SparkJob
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.steps import Environment, PlanRequest, Published, WindowRef, plan
 from airflow_provider_blockread.steps.running import WindowRunner
@@ -43,10 +42,12 @@ class RunOptions(Pipeline, Reading):
 
 @click.command()
 @pipeline_options
-@click.option("--output", required=True, metavar="DIR", help="Directory of Parquet files to publish into.")
+@click.option("--output", required=True, metavar="DIR", help="Directory to publish into.")
+@click.option("--sink", default="parquet", show_default=True, type=click.Choice(sorted(SINKS)))
+@click.option("--sink-option", multiple=True, metavar="KEY=VALUE", help="Repeatable.")
 @click.option("--master", default="local[*]", show_default=True, help="Spark master; the driver is this process.")
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="Spark configuration; repeatable.")
-@click.option("--compression", default="snappy", show_default=True, type=click.Choice(COMPRESSIONS))
+@click.option("--compression", help="Codec of the files that are written; default: the sink's.")
 @click.option("--function", metavar="MODULE:NAME", help="A function RecordBatch -> RecordBatch | None.")
 @click.option("--on-bad-record", default="fail", show_default=True, type=click.Choice(["fail", "quarantine", "drop"]))
 @click.option("--on-missing", default="fail", show_default=True, type=click.Choice(["fail", "exclude"]))
@@ -56,7 +57,7 @@ class RunOptions(Pipeline, Reading):
 )
 @click.option("--until-empty", is_flag=True, help="Continue with further windows until there are no new files.")
 def run(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
-    """Read the new files at SOURCE into a directory of Parquet files, each record exactly once."""
+    """Read the new files at SOURCE into a directory, each record exactly once."""
     given = RunOptions(**options)
     require_java()
     env = open_environment(given.state, create=True)

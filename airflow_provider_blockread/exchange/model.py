@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from airflow_provider_blockread.options import GenerationOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where the tasks of an attempt write their data files: a staging folder, or a table's own location."""
+
+    folder: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OutputFile:
-    """A data file that a Spark task finished in staging."""
+    """A data file: where a Spark task wrote it, or, once it is journalled, where it is published."""
 
     uri: str
     size: int
     rows: int
+    partition: Mapping[str, Any] = field(default_factory=dict)  # of a partitioned sink: values by column
+    statistics: Mapping[str, Any] = field(default_factory=dict)  # of a table that keeps some
+    source: str = ""  # of a published file: where its task wrote it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +104,7 @@ class ReadSpec(JobSpec):
     group: int
     epoch: int
     mode: str  # "write", or "verify": read and prove, write nothing
+    target: Target  # where tasks write
     max_readers: int | None = None
     entry_states_uri: str | None = None  # what a scan has found, if files span groups and must be scanned
     group_states_uri: str = ""  # where the group keeps the states of its other files, for the next attempt

@@ -15,7 +15,15 @@ from airflow_provider_blockread.exchange.files import (
     read_required,
     remedy,
 )
-from airflow_provider_blockread.exchange.model import GroupResult, JobSpec, OutputFile, ReadSpec, ScanSpec, Submission
+from airflow_provider_blockread.exchange.model import (
+    GroupResult,
+    JobSpec,
+    OutputFile,
+    ReadSpec,
+    ScanSpec,
+    Submission,
+    Target,
+)
 from airflow_provider_blockread.exchange.seals import fields_of, sealed, unsealed
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.storage.stores import Stores
@@ -49,6 +57,8 @@ def read_spec(stores: Stores, submission: Submission) -> ReadSpec | ScanSpec:
         options = GenerationOptions.from_json(data.pop("options"))
         states = tuple((file, state) for file, state in data["part_states"])
         spec = _SPECS[data.pop("kind")]
+        if "target" in data:
+            data["target"] = Target(**data["target"])
         return spec(**data | {"options": options, "excluded": tuple(data["excluded"]), "part_states": states})
     except (KeyError, TypeError, ValueError, OptionsError) as error:
         _refuse(SPECIFICATION, uri, error)
@@ -95,7 +105,7 @@ def _result(fields: dict[str, Any], uri: str) -> GroupResult:
 
 
 def _dump(fields: dict[str, Any]) -> bytes:
-    return json.dumps(fields, indent=1, sort_keys=True).encode()
+    return json.dumps(fields, indent=1, sort_keys=True, default=dataclasses.asdict).encode()
 
 
 def _refuse(what: str, uri: str, error: Exception) -> NoReturn:

@@ -10,7 +10,7 @@ from airflow.sdk.exceptions import AirflowNotFoundException
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.hooks.store_options import MAKERS
-from airflow_provider_blockread.options import FileList, FileSource, ParquetSink
+from airflow_provider_blockread.options import FileList, FileSource, Sink
 from airflow_provider_blockread.storage import uris
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ Credentials = dict[str, dict[str, object]]
 """Root URI -> fsspec storage options for everything below it."""
 
 
-def credentials_for(source: FileSource | None, sink: ParquetSink | None, listed: FileList | None = None) -> Credentials:
+def credentials_for(source: FileSource | None, sink: Sink | None, listed: FileList | None = None) -> Credentials:
     """Return the storage options of roots with a connection; others use the ambient identity.
 
     Raises:
@@ -91,9 +91,7 @@ def storage_options(connection: Connection) -> dict[str, object]:
     return {name: value for name, value in make(connection).items() if value is not None and value != ""}
 
 
-def _named(
-    source: FileSource | None, sink: ParquetSink | None, listed: FileList | None = None
-) -> list[tuple[str, str]]:
+def _named(source: FileSource | None, sink: Sink | None, listed: FileList | None = None) -> list[tuple[str, str]]:
     """Return the roots that have connections, and their connections."""
     named = _connections_of(source) if source else []
     named += [(sink.uri, sink.conn_id), (sink.work_area, sink.conn_id)] if sink else []

@@ -120,6 +120,7 @@ class Generation:
     publish_epoch: int
     publish_owner: str | None  # who proves or publishes it
     publish_heartbeat_at: datetime | None
+    table_version: str | None  # that publishing made, where the sink is a table
     sums: Sums
     error: str | None
     created_at: datetime
@@ -208,14 +209,14 @@ class Publication:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalEntry:
-    """One step of publishing: `add` moves source to target, `remove` takes target away."""
+    """One step of publishing: `add` brings source to target, `remove` takes target away."""
 
     seq: int
+    kind: str  # output | quarantine | commit, of a table
     action: str  # add | remove
     source: str
     target: str
     size: int
-    rows: int
     state: str = "planned"  # planned | done
 
 

@@ -12,7 +12,7 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from airflow_provider_blockread.errors import FINAL_ERRORS, BlockReadError, CompleteError
 from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.operators.run_identity import RunIdentity
-from airflow_provider_blockread.options import FileSource, ParquetSink, SparkJob, Value
+from airflow_provider_blockread.options import FileSource, Sink, SparkJob, Value
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -47,7 +47,7 @@ class StepOperator(OptionTemplates):
         self,
         *,
         source: FileSource | None = None,
-        sink: ParquetSink | None = None,
+        sink: Sink | None = None,
         ledger_conn_id: str | None = None,
         **kwargs: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:

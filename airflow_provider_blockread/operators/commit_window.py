@@ -9,7 +9,7 @@ from airflow.sdk import Asset
 from airflow.sdk.exceptions import AirflowSkipException
 
 from airflow_provider_blockread.operators.base import StepOperator, owner_of, window_ref
-from airflow_provider_blockread.options import ParquetSink, SparkJob
+from airflow_provider_blockread.options import Sink, SparkJob
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -65,7 +65,7 @@ class CommitWindowOperator(StepOperator):
         return summary
 
 
-def output_asset(sink: ParquetSink) -> Asset | None:
+def output_asset(sink: Sink) -> Asset | None:
     """Return the asset of a sink's directory; None if the directory is only known at run time."""
     if "{{" in sink.uri or "{%" in sink.uri:
         return None

@@ -19,9 +19,9 @@ from airflow_provider_blockread.options import (
     FunctionOption,
     GenerationOptions,
     Lines,
-    ParquetSink,
     Policies,
     Selection,
+    Sink,
     Splitting,
 )
 from airflow_provider_blockread.options.upstream import NO_LIST
@@ -79,7 +79,7 @@ class SplitFilesOperator(StepOperator):
         self,
         *,
         source: FileSource,
-        sink: ParquetSink,
+        sink: Sink,
         record_format: FormatOption = Lines(),
         selection: Selection = Selection(),
         splitting: Splitting = Splitting(),

@@ -21,7 +21,8 @@ from airflow_provider_blockread.options.formats import (
 )
 from airflow_provider_blockread.options.functions import ArrowFunction, AsRead, FunctionOption
 from airflow_provider_blockread.options.plan import Limits, Selection, Splitting
-from airflow_provider_blockread.options.read import GenerationOptions, ParquetSink, Policies, SparkJob
+from airflow_provider_blockread.options.read import GenerationOptions, Policies, SparkJob
+from airflow_provider_blockread.options.sinks import SINKS, ParquetSink, Sink
 from airflow_provider_blockread.options.sizes import parse_size
 from airflow_provider_blockread.options.source import FileSource
 from airflow_provider_blockread.options.times import (
@@ -38,6 +39,7 @@ from airflow_provider_blockread.options.watching import StorageEvents
 
 __all__ = [
     "FORMATS",
+    "SINKS",
     "ArrowFunction",
     "AsRead",
     "Bounds",
@@ -59,6 +61,7 @@ __all__ = [
     "ParquetSink",
     "Policies",
     "Selection",
+    "Sink",
     "SparkJob",
     "Splitting",
     "StorageEvents",

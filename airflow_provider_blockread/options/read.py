@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from airflow_provider_blockread.errors import OptionsError
@@ -11,39 +11,8 @@ from airflow_provider_blockread.options.bounds import Bounds
 from airflow_provider_blockread.options.formats import FormatOption, Lines
 from airflow_provider_blockread.options.functions import AsRead, FunctionOption
 from airflow_provider_blockread.options.plan import above_zero, one_of
+from airflow_provider_blockread.options.sinks import Sink
 from airflow_provider_blockread.options.values import Value, from_json
-
-#: Codecs of Parquet files.
-COMPRESSIONS = ("snappy", "zstd", "gzip", "lz4", "none")
-
-
-@dataclass(frozen=True)
-class ParquetSink(Value):
-    """A directory of Parquet files. `work_uri` (manifests, results, staging) lies beside it, never inside."""
-
-    kind: ClassVar[str] = "parquet"
-    uri: str
-    _: KW_ONLY
-    compression: str = "snappy"
-    row_group_bytes: int = 64 * 2**20  # uncompressed bytes a row group holds
-    file_bytes: int = 1 * 2**30  # uncompressed bytes after which a task starts its next file
-    work_uri: str | None = None
-    conn_id: str | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse an unknown codec, a blank place, and a work area inside the output."""
-        one_of(self.kind, "compression", self.compression, COMPRESSIONS)
-        if not self.uri.strip():
-            msg = "parquet: uri must name a directory"
-            raise OptionsError(msg)
-        if (self.work_area.rstrip("/") + "/").startswith(self.uri.rstrip("/") + "/"):
-            msg = f"parquet: work_uri {self.work_area} is inside the output {self.uri}; choose a place beside it"
-            raise OptionsError(msg)
-
-    @property
-    def work_area(self) -> str:
-        """Where everything unpublished lies."""
-        return self.work_uri or self.uri.rstrip("/") + ".blockread"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +60,7 @@ class GenerationOptions(Value):
     """
 
     kind: ClassVar[str] = "generation"
-    sink: ParquetSink
+    sink: Sink
     record_format: FormatOption = Lines()
     function: FunctionOption = AsRead()
     policies: Policies = Policies()

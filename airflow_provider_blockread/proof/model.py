@@ -58,7 +58,8 @@ class Evidence:
     results: tuple[GroupResult, ...]  # one a group, by number
     receipts: Callable[[GroupResult], Iterator[Receipt]]  # of a group, in block order
     stat: Callable[[FileVersion], FileVersion]  # observes a file now
-    footer: Callable[[OutputFile], tuple[int, int]]  # size and rows of an output file, from the file itself
+    count: Callable[[OutputFile], tuple[int, int]]  # size and rows of an output file, from the file itself
+    count_bad: Callable[[OutputFile], tuple[int, int]]  # the same of a file of the quarantine
     fmt: RecordFormat  # that the blocks were read with
     writes: bool  # False for a verification, which leaves no output
     on_bad_record: str  # fail | quarantine | drop

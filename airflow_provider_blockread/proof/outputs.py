@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from airflow_provider_blockread.errors import FileMissingError, ProofError, SourceError
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.proof.model import Evidence
@@ -25,20 +27,20 @@ def check_outputs(evidence: Evidence, chain: Chain) -> None:
             f"groups wrote different schemas, {schemas[0]!r} and {schemas[1]!r}; let the function return the same"
             " columns and types always"
         )
-    held = sum(_check_file(evidence, chain, output) for output in outputs)
+    held = sum(_check_file(chain, output, evidence.count) for output in outputs)
     if not held == sum(output.rows for output in outputs) == chain.rows_out:
         chain.refuse(f"{chain.rows_out} rows were handed to the writers, but the output files hold {held}")
     quarantined = [output for result in evidence.results for output in result.quarantined]
-    kept = sum(_check_file(evidence, chain, output) for output in quarantined)
+    kept = sum(_check_file(chain, output, evidence.count_bad) for output in quarantined)
     bad = chain.sums().bad_records
     if evidence.on_bad_record == "quarantine" and kept != bad:
         chain.refuse(f"{bad} records are bad, but the quarantine holds {kept}")
 
 
-def _check_file(evidence: Evidence, chain: Chain, output: OutputFile) -> int:
-    """Return the rows in the file's own footer."""
+def _check_file(chain: Chain, output: OutputFile, count: Callable[[OutputFile], tuple[int, int]]) -> int:
+    """Return the rows that the file itself counts."""
     try:
-        size, rows = evidence.footer(output)
+        size, rows = count(output)
     except FileMissingError:
         chain.refuse(f"output file {output.uri} cannot be counted: it is missing")
     except (SourceError, ProofError) as error:

@@ -4,38 +4,47 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Self
 
-from airflow_provider_blockread.errors import ExchangeError
+from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.exchange.model import ReadSpec
 from airflow_provider_blockread.storage import uris
 
 #: How the names of all data files begin.
 FILE_PREFIX = "part-w"
 
-_NAME = re.compile(r"part-w[A-Za-z0-9]+-g\d+-\d{5,}-e\d+-t\d+-\d{4,}\.parquet")
+_STEM = re.compile(r"part-w[A-Za-z0-9]+-g\d+-\d{5,}-e\d+-t\d+-\d{4,}(-b[0-9a-f]+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StagedName:
-    """Who writes: everything that a data file's name carries but its running number."""
+class AttemptName:
+    """Who writes: everything that a data file's name carries but its running number, and its block if it is of one."""
 
-    folder: str  # URI of the staging folder
     window: str
     generation: int
     group: int
     epoch: int
     attempt: int  # Spark's task attempt id, unique in an application
 
-    def uri(self, number: int) -> str:
-        """Return the URI of this attempt's file with a running number."""
-        who = f"g{self.generation}-{self.group:05d}-e{self.epoch}-t{self.attempt}"
-        return uris.child(uris.canonical(self.folder), f"{window_prefix(self.window)}{who}-{number:04d}.parquet")
+    @classmethod
+    def of(cls, spec: ReadSpec, *, attempt: int) -> Self:
+        """Return the name of a task attempt at a job."""
+        return cls(window=spec.window, generation=spec.generation, group=spec.group, epoch=spec.epoch, attempt=attempt)
 
-    def is_kin(self, uri: str) -> bool:
-        """Tell whether a URI is one that this attempt at the group gives, in any of its tasks."""
-        mine, its = self.uri(0), uris.name_of(uri)
-        begins = uris.name_of(mine).rpartition("-t")[0]
-        is_here = uri == uris.child(uris.parent(mine), its)
-        return is_here and its.startswith(f"{begins}-t") and _NAME.fullmatch(its) is not None
+    def uri(self, folder: str, number: int, suffix: str, block: Block | None = None) -> str:
+        """Return the URI of this attempt's file with a running number."""
+        of_block = "" if block is None else f"-b{block.number:x}"
+        return uris.child(uris.canonical(folder), f"{self._group}-t{self.attempt}-{number:04d}{of_block}{suffix}")
+
+    @property
+    def _group(self) -> str:
+        return f"{window_prefix(self.window)}g{self.generation}-{self.group:05d}-e{self.epoch}"
+
+    def is_kin(self, folder: str, uri: str, suffix: str) -> bool:
+        """Tell whether a URI is one that this attempt at the group gives in a folder, in any of its tasks."""
+        name = uris.name_of(uri)
+        is_here = uri == uris.child(uris.canonical(folder), name)
+        return is_here and name.startswith(f"{self._group}-t") and is_data_file(name, suffix)
 
 
 def window_prefix(window: str) -> str:
@@ -43,14 +52,6 @@ def window_prefix(window: str) -> str:
     return f"{FILE_PREFIX}{window}-"
 
 
-def output_name(uri: str) -> str:
-    """Return the name of a data file, in staging or in the output.
-
-    Raises:
-        ExchangeError: when it is not a name that a group's writer gives.
-    """
-    name = uris.name_of(uri)
-    if _NAME.fullmatch(name) is None:
-        msg = f"{uri} is not a data file of a group, so it will not be published; clear the group that lists it"
-        raise ExchangeError(msg)
-    return name
+def is_data_file(name: str, suffix: str) -> bool:
+    """Tell whether a group's writer gives such names to files that end so."""
+    return name.endswith(suffix) and _STEM.fullmatch(name.removesuffix(suffix)) is not None

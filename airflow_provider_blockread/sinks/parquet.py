@@ -1,19 +1,21 @@
-"""A task attempt's Parquet files in staging."""
+"""A directory of Parquet files."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-from typing import BinaryIO
+from collections.abc import Callable
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from airflow_provider_blockread.errors import BlockReadError, FunctionError, TransientError
-from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.errors import BlockReadError, ProofError, SourceError
+from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import ParquetSink
 from airflow_provider_blockread.sinks.conform import check_schema, conform, owned
-from airflow_provider_blockread.sinks.names import StagedName
+from airflow_provider_blockread.sinks.directory import Directory
+from airflow_provider_blockread.sinks.names import AttemptName
+from airflow_provider_blockread.sinks.protocol import Writer
+from airflow_provider_blockread.sinks.staging import StagedFile, StagedFiles, explained
 from airflow_provider_blockread.storage import Stores
 
 #: A raw text column: hardly a value occurs twice, and its minimum and maximum tell nothing.
@@ -23,34 +25,57 @@ _MAX_ARRAYS = 100_000  # of the batches that are held: each costs about 200 byte
 _FEWEST_ARRAYS = 10  # that a batch counts for
 
 
-class ParquetWriter:
+class ParquetDirectory(Directory):
+    """Publishes Parquet files, whose own footers say how many rows they hold."""
+
+    def __init__(self, stores: Stores, option: ParquetSink, kind: str = "output") -> None:
+        super().__init__(stores, option, kind)
+        self._option = option
+
+    def writer(self, target: Target, name: AttemptName, schema: pa.Schema | None) -> Writer:
+        """Return a writer that rolls to the next file at `file_bytes`."""
+        return _ParquetWriter(
+            self._stores, self._option, lambda number: name.uri(target.folder, number, self._suffix), schema
+        )
+
+    def count(self, output: OutputFile) -> int:
+        """Return the number of rows that the file's own footer says; only the footer is read."""
+        uri = output.uri
+        try:
+            with self._stores.open_read(uri) as file:
+                return int(pq.read_metadata(file).num_rows)
+        except SourceError as error:
+            msg = f"{uri} cannot be opened; clear the group that wrote it"
+            raise ProofError(msg) from error
+        except (pa.ArrowException, OSError) as error:
+            msg = f"{uri} is truncated or no Parquet file; clear the group that wrote it"
+            raise ProofError(msg) from error
+
+
+class _ParquetWriter(StagedFiles["_ParquetFile"]):
     """Writes record batches as they come; holds one row group, rolls to the next file at `file_bytes`.
 
     Args:
         stores: opens the staging folder.
-        sink: compression and sizes.
-        target: where, and under which names.
+        option: compression and sizes.
+        name: gives the URI of a file by its number.
         schema: what every batch must have; None takes it from the first.
     """
 
-    def __init__(self, stores: Stores, sink: ParquetSink, target: StagedName, schema: pa.Schema | None = None) -> None:
-        self._stores = stores
-        self._sink = sink
-        self._target = target
+    def __init__(
+        self, stores: Stores, option: ParquetSink, name: Callable[[int], str], schema: pa.Schema | None
+    ) -> None:
+        super().__init__(stores)
+        self._option = option
+        self._name = name
         self._schema = schema
-        self._files: list[OutputFile] = []
         self._group: list[pa.RecordBatch] = []
         self._group_bytes = 0
-        self._open: _OpenFile | None = None
-        self._full = min(sink.row_group_bytes, sink.file_bytes)
+        self._full = min(option.row_group_bytes, option.file_bytes)
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Take a batch; what makes a full row group goes to the file.
-
-        Raises:
-            FunctionError: when the batch has another schema than those before, or values that Parquet cannot hold.
-            TransientError: when the store fails.
-        """
+    def write(self, batch: pa.RecordBatch, block: Block | None = None) -> None:
+        """Take a batch; what makes a full row group goes to the file."""
+        del block
         if self._schema is None:
             check_schema(batch.schema)
             self._schema = batch.schema
@@ -66,53 +91,38 @@ class ParquetWriter:
             self._group = pa.Table.from_batches(self._group).combine_chunks().to_batches()
 
     def close(self) -> list[OutputFile]:
-        """Finish the last file and return all files; none when there were no rows."""
+        """Finish the last file and return all of them."""
         self._flush()
-        self._finish()
-        return self._files
+        return super().close()
 
     def abort(self) -> None:
-        """Drop everything this attempt wrote; what cannot be removed is never listed, so never published."""
-        uris = [file.uri for file in self._files]
-        if self._open is not None:
-            uris.append(self._open.uri)
-            self._open.discard()
-        for uri in uris:
-            with contextlib.suppress(BlockReadError):
-                self._stores.remove(uri)
-        self._files, self._group, self._open = [], [], None
+        """Remove all files, whole or not."""
+        self._group = []
+        super().abort()
 
     def _flush(self) -> None:
         if not self._group:
             return
         table = pa.Table.from_batches(self._group)
         if self._open is None:
-            uri = self._target.uri(len(self._files))
-            self._open = _OpenFile(self._stores, uri, table.schema, self._sink.compression)
+            uri = self._name(len(self._files))
+            self._open = _ParquetFile(self._stores, uri, table.schema, self._option.compression)
         groups = max(round(self._group_bytes / self._full), 1)
         self._open.write(table, rows_per_group=-(-table.num_rows // groups), size=self._group_bytes)
         self._group, self._group_bytes = [], 0
-        if self._open.taken >= self._sink.file_bytes:
+        if self._open.taken >= self._option.file_bytes:
             self._finish()
 
-    def _finish(self) -> None:
-        if self._open is not None:
-            self._files.append(self._open.finish())
-            self._open = None
 
-
-class _OpenFile:
+class _ParquetFile(StagedFile):
     """One Parquet file being written; `taken` counts uncompressed bytes."""
 
     def __init__(self, stores: Stores, uri: str, schema: pa.Schema, compression: str) -> None:
-        self.uri = uri
+        super().__init__(stores, uri)
         self.taken = 0
-        self._rows = 0
-        self._stores = stores
-        self._file: BinaryIO = stores.open_write(uri)
         repeated = [field.name for field in schema if field.name != _RAW]
         try:
-            with _explained(uri):
+            with explained(uri):
                 self._parquet = pq.ParquetWriter(
                     self._file,
                     schema,
@@ -125,36 +135,11 @@ class _OpenFile:
         except BlockReadError:
             self._file.close()
             raise
+        self._layers.insert(0, self._parquet)
 
     def write(self, table: pa.Table, *, rows_per_group: int, size: int) -> None:
         """Write row groups of a table of `size` bytes."""
-        with _explained(self.uri):
+        with explained(self.uri):
             self._parquet.write_table(table, row_group_size=rows_per_group)
         self.taken += size
-        self._rows += table.num_rows
-
-    def finish(self) -> OutputFile:
-        """Write the footer and see the file safely in the store."""
-        with _explained(self.uri):
-            self._parquet.close()
-            self._file.close()
-        return OutputFile(uri=self.uri, size=self._stores.stat(self.uri).size, rows=self._rows)
-
-    def discard(self) -> None:
-        """Let go of the file, whole or not."""
-        for end in (self._parquet.close, self._file.close):
-            with contextlib.suppress(pa.ArrowException, OSError):
-                end()
-
-
-@contextlib.contextmanager
-def _explained(uri: str) -> Iterator[None]:
-    try:
-        yield
-    except pa.ArrowException as error:
-        msg = f"{uri}: Parquet cannot hold what the function returned ({error}); cast it in the function"
-        raise FunctionError(msg) from error
-    except OSError as error:
-        why = error.strerror or type(error).__name__
-        msg = f"{uri} cannot be written ({why}); free space there, or let this account write there, then retry"
-        raise TransientError(msg) from error
+        self.rows += table.num_rows

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 from airflow_provider_blockread.blocks.ids import slug
 from airflow_provider_blockread.errors import OptionsError, WrongLedgerError
-from airflow_provider_blockread.exchange.layout import (
-    attempt_folder,
-    data_folder,
-    published_quarantine,
-    window_folder,
-)
-from airflow_provider_blockread.exchange.model import GroupResult, OutputFile
+from airflow_provider_blockread.exchange.layout import attempt_folder, data_folder, window_folder
 from airflow_provider_blockread.exchange.results import SPEC_NAME
-from airflow_provider_blockread.options import ParquetSink, nanoseconds
-from airflow_provider_blockread.sinks.names import FILE_PREFIX, StagedName
-from airflow_provider_blockread.sinks.publish import target_uri
+from airflow_provider_blockread.options import Sink, nanoseconds
+from airflow_provider_blockread.sinks.names import AttemptName
+from airflow_provider_blockread.sinks.registry import make_sink, quarantine_of
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.listing.files import takes
@@ -26,7 +19,7 @@ _OWNER = "ledger"  # the file of a feed's work area that names its ledger
 _TORN = timedelta(hours=1)  # by then nobody is still writing it
 
 
-def check_apart(request: PlanRequest, sink: ParquetSink, window: str) -> None:
+def check_apart(request: PlanRequest, sink: Sink, window: str) -> None:
     """Refuse a source that would take what this feed writes as its next input.
 
     Raises:
@@ -35,15 +28,13 @@ def check_apart(request: PlanRequest, sink: ParquetSink, window: str) -> None:
     if request.files is not None:  # upstream says what to read
         return
     attempt = attempt_folder(window_folder(sink.work_area, request.feed, window), 1, 0, 1)
-    staged = StagedName(folder=data_folder(attempt), window=window, generation=1, group=0, epoch=1, attempt=0).uri(0)
+    name = AttemptName(window=window, generation=1, group=0, epoch=1, attempt=0)
+    kept = quarantine_of(sink, request.feed, window)
     written = {
-        "output": (sink.uri, uris.child(sink.uri, uris.name_of(staged))),
+        "output": (sink.uri, name.uri(sink.uri, 0, sink.suffix)),
         "work area": (sink.work_area, f"{attempt}/{SPEC_NAME}"),
-        "staging": (sink.work_area, staged),
-        "quarantine": (
-            sink.work_area,
-            uris.child(published_quarantine(sink.work_area, request.feed, window), uris.name_of(staged)),
-        ),
+        "staging": (sink.work_area, name.uri(data_folder(attempt), 0, sink.suffix)),
+        "quarantine": (sink.work_area, name.uri(kept.uri, 0, kept.suffix)),
     }
     for what, (place, example) in written.items():
         if takes(request.source, example):
@@ -55,7 +46,7 @@ def check_apart(request: PlanRequest, sink: ParquetSink, window: str) -> None:
             raise OptionsError(msg)
 
 
-def check_ledger(env: Environment, feed: str, sink: ParquetSink) -> None:
+def check_ledger(env: Environment, feed: str, sink: Sink) -> None:
     """Refuse to publish beside files of the same feed that another ledger published; note whose the work area is.
 
     Two ledgers give the same feed's windows the same names, and neither knows what the other has read.
@@ -65,7 +56,7 @@ def check_ledger(env: Environment, feed: str, sink: ParquetSink) -> None:
     """
     uri, mine = f"{sink.work_area}/{slug(feed)}/{_OWNER}", env.ledger.uuid
     other = env.stores.read_bytes(uri)[:100].decode("utf-8", "replace") if env.stores.exists(uri) else mine
-    if other != mine and next(env.stores.list_names(sink.uri, FILE_PREFIX), None) is not None:
+    if other != mine and not make_sink(env.stores, sink).is_empty():
         msg = (
             f"feed {feed}: {sink.uri} holds files that ledger {other!r} published, but this is ledger {mine}"
             f" ({env.ledger.name}), which does not know them: use that ledger, another output or feed name, or"
@@ -82,12 +73,3 @@ def drop_torn_marks(env: Environment, folder: str) -> None:
     for uri, _ in list(env.stores.list_names(folder, f".{_OWNER}.")):
         if env.stores.stat(uri).mtime_ns < bound:
             env.stores.remove(uri)
-
-
-def as_published(result: GroupResult, output: str, quarantine: str) -> GroupResult:
-    """Return a result with its files where they are once they are published: in these folders."""
-
-    def moved(files: tuple[OutputFile, ...], folder: str) -> tuple[OutputFile, ...]:
-        return tuple(replace(file, uri=target_uri(folder, file.uri)) for file in files)
-
-    return replace(result, outputs=moved(result.outputs, output), quarantined=moved(result.quarantined, quarantine))

@@ -233,6 +233,8 @@ def test_db_upgrade(place: Place) -> None:
         ),
         (["plan", ".", "--format", "json_lines", "--schema", "id colour"], "colour"),
         (["run", ".", "--output", "out", "--conf", "nothing"], "--conf 'nothing' must read KEY=VALUE"),
+        (["run", ".", "--output", "out", "--compression", "best"], "compression must be one of snappy, zstd"),
+        (["run", ".", "--output", "out", "--sink-option", "colour=red"], "parquet has no option 'colour'; it has uri"),
         (
             ["run", ".", "--output", "out", "--function", "nothing"],
             "path must read 'package.module:function', not 'nothing'",
@@ -258,7 +260,7 @@ def test_errors_are_one_line(place: Place, arguments: list[str], message: str) -
         ["nonsense"],
         ["plan"],
         ["run", "."],
-        ["run", ".", "--output", "o", "--compression", "best"],
+        ["run", ".", "--output", "o", "--sink", "nonsense"],
         ["plan", ".", "--format", "xml"],
     ],
     ids=" ".join,

@@ -35,9 +35,9 @@ def _kill(options: argparse.Namespace) -> int:
     started = time.monotonic()
     with (
         postgres_server() as server,
-        open_lab(server, processes=options.processes, seed=options.seed) as lab,
+        open_lab(server, processes=options.processes, seed=options.seed, everything=not options.quick) as lab,
     ):
-        outcomes = list(_outcomes(lab, everything=not options.quick))
+        outcomes = list(_outcomes(lab))
     wrong = sum(bool(outcome.wrong) for outcome in outcomes)
     ended = sum(outcome.case.fault is not None for outcome in outcomes)
     figures = (
@@ -51,9 +51,9 @@ def _kill(options: argparse.Namespace) -> int:
     return int(wrong > 0)
 
 
-def _outcomes(lab: Lab, *, everything: bool) -> Iterator[Outcome]:
+def _outcomes(lab: Lab) -> Iterator[Outcome]:
     traces = lab.traces()
-    kills, sleeps = lab.kills(traces, everything=everything), lab.sleeps(traces, everything=everything)
+    kills, sleeps = lab.kills(traces), lab.sleeps(traces)
     print(f"{len(traces)} scenarios, {len(kills)} deaths, {len(sleeps)} sleepers", flush=True)
     print("Never come by:", *set(unreached(traces)) - set(UNREACHED))
     for outcome in chain(traces.values(), lab.run(kills + sleeps)):

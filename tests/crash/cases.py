@@ -35,6 +35,7 @@ class Case:
     url: str  # of a ledger: PostgreSQL's is shared with other cases, SQLite's is copied
     fault: Fault | None = None
     retry: str = "task"
+    kind: str = "parquet"  # of the sink
 
     @property
     def database(self) -> str:
@@ -44,7 +45,7 @@ class Case:
     def __str__(self) -> str:
         """Return what happens."""
         at = f"{self.fault.name} ({self.fault.skip} before)" if self.fault else "the end"
-        return f"{self.scenario}, {self.database}, ends at {at}, retried as {self.retry}"
+        return f"{self.scenario} into {self.kind}, {self.database}, ends at {at}, retried as {self.retry}"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -115,7 +116,7 @@ def _first(case: Case, scenario: Scenario, url: str) -> None:
 
 @contextmanager
 def _opened(case: Case, scenario: Scenario, url: str, faults: Faults | None = None) -> Iterator[Doomed]:
-    pipe = Doomed(folder=case.folder, url=url, faults=faults or Faults())
+    pipe = Doomed(folder=case.folder, url=url, faults=faults or Faults(), kind=case.kind)
     scenario.setup(pipe)
     try:
         yield pipe

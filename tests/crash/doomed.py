@@ -22,11 +22,13 @@ from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.ledger.windows.journal import journal_entries
 from airflow_provider_blockread.ledger.windows.queries import list_files, list_windows
 from airflow_provider_blockread.observer import LogObserver
-from airflow_provider_blockread.options import Csv, FormatOption, ParquetSink, Policies
+from airflow_provider_blockread.options import ArrowFunction, Csv, FormatOption, Policies
 from airflow_provider_blockread.steps import Environment, PlanRequest, Published, WindowRef
 from airflow_provider_blockread.storage import uris
+from tests.crash.as_lines import id_of
 from tests.crash.faults import Fault, Faults, FaultyLedger, FaultyStores, watch_disk
 from tests.pipeline.make import Pipe, ReadHere
+from tests.sinks.kinds import KINDS
 
 
 class Bucket(LocalFileSystem):
@@ -58,7 +60,7 @@ class Doomed(Pipe):
     block_size: int = 6
     group_bytes: int = 18
     elsewhere: Path | None = None  # the work area, where it is not beside the output
-    row_group_bytes: int = 2**20
+    writes_early: bool = False  # what a task has of a row, not when it has much
     time_pattern: str | None = None
     intervals: dict[str, tuple[int, int]] = field(default_factory=dict)  # of windows, by their keys
 
@@ -66,6 +68,8 @@ class Doomed(Pipe):
         """Make the folders; let jobs run here, and leave errors as applications do."""
         self.feed = self.folder.name
         self.submitter = _Here(FaultyStores(self.faults))
+        if not KINDS[self.kind].holds_columns:
+            self.function = ArrowFunction("tests.crash.as_lines:as_lines", schema="value string")
         self.job = dataclasses.replace(self.job, heartbeat_s=59.0)
         super().__post_init__()
         watch_disk(self.faults)
@@ -89,7 +93,8 @@ class Doomed(Pipe):
         """Return what to plan, with a sink that shows more of its steps."""
         found = super().request(key, clear_number)
         out, work = (self.scheme + str(place) for place in (self.out, self.work))
-        sink = ParquetSink(out, work_uri=work, row_group_bytes=self.row_group_bytes)
+        kind = KINDS[self.kind]
+        sink = kind.option(out, work_uri=work, **(kind.early if self.writes_early else {}))
         generation = dataclasses.replace(found.generation, sink=sink)
         source = dataclasses.replace(found.source, time_pattern=self.time_pattern)
         interval = self.intervals.get(key)
@@ -103,7 +108,7 @@ class Doomed(Pipe):
 
     def ids(self) -> list[int]:
         """Return the column that tells the records apart, sorted."""
-        return sorted(row["id"] for row in self.rows())
+        return sorted(row["id"] if "id" in row else id_of(row["value"]) for row in self.rows())
 
     def quarantined(self) -> list[bytes]:
         """Return the bad records that are kept for good, sorted."""

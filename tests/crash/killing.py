@@ -14,6 +14,7 @@ from itertools import count
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from airflow_provider_blockread.options import SINKS
 from tests.crash.cases import RETRIES, Case, Outcome, run_case
 from tests.crash.faults import Fault
 from tests.crash.forks import FORKS
@@ -75,8 +76,8 @@ _STORES = ("store", "disk")
 #: What each scenario comes by, by database and name.
 Traces = dict[tuple[str, str], Outcome]
 
-#: Where processes end, by the fault point's name.
-Ends = dict[str, list[tuple[Scenario, Fault]]]
+#: Where processes end, by the fault point's name: the scenario, its sink and the moment.
+Ends = dict[str, list[tuple[Scenario, str, Fault]]]
 
 
 @dataclass
@@ -87,14 +88,25 @@ class Lab:
     urls: dict[str, str]  # of a ledger, by database
     processes: int = 2
     seed: int = 1
+    everything: bool = False  # each scenario into every sink, not into one
     numbers: Iterator[int] = field(default_factory=count)
 
-    def case(self, database: str, scenario: Scenario, fault: Fault | None = None, *, retry: str = "run") -> Case:
+    @property
+    def scenarios(self) -> list[tuple[Scenario, str]]:
+        """The scenarios, each with a sink that the seed decides, or with every sink."""
+        kinds = list(SINKS)
+        turns = range(len(kinds)) if self.everything else range(1)
+        return [(s, kinds[(i + self.seed + turn) % len(kinds)]) for i, s in enumerate(SCENARIOS) for turn in turns]
+
+    def case(
+        self, database: str, scenario: Scenario, kind: str, fault: Fault | None = None, *, retry: str = "run"
+    ) -> Case:
         """Return a case in a folder of its own."""
         number = next(self.numbers)
         chosen = "run" if scenario.repeats else retry
         folder = self.folder / f"{database}-{number}"
-        return Case(scenario=scenario.name, folder=folder, url=self.urls[database], fault=fault, retry=chosen)
+        url = self.urls[database]
+        return Case(scenario=scenario.name, folder=folder, url=url, fault=fault, retry=chosen, kind=kind)
 
     def run(self, cases: Iterable[Case]) -> Iterator[Outcome]:
         """Run the cases, in order."""
@@ -103,40 +115,43 @@ class Lab:
 
     def traces(self) -> Traces:
         """Return what each scenario comes by on each database when nothing dies."""
-        cases = [self.case(database, scenario) for database in self.urls for scenario in SCENARIOS]
-        keys = [(database, scenario.name) for database in self.urls for scenario in SCENARIOS]
+        cases = [self.case(database, *scenario) for database in self.urls for scenario in self.scenarios]
+        keys = [(case.database, f"{case.scenario} into {case.kind}") for case in cases]
         return dict(zip(keys, self.run(cases), strict=True))
 
-    def kills(self, traces: Traces, *, everything: bool = False) -> list[Case]:
+    def kills(self, traces: Traces) -> list[Case]:
         """Return a case for each fault point, in a scenario that the seed decides; or for each in every scenario."""
         cases: list[Case] = []
         for database in self.urls:
             ends: Ends = defaultdict(list)
-            for scenario in SCENARIOS:
-                times = Counter(name for name, _, _ in traces[database, scenario.name].trace)
-                for name, last in times.items():
-                    ends[name] += [(scenario, Fault(name=name, skip=skip)) for skip in sorted({0, last - 1})]
-            if database != DATABASES[0] and not everything:  # stores are the same, whatever the database
+            for scenario, kind in self.scenarios:
+                trace = traces[database, f"{scenario.name} into {kind}"].trace
+                for name, last in Counter(name for name, _, _ in trace).items():
+                    ends[name] += [(scenario, kind, Fault(name=name, skip=skip)) for skip in sorted({0, last - 1})]
+            if database != DATABASES[0] and not self.everything:  # stores are the same, whatever the database
                 ends = {name: found for name, found in ends.items() if not name.startswith(_STORES)}
-            cases += self._cases(database, ends, everything=everything)
+            cases += self._cases(database, ends)
         return cases
 
-    def sleeps(self, traces: Traces, *, everything: bool = False) -> list[Case]:
+    def sleeps(self, traces: Traces) -> list[Case]:
         """Return such cases in which a process falls asleep where it holds no lock, and wakes up when all is done."""
         cases: list[Case] = []
         for database in self.urls:
             ends: Ends = defaultdict(list)
-            for scenario in (s for s in SCENARIOS if everything or s.name in SLEEPING):
-                free = [name for name, skip, free in traces[database, scenario.name].trace if free and not skip]
+            for scenario, kind in (found for found in self.scenarios if self.everything or found[0].name in SLEEPING):
+                trace = traces[database, f"{scenario.name} into {kind}"].trace
+                free = [name for name, skip, free in trace if free and not skip]
                 for name in (name for name in free if name.startswith(("commit", *_STORES))):
-                    ends[name].append((scenario, Fault(name=name, signal=signal.SIGSTOP)))
-            cases += self._cases(database, ends, everything=everything)
+                    ends[name].append((scenario, kind, Fault(name=name, signal=signal.SIGSTOP)))
+            cases += self._cases(database, ends)
         return cases
 
-    def _cases(self, database: str, ends: Ends, *, everything: bool) -> list[Case]:
+    def _cases(self, database: str, ends: Ends) -> list[Case]:
         """Return a case for each end, or for one by name, retried in one way or the other by turns."""
         chance = random.Random(f"{self.seed} {database}")
-        found = [end for name in sorted(ends) for end in (ends[name] if everything else [chance.choice(ends[name])])]
+        found = [
+            end for name in sorted(ends) for end in (ends[name] if self.everything else [chance.choice(ends[name])])
+        ]
         ways = (RETRIES[(number + self.seed) % len(RETRIES)] for number in count())
         return [self.case(database, *end, retry=way) for end, way in zip(found, ways, strict=False)]
 
@@ -146,11 +161,11 @@ class Lab:
 
 
 @contextmanager
-def open_lab(server: str, *, processes: int = 2, seed: int = 1) -> Iterator[Lab]:
+def open_lab(server: str, *, processes: int = 2, seed: int = 1, everything: bool = False) -> Iterator[Lab]:
     """Give a lab in a folder of its own, and with a schema of its own on a PostgreSQL server."""
     with quick_folder() as folder:
         urls = {"sqlite": new_ledger(f"sqlite:///{folder / 'empty.db'}"), "postgresql": new_schema(server, "crash")}
-        yield Lab(folder=folder, urls=urls, processes=processes, seed=seed)
+        yield Lab(folder=folder, urls=urls, processes=processes, seed=seed, everything=everything)
 
 
 def _run_apart(case: Case) -> Outcome:

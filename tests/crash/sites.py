@@ -2,7 +2,7 @@
 
     statement:ledger.windows.groups.claim_group/1        a statement is sent to the database
     commit:ledger.windows.groups.claim_group/1           a transaction that writes is committed; `:before` and `:after`
-    store:sinks.publish.publish_file/1           a store is changed; `:before` and `:after`
+    store:sinks.directory.Directory._add/1       a store is changed; `:before` and `:after`
     disk:storage.backends.disk.LocalDisk.move/1           one step of such a change on the local disk
 
 A name is the kind, module and function, and the number of the place in the function, from 1. The names come from the

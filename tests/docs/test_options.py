@@ -10,13 +10,13 @@ import pytest
 
 from airflow_provider_blockread.options import (
     FORMATS,
+    SINKS,
     ArrowFunction,
     AsRead,
     EventFiles,
     FileList,
     FileSource,
     Limits,
-    ParquetSink,
     Policies,
     Selection,
     SparkJob,
@@ -29,7 +29,7 @@ _PAGE = (Path(__file__).parents[2] / "docs" / "options.md").read_text("utf-8")
 _SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", _PAGE, re.MULTILINE | re.DOTALL))
 _VALUES = (
     *(FileSource, FileList, EventFiles, Selection, Limits, Splitting, AsRead, ArrowFunction, Policies),
-    *(StorageEvents, ParquetSink, SparkJob),
+    *(StorageEvents, *SINKS.values(), SparkJob),
 )
 
 

@@ -8,6 +8,7 @@ from airflow_provider_blockread.blocks import BlockGroup, FileVersion
 from airflow_provider_blockread.blocks.ids import window_id
 from airflow_provider_blockread.ledger.feeds import batched
 from airflow_provider_blockread.ledger.files.discovery import record_files
+from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.ledger.model import (
     Claim,
     GroupOutcome,
@@ -128,9 +129,14 @@ def committer(ledger: Ledger, window: Window, generation: int = 1, *, owner: str
 def steps(generation: int = 1, count: int = 3) -> list[JournalEntry]:
     """Return the steps of a publication."""
     return [
-        JournalEntry(seq=n, action="add", source=f"stage/{generation}/{n}", target=f"out/{n}", size=10, rows=3)
+        JournalEntry(seq=n, kind="output", action="add", source=f"stage/{generation}/{n}", target=f"out/{n}", size=10)
         for n in range(count)
     ]
+
+
+def outputs(generation: int = 1, count: int = 3) -> list[tuple[str, OutputFile]]:
+    """Return what those steps publish."""
+    return [(s.kind, OutputFile(uri=s.target, source=s.source, size=s.size, rows=3)) for s in steps(generation, count)]
 
 
 def publish(ledger: Ledger, window: Window, generation: int = 1) -> Publication:
@@ -138,7 +144,7 @@ def publish(ledger: Ledger, window: Window, generation: int = 1) -> Publication:
     read_all(ledger, window, generation)
     held = committer(ledger, window, generation)
     mark_proven(ledger, held, SUMS)
-    journal(ledger, held, steps(generation))
+    journal(ledger, held, steps(generation), outputs=outputs(generation))
     confirm_entries(ledger, held, [0, 1, 2])
     finish_publication(ledger, held)
     return held

@@ -24,7 +24,9 @@ os.environ["BLOCKREAD_TEST_MARKS"] = _MARKS.name
 
 
 from airflow_provider_blockread.cli.spark import InProcessSpark  # noqa: E402
+from airflow_provider_blockread.options import SINKS  # noqa: E402
 from tests.pipeline.make import Pipe, ReadHere  # noqa: E402
+from tests.sinks.kinds import KINDS  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -42,9 +44,23 @@ def pipe(tmp_path: Path, spark: InProcessSpark) -> Iterator[Pipe]:
     made.close()
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what publishes, replaces and takes away into every sink, but for tests of columns that not all can hold."""
+    folder = metafunc.definition.path.parent.name
+    if "sink" in metafunc.fixturenames and folder in {"commit", "upkeep"}:
+        of_columns = metafunc.definition.get_closest_marker("columns")
+        metafunc.parametrize("sink", [name for name in SINKS if KINDS[name].holds_columns or not of_columns])
+
+
 @pytest.fixture
-def here(tmp_path: Path) -> Iterator[Pipe]:
+def sink() -> str:
+    """The sink of a test that runs into one."""
+    return "parquet"
+
+
+@pytest.fixture
+def here(tmp_path: Path, sink: str) -> Iterator[Pipe]:
     """The same, with jobs that run in this process without Spark."""
-    made = Pipe(folder=tmp_path, submitter=ReadHere())
+    made = Pipe(folder=tmp_path, submitter=ReadHere(), kind=sink)
     yield made
     made.close()

@@ -1,4 +1,4 @@
-"""A commit that dies at one of its steps, as a killed process does: nothing behind it runs, and nothing is told."""
+"""A step that dies, as in a killed process: nothing behind it runs, and nothing is said."""
 
 from __future__ import annotations
 
@@ -8,25 +8,37 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_blockread.sinks.directory import Directory
+from airflow_provider_blockread.steps import journal
 from airflow_provider_blockread.steps.commit import committing
+from airflow_provider_blockread.steps.upkeep import withdrawing
+
+_OF_DIRECTORIES = {"publish_file": "_add", "remove_file": "_remove", "sweep": "sweep"}
 
 
 class Died(BaseException):
     """A process that is gone."""
 
 
+def place(name: str) -> tuple[object, str]:
+    """Return where a step of committing or withdrawing is, to be patched: its module or class, and its name there."""
+    if name in _OF_DIRECTORIES:
+        return Directory, _OF_DIRECTORIES[name]
+    return next(module for module in (committing, journal, withdrawing) if hasattr(module, name)), name
+
+
 @contextmanager
 def dying(name: str, after: int) -> Iterator[None]:
-    """Let the process die at a step of publishing, after so many of them."""
-    step: Callable[..., None] = getattr(committing, name)
+    """Let the process die at a step, after so many of them."""
+    step: Callable[..., Any] = getattr(*place(name))
     left = [after]
 
-    def die_later(*arguments: Any) -> None:
+    def die_later(*arguments: Any, **options: Any) -> Any:
         if not left[0]:
             raise Died
         left[0] -= 1
-        step(*arguments)
+        return step(*arguments, **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(committing, name, die_later)
+        patch.setattr(*place(name), die_later)
         yield

@@ -11,7 +11,7 @@ import pytest
 from airflow_provider_blockread.blocks import GroupLimits, iter_blocks
 from airflow_provider_blockread.blocks.group import Part
 from airflow_provider_blockread.errors import ProofError
-from airflow_provider_blockread.exchange.model import GroupResult, ReadSpec, Receipt
+from airflow_provider_blockread.exchange.model import GroupResult, OutputFile, ReadSpec, Receipt, Target
 from airflow_provider_blockread.exchange.receipts import read_receipts
 from airflow_provider_blockread.options import (
     AsRead,
@@ -25,7 +25,7 @@ from airflow_provider_blockread.options import (
 )
 from airflow_provider_blockread.proof import Evidence, prove
 from airflow_provider_blockread.records import make_format
-from airflow_provider_blockread.sinks import footer_rows
+from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.spark.scanning import entry_states, files_to_scan
 from airflow_provider_blockread.spark.tasks.partition import scan_blocks
 from airflow_provider_blockread.storage.stores import Stores
@@ -67,6 +67,7 @@ class Reading:
             manifest_uri="",
             manifest_hash="",
             work_uri=f"file://{self.folder}/work",
+            target=Target(folder=f"file://{self.folder}/work/data"),
             options=GenerationOptions(
                 sink=ParquetSink(f"file://{self.folder}/out"),
                 record_format=self.record_format,
@@ -95,12 +96,16 @@ class Reading:
             results=(result or self.result,),
             receipts=lambda _: iter(given_receipts),
             stat=lambda version: STORES.stat(version.path),
-            footer=lambda output: (STORES.stat(output.uri).size, footer_rows(STORES, output.uri)),
+            count=self._count,
+            count_bad=self._count,
             fmt=self.fmt,
             writes=True,
             on_bad_record=self.policies.on_bad_record,
             function=self.function,
         )
+
+    def _count(self, output: OutputFile) -> tuple[int, int]:
+        return STORES.stat(output.uri).size, make_sink(STORES, self.spec.options.sink).count(output)
 
     def refused(self, receipts: list[Receipt] | None = None, result: GroupResult | None = None) -> str:
         """Return the message with which the proof refuses."""

@@ -9,8 +9,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow.dataset as ds
-
 from airflow_provider_blockread.ledger.windows.queries import get_window, list_windows
 from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.options import (
@@ -20,7 +18,6 @@ from airflow_provider_blockread.options import (
     FunctionOption,
     GenerationOptions,
     Lines,
-    ParquetSink,
     Policies,
     Selection,
     SparkJob,
@@ -43,6 +40,7 @@ from airflow_provider_blockread.storage.stores import Stores
 from tests.ledgers import open_ledger
 from tests.pipeline.here import ReadHere as ReadHere  # noqa: PLC0414 - found here by all who use it
 from tests.pipeline.here import write_group as write_group  # noqa: PLC0414
+from tests.sinks.kinds import KINDS
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -60,7 +58,8 @@ class Pipe:
     selection: Selection = Selection()
     block_size: int = 2**20
     group_bytes: int = 2**30
-    compression: str = "snappy"
+    kind: str = "parquet"  # of the sink
+    sink_options: dict[str, Any] = field(default_factory=dict)
     out_name: str = "out"
     owner: str = "test"
     job: SparkJob = SparkJob(heartbeat_s=0.05, stale_after_s=60.0)
@@ -116,7 +115,7 @@ class Pipe:
 
     def request(self, key: str, clear_number: int = 0) -> PlanRequest:
         """Return what to plan."""
-        sink = ParquetSink(str(self.out), compression=self.compression)
+        sink = KINDS[self.kind].option(str(self.out), **self.sink_options)
         return PlanRequest(
             feed=self.feed,
             key=key,
@@ -162,7 +161,7 @@ class Pipe:
 
     def rows(self) -> list[dict[str, Any]]:
         """Return what a plain reader of the output directory finds."""
-        return ds.dataset(str(self.out), format="parquet").to_table().to_pylist() if self.out.exists() else []
+        return KINDS[self.kind].rows(str(self.out))
 
     def values(self) -> list[Any]:
         """Return the column `value`, sorted."""

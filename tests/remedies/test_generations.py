@@ -29,7 +29,7 @@ def test_an_overtaken_generation(two: Pipe) -> None:
     """Neither its groups nor its commit go on; the run cleared from its plan on does."""
     old = two.plan()
     two.read(old)
-    two.compression = "zstd"
+    two.sink_options = {"compression": "zstd"}
     two.plan()
     with pytest.raises(ConflictError, match=r"a newer generation has taken its place.*clear the run from its plan on"):
         two.read(old, clear_number=1)

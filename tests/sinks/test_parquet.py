@@ -6,6 +6,7 @@ import gc
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,13 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_blockread.errors import FunctionError, TransientError
-from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.errors import FunctionError, ProofError, TransientError
+from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import ParquetSink
-from airflow_provider_blockread.sinks import ParquetWriter, StagedName
+from airflow_provider_blockread.sinks.names import AttemptName
+from airflow_provider_blockread.sinks.protocol import Writer
+from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.backends.disk import LocalDisk
 from tests.examples import examples
+from tests.sinks.kinds import Bench
 
 SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("msg", pa.string())])
 
@@ -32,15 +36,11 @@ def staging(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     fsspec.filesystem("memory").store.clear()
 
 
-def target(folder: str) -> StagedName:
-    """Return the name of an attempt."""
-    return StagedName(folder=folder, window="ab12", generation=2, group=7, epoch=3, attempt=41)
-
-
-def writer(folder: str, schema: pa.Schema | None = None, **options: object) -> ParquetWriter:
+def writer(folder: str, schema: pa.Schema | None = None, **options: object) -> Writer:
     """Return a writer into a folder."""
-    sink = ParquetSink("file:///out", **options)  # type: ignore[arg-type]
-    return ParquetWriter(Stores(), sink, target(folder), schema)
+    sink = make_sink(Stores(), ParquetSink("file:///out", **options))  # type: ignore[arg-type]
+    name = AttemptName(window="ab12", generation=2, group=7, epoch=3, attempt=41)
+    return sink.writer(Target(folder=folder), name, schema)
 
 
 def batch(*ids: int) -> pa.RecordBatch:
@@ -239,3 +239,38 @@ def test_small_slices_do_not_keep_their_source_in_memory(tmp_path: Path) -> None
 
     assert pa.total_allocated_bytes() - before < 5 * 10**6
     assert [row["value"] for row in rows(parquet.close())] == [f"{number:01000d}" for number in range(100)]
+
+
+@pytest.mark.parametrize("damage", ["empty", "truncated", "no footer", "foreign"])
+def test_a_damaged_file_is_refused_by_name(staging: str, damage: str) -> None:
+    """A file that is cut, or something else entirely, gives an error that names it."""
+    parquet = writer(staging)
+    parquet.write(batch(1, 2))
+    (file,) = parquet.close()
+    content = Stores().read_bytes(file.uri)
+    wrong = {
+        "empty": b"",
+        "truncated": content[: len(content) // 2],
+        "no footer": content[:-20] + b"\xff" * 12 + content[-8:],
+        "foreign": b"a" * 1000,
+    }
+    Stores().write_bytes_atomic(file.uri, wrong[damage])
+
+    with pytest.raises(ProofError, match=file.uri):
+        make_sink(Stores(), ParquetSink("file:///out")).count(file)
+
+
+def test_readers_meet_an_ordinary_directory_at_any_moment(tmp_path: Path) -> None:
+    """Between any two steps, pyarrow and DuckDB read whole files of the output, and never anything of staging."""
+    bench = Bench("parquet", ParquetSink(str(tmp_path / "out")))
+    old = bench.publish("a", "b", "c")
+    new = bench.stage("a", "b", "c", generation=2)
+    seen = []
+    for step in bench.steps(new, old):
+        bench.apply([step])
+        query = f"select count(*) from read_parquet('{tmp_path}/out/**/*.parquet')"  # noqa: S608 - the test's own path
+        ((count,),) = duckdb.sql(query).fetchall()
+        assert pq.read_table(bench.option.uri).num_rows == count
+        seen.append(count)
+
+    assert seen == [8, 10, 12, 10, 8, 6]

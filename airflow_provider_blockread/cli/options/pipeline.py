@@ -20,12 +20,12 @@ from airflow_provider_blockread.cli.options.shared import (
 from airflow_provider_blockread.cli.options.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.ledger.noop import key_of_run
 from airflow_provider_blockread.options import (
+    SINKS,
     ArrowFunction,
     AsRead,
     FileList,
     FormatOption,
     GenerationOptions,
-    ParquetSink,
     Policies,
     Splitting,
     parse,
@@ -82,7 +82,9 @@ class Reading:
     """The options for processing and writing records."""
 
     output: str
-    compression: str = "snappy"
+    sink: str = "parquet"
+    sink_option: tuple[str, ...] = ()
+    compression: str | None = None
     function: str | None = None
     on_bad_record: str = "fail"
     on_missing: str = "fail"
@@ -92,8 +94,10 @@ class Reading:
     def generation(self, record_format: FormatOption) -> GenerationOptions:
         """Return the options of a generation."""
         named = {"on_bad_record": self.on_bad_record, "on_missing": self.on_missing, "on_changed": self.on_changed}
+        codec = {} if self.compression is None else {"compression": self.compression}
+        texts = {"uri": self.output} | codec | parse_pairs("--sink-option", self.sink_option)
         return GenerationOptions(
-            sink=ParquetSink(self.output, compression=self.compression),
+            sink=parse(SINKS[self.sink], texts),
             record_format=record_format,
             function=AsRead() if self.function is None else ArrowFunction(self.function),
             policies=parse(Policies, named | parse_pairs("--policy", self.policy)),

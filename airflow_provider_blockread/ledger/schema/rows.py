@@ -1,8 +1,11 @@
-"""From rows to values: one function a value."""
+"""From rows to values, whose fields have the names of columns."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import fields
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from sqlalchemy import Row
 
@@ -14,86 +17,27 @@ from airflow_provider_blockread.proof.model import Sums
 #: What `window_from` needs, for a select that joins `feeds`.
 WINDOW_COLUMNS = (*windows.c, feeds.c.name.label("feed"))
 
+V = TypeVar("V")
+_NONE: Mapping[str, object] = MappingProxyType({})
+
+
+def value_from(kind: type[V], row: Row[Any], others: Mapping[str, object] = _NONE) -> V:
+    """Return a value of a dataclass from the columns of a row, but for the other fields that are given."""
+    names = (field.name for field in fields(kind))  # type: ignore[arg-type]
+    return kind(**{name: getattr(row, name) for name in names if name not in others}, **others)
+
 
 def window_from(row: Row[Any]) -> Window:
     """Return the window of a row with `WINDOW_COLUMNS`."""
-    return Window(
-        id=row.id,
-        feed=row.feed,
-        key=row.key,
-        sequence=row.sequence,
-        state=row.state,
-        manifest_uri=row.manifest_uri,
-        manifest_hash=row.manifest_hash,
-        files=row.files,
-        blocks=row.blocks,
-        groups=row.groups,
-        bytes=row.bytes,
-        owner=row.owner,
-        created_at=row.created_at,
-        plan_hash=row.manifest_hash,
-        heartbeat_at=row.heartbeat_at,
-        pruned_at=row.pruned_at,
-    )
+    return value_from(Window, row, {"plan_hash": row.manifest_hash})
 
 
 def generation_from(row: Row[Any]) -> Generation:
     """Return the generation of a row of `generations`."""
-    return Generation(
-        window=row.window_id,
-        number=row.number,
-        state=row.state,
-        mode=row.mode,
-        options=row.options,
-        options_digest=row.options_digest,
-        clear_number=row.clear_number,
-        run=row.run,
-        publish_epoch=row.publish_epoch,
-        publish_owner=row.publish_owner,
-        publish_heartbeat_at=row.publish_heartbeat_at,
-        sums=Sums(
-            records=row.records,
-            bad_records=row.bad_records,
-            skipped_records=row.skipped_records,
-            rows=row.rows,
-            bytes=row.bytes,
-            digest=row.digest,
-        ),
-        error=row.error,
-        created_at=row.created_at,
-        proven_at=row.proven_at,
-        published_at=row.published_at,
-        manifest_uri=row.manifest_uri,
-        manifest_hash=row.manifest_hash,
-    )
+    return value_from(Generation, row, {"window": row.window_id, "sums": value_from(Sums, row)})
 
 
 def group_from(row: Row[Any]) -> Group:
     """Return the group of a row of `groups`."""
-    planned = BlockGroup(
-        number=row.number,
-        files=row.files,
-        blocks=row.blocks,
-        bytes=row.bytes,
-        first_path=row.first_path,
-        last_path=row.last_path,
-    )
-    return Group(
-        ref=GroupRef(window=row.window_id, generation=row.generation, group=row.number),
-        state=row.state,
-        epoch=row.epoch,
-        owner=row.owner,
-        heartbeat_at=row.heartbeat_at,
-        stale_after_s=row.stale_after_s,
-        clear_number=row.clear_number,
-        planned=planned,
-        records=row.records,
-        bad_records=row.bad_records,
-        rows=row.rows,
-        bytes=row.read_bytes,
-        result_uri=row.result_uri,
-        result_hash=row.result_hash,
-        error=row.error,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
-    )
+    ref = GroupRef(window=row.window_id, generation=row.generation, group=row.number)
+    return value_from(Group, row, {"ref": ref, "planned": value_from(BlockGroup, row), "bytes": row.read_bytes})

@@ -50,6 +50,7 @@ from airflow_provider_blockread.ledger.schema.columns import (
     one_of,
 )
 from airflow_provider_blockread.ledger.schema.file_tables import stretches as _stretches  # noqa: F401 - `metadata` is whole
+from airflow_provider_blockread.ledger.schema.journal_tables import outputs as _outputs  # noqa: F401 - `metadata` is whole
 from airflow_provider_blockread.ledger.schema.upkeep_tables import withdrawals as _withdrawals  # noqa: F401 - `metadata` is whole
 
 #: Alembic revisions of this schema, oldest first; the last one is what this package works with.
@@ -201,6 +202,7 @@ generations = Table(
     Column("publish_epoch", BigInteger, nullable=False, server_default="0"),
     Column("publish_owner", Text),
     Column("publish_heartbeat_at", UtcDateTime),
+    Column("table_version", Text),  # that its commit made, where the sink is a table
     count("records"),
     count("bad_records"),
     count("skipped_records"),
@@ -275,21 +277,4 @@ file_sums = Table(
     Column("exit_state", BigInteger),
     _of_generation(),
     sqlite_with_rowid=False,
-)
-
-publications = Table(
-    "publications",
-    metadata,
-    Column("window_id", WINDOW, primary_key=True),
-    Column("generation", Integer, primary_key=True, autoincrement=False),
-    Column("seq", Integer, primary_key=True, autoincrement=False),
-    Column("action", String(16), nullable=False),
-    Column("source", Text, nullable=False),
-    Column("target", Text, nullable=False),
-    Column("size", BigInteger, nullable=False),
-    Column("rows", BigInteger, nullable=False),
-    Column("state", String(16), nullable=False),
-    _of_generation(),
-    one_of("action", ("add", "remove")),
-    one_of("state", ("planned", "done")),
 )

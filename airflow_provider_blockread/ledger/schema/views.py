@@ -64,8 +64,8 @@ SELECT d.name AS feed, w.id AS window_id, w.key AS window_key, w.sequence, w.sta
             ELSE (SELECT CAST(sum(CASE WHEN p.state = 'done' THEN 1 ELSE 0 END) AS BIGINT) FROM groups p
                   WHERE p.window_id = g.window_id AND p.generation = g.number) END AS groups_done,
        g.records, g.bad_records, g.skipped_records, g.rows AS output_rows, g.digest,
-       (SELECT CASE WHEN g.state = 'superseded' THEN nullif(count(*), 0) ELSE count(*) END FROM publications p
-        WHERE p.window_id = g.window_id AND p.generation = g.number AND p.action = 'add') AS output_files,
+       (SELECT CASE WHEN g.state = 'superseded' THEN nullif(count(*), 0) ELSE count(*) END FROM outputs p
+        WHERE p.window_id = g.window_id AND p.generation = g.number) AS output_files,
        g.created_at AS started_at, g.proven_at, g.published_at, g.error
 FROM windows w
 JOIN feeds d ON d.id = w.feed_id

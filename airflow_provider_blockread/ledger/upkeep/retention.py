@@ -23,6 +23,7 @@ from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.schema.columns import TAKEN_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import stretches, taken_files
+from airflow_provider_blockread.ledger.schema.journal_tables import outputs, publications
 from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, window_from
 from airflow_provider_blockread.ledger.schema.tables import (
     feeds,
@@ -30,7 +31,6 @@ from airflow_provider_blockread.ledger.schema.tables import (
     files,
     generations,
     groups,
-    publications,
     scans,
     windows,
 )
@@ -138,9 +138,10 @@ def drop_detail(ledger: Ledger, window_id: str, *, keep_cleanings: bool = False)
     of_sums = file_sums.c.window_id == window_id
     while _drop_some(ledger, window_id, file_sums.c.file_id, of_sums):
         pass
-    unseen = and_(publications.c.window_id == window_id, publications.c.generation.not_in(shown))
-    while _drop_some(ledger, window_id, publications.c.seq, unseen):
-        pass
+    for table in (publications, outputs):
+        unseen = and_(table.c.window_id == window_id, table.c.generation.not_in(shown))
+        while _drop_some(ledger, window_id, table.c.seq, unseen):
+            pass
     moved = 0
     while batch := _move_files(ledger, window_id, keep_cleanings=keep_cleanings):
         moved += batch

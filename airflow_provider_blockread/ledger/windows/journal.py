@@ -1,4 +1,4 @@
-"""The journal of a publication, written before its first step, and the sums of its files.
+"""The journal of a publication, outputs and steps, written before its first step, and the sums of its files.
 
 Every function here checks the publication's epoch in the transaction in which it writes.
 """
@@ -11,9 +11,13 @@ from dataclasses import asdict, replace
 from sqlalchemy import ColumnElement, Connection, select
 
 from airflow_provider_blockread.errors import ConflictError, StateError
+from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.model import JournalEntry, Publication
-from airflow_provider_blockread.ledger.schema.tables import file_sums, publications
+from airflow_provider_blockread.ledger.schema.journal_tables import outputs as output_table
+from airflow_provider_blockread.ledger.schema.journal_tables import publications
+from airflow_provider_blockread.ledger.schema.rows import value_from
+from airflow_provider_blockread.ledger.schema.tables import file_sums
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import lock_generation
 from airflow_provider_blockread.ledger.windows.parts import chain_parts
@@ -22,14 +26,20 @@ from airflow_provider_blockread.proof.model import FileSums, PartBorders
 
 
 def journal(
-    ledger: Ledger, publication: Publication, entries: Sequence[JournalEntry], *, parts: Iterable[PartBorders] = ()
+    ledger: Ledger,
+    publication: Publication,
+    entries: Sequence[JournalEntry],
+    *,
+    outputs: Iterable[tuple[str, OutputFile]] = (),
+    parts: Iterable[PartBorders] = (),
 ) -> None:
-    """Write down every step of publishing before the first is taken; the same steps again change nothing.
+    """Write down what is published, and every step, before the first is taken; the same again changes nothing.
 
     Args:
         ledger: where to.
         publication: the right to do so.
         entries: the steps.
+        outputs: the files as they are once published, each behind its kind: output or quarantine.
         parts: where the proof found the ends of the parts of files that the window reads.
 
     Raises:
@@ -59,6 +69,9 @@ def journal(
         chain_parts(connection, publication, parts)
         if entries:
             connection.execute(publications.insert(), [place | asdict(entry) for entry in entries])
+        rows = [place | {"kind": kind, "seq": seq} | asdict(file) for seq, (kind, file) in enumerate(outputs)]
+        if rows:
+            connection.execute(output_table.insert(), rows)
 
 
 def journal_entries(ledger: Ledger, window_id: str, generation: int, *, state: str | None = None) -> list[JournalEntry]:
@@ -67,15 +80,29 @@ def journal_entries(ledger: Ledger, window_id: str, generation: int, *, state: s
         return [entry for entry in _entries(connection, window_id, generation) if state in {None, entry.state}]
 
 
-def confirm_entries(ledger: Ledger, publication: Publication, seqs: Sequence[int]) -> None:
-    """Record that these steps are done; they may be confirmed again.
+def journalled_outputs(ledger: Ledger, window_id: str, generation: int) -> dict[str, list[OutputFile]]:
+    """Return the files of a generation as they are once published, by their kind: output or quarantine."""
+    table = output_table.c
+    query = select(output_table).where(table.window_id == window_id, table.generation == generation)
+    found: dict[str, list[OutputFile]] = {}
+    with ledger.reading() as connection:
+        for row in connection.execute(query.order_by(table.seq)):
+            found.setdefault(row.kind, []).append(value_from(OutputFile, row))
+    return found
+
+
+def confirm_entries(
+    ledger: Ledger, publication: Publication, seqs: Sequence[int], *, table_version: str | None = None
+) -> None:
+    """Record that these steps are done, and which version of a table they made; they may be confirmed again.
 
     Raises:
         FencedError: when a newer epoch or generation has taken over.
         ConflictError: when the journal has no such step.
     """
+    made: dict[str, object] = {} if table_version is None else {"table_version": table_version}
     with ledger.writing() as connection:
-        hold(connection, publication, ("publishing",), {"publish_heartbeat_at": ledger.now()})
+        hold(connection, publication, ("publishing",), made | {"publish_heartbeat_at": ledger.now()})
         confirmed = 0
         for batch in batched(sorted(set(seqs)), BATCH_FILES):
             mine = (*_journal_of(publication.window, publication.generation), publications.c.seq.in_(batch))
@@ -113,15 +140,4 @@ def _journal_of(window_id: str, generation: int) -> tuple[ColumnElement[bool], .
 
 def _entries(connection: Connection, window_id: str, generation: int) -> list[JournalEntry]:
     query = select(publications).where(*_journal_of(window_id, generation)).order_by(publications.c.seq)
-    return [
-        JournalEntry(
-            seq=row.seq,
-            action=row.action,
-            source=row.source,
-            target=row.target,
-            size=row.size,
-            rows=row.rows,
-            state=row.state,
-        )
-        for row in connection.execute(query)
-    ]
+    return [value_from(JournalEntry, row) for row in connection.execute(query)]

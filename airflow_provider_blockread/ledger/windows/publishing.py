@@ -18,8 +18,9 @@ from airflow_provider_blockread.errors import ConflictError, FencedError, OwnedE
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.model import Publication
 from airflow_provider_blockread.ledger.owners import is_live
+from airflow_provider_blockread.ledger.schema.journal_tables import publications
 from airflow_provider_blockread.ledger.schema.rows import group_from
-from airflow_provider_blockread.ledger.schema.tables import file_sums, files, generations, groups, publications
+from airflow_provider_blockread.ledger.schema.tables import file_sums, files, generations, groups
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.exclusions import settle_exclusions
 from airflow_provider_blockread.ledger.windows.generations import FINISHED, OVERTAKEN, lock_generation

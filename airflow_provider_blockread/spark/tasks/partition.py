@@ -11,10 +11,10 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from airflow_provider_blockread.blocks import Block, FileVersion
-from airflow_provider_blockread.errors import FunctionError, RecordError, SourceError
+from airflow_provider_blockread.errors import BlockReadError, FunctionError, RecordError, RowError, SourceError
 from airflow_provider_blockread.exchange.failures import naming_file
-from airflow_provider_blockread.exchange.layout import data_folder, quarantine_folder
-from airflow_provider_blockread.exchange.model import JobSpec, OutputFile, ReadSpec, Receipt
+from airflow_provider_blockread.exchange.layout import quarantine_folder
+from airflow_provider_blockread.exchange.model import JobSpec, OutputFile, ReadSpec, Receipt, Target
 from airflow_provider_blockread.exchange.receipts import receipts_batch
 from airflow_provider_blockread.records.excerpts import excerpt, line_number
 from airflow_provider_blockread.records.format import RecordFormat
@@ -22,8 +22,8 @@ from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import BadRecord, Chunk
 from airflow_provider_blockread.records.reading import bind
 from airflow_provider_blockread.records.registry import make_format
-from airflow_provider_blockread.sinks.names import StagedName
-from airflow_provider_blockread.sinks.parquet import ParquetWriter
+from airflow_provider_blockread.sinks.names import AttemptName
+from airflow_provider_blockread.sinks.registry import make_sink, quarantine_of
 from airflow_provider_blockread.spark.tasks.block_reader import BlockReader, OpenFile, Rows
 from airflow_provider_blockread.spark.tasks.opening import open_version
 from airflow_provider_blockread.spark.tasks.quarantine import QUARANTINE_SCHEMA, Quarantine
@@ -103,22 +103,12 @@ class _Task:
         self._function = UserFunction(options.function, self._decoder.schema)
         self._schema: pa.Schema | None = None  # of what was written
         self._source: ByteSource | None = None  # that is read now
-        self._writer = self._make_writer(data_folder(spec.work_uri), attempt, self._function.schema)
-        kept = self._make_writer(quarantine_folder(spec.work_uri), attempt, QUARANTINE_SCHEMA)
-        self._quarantine = Quarantine(spec.feed, kept)
+        name = AttemptName.of(spec, attempt=attempt)
+        self._writer = make_sink(stores, options.sink).writer(spec.target, name, self._function.schema)
+        kept, staged = quarantine_of(options.sink, spec.feed, spec.window), quarantine_folder(spec.work_uri)
+        writer = make_sink(stores, kept, "quarantine").writer(Target(folder=staged), name, QUARANTINE_SCHEMA)
+        self._quarantine = Quarantine(spec.feed, writer)
         self._reader = BlockReader(policies=options.policies, handle_bad=self._handle_bad, emit=self._emit)
-
-    def _make_writer(self, folder: str, attempt: int, schema: pa.Schema | None) -> ParquetWriter:
-        spec = self._spec
-        name = StagedName(
-            folder=folder,
-            window=spec.window,
-            generation=spec.generation,
-            group=spec.group,
-            epoch=spec.epoch,
-            attempt=attempt,
-        )
-        return ParquetWriter(self._stores, spec.options.sink, name, schema)
 
     def read(self, blocks: Iterable[Block], states: Mapping[int, int]) -> Iterator[Receipt]:
         for version, members in groupby(blocks, key=lambda block: block.version):
@@ -135,13 +125,19 @@ class _Task:
             return 0
         if self._spec.mode == "write":
             try:
-                self._writer.write(answer)
+                self._writer.write(answer, block)
             except FunctionError as error:
-                where = f"{rows.batch.num_rows} records from byte {rows.offsets[0]} of {block} on"
-                msg = f"{self._spec.options.function} on {where}: {error}"
-                raise FunctionError(msg) from error
+                raise self._blame(block, rows, error) from error
             self._schema = self._schema or answer.schema
         return int(answer.num_rows)
+
+    def _blame(self, block: Block, rows: Rows, error: FunctionError) -> BlockReadError:
+        """Return an error that says which records the sink did not take, or which one of them."""
+        function = self._spec.options.function
+        if function.keeps_rows and isinstance(error, RowError):
+            return RecordError(f"the record at byte {rows.offsets[error.row]} of {block}: {error}")
+        where = f"{rows.batch.num_rows} records from byte {rows.offsets[0]} of {block} on"
+        return FunctionError(f"{function} on {where}: {error}")
 
     def _handle_bad(self, block: Block, chunk: Chunk, bad: BadRecord) -> None:
         policy = self._spec.options.policies.on_bad_record

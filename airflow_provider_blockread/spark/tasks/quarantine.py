@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.exchange.model import OutputFile
-from airflow_provider_blockread.sinks.parquet import ParquetWriter
+from airflow_provider_blockread.sinks.protocol import Writer
 
 #: One row a bad record: the feed, the record's place and length in the file, the reason, its bytes.
 QUARANTINE_SCHEMA = pa.schema(
@@ -27,7 +27,7 @@ _ROW_BYTES = 200  # of a row, about, without its record
 class Quarantine:
     """Collects bad records into batches for a writer; a record of any length is kept whole."""
 
-    def __init__(self, feed: str, writer: ParquetWriter) -> None:
+    def __init__(self, feed: str, writer: Writer) -> None:
         """Take the feed's name and a writer of `QUARANTINE_SCHEMA`."""
         self._feed, self._writer = feed, writer
         self._rows: list[tuple[str, str, int, int, int, str, bytes]] = []

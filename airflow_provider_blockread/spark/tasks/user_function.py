@@ -18,6 +18,13 @@ from airflow_provider_blockread.spark.tasks.block_reader import Rows
 _PLACE_TYPES = {"_file": pa.string(), "_block": pa.int64(), "_offset": pa.int64()}
 
 
+def known_schema(option: FunctionOption, schema: pa.Schema) -> pa.Schema | None:
+    """Return the schema of what comes out for records of a schema; None where only the function knows."""
+    if isinstance(option, ArrowFunction):
+        return None if option.schema is None else parse_schema(option.schema)
+    return pa.schema([*schema, *(pa.field(name, _PLACE_TYPES[name]) for name in option.columns)])
+
+
 class UserFunction:
     """Adds the place columns that were asked for, and calls an `ArrowFunction` with the batch."""
 
@@ -25,12 +32,9 @@ class UserFunction:
         """Load the function; `schema` is that of the decoded records."""
         self._option = option
         self._function: Callable[[pa.RecordBatch], pa.RecordBatch | None] | None = None
-        self.schema: pa.Schema | None = None  # of the answers, as far as it is known before the first
+        self.schema = known_schema(option, schema)
         if isinstance(option, ArrowFunction):
             self._function = load_object(option.path, "function")
-            self.schema = None if option.schema is None else parse_schema(option.schema)
-        else:
-            self.schema = pa.schema([*schema, *(pa.field(name, _PLACE_TYPES[name]) for name in option.columns)])
 
     def __call__(self, block: Block, rows: Rows) -> pa.RecordBatch | None:
         """Return the function's answer to a batch; None if it keeps no row.

@@ -9,13 +9,12 @@ from functools import partial
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import ConflictError, ExchangeError, FencedError, ProofError
-from airflow_provider_blockread.exchange.layout import published_quarantine, window_folder
+from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.model import GroupResult
 from airflow_provider_blockread.exchange.receipts import read_receipts
 from airflow_provider_blockread.exchange.results import read_result
-from airflow_provider_blockread.ledger.feeds import batched
-from airflow_provider_blockread.ledger.model import Generation, Group, JournalEntry, Publication, Window
+from airflow_provider_blockread.ledger.model import Generation, Group, Publication, Window
 from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
 from airflow_provider_blockread.ledger.windows.generations import (
     as_read_by,
@@ -24,12 +23,7 @@ from airflow_provider_blockread.ledger.windows.generations import (
     list_groups,
     published_generation,
 )
-from airflow_provider_blockread.ledger.windows.journal import (
-    confirm_entries,
-    journal,
-    journal_entries,
-    record_file_sums,
-)
+from airflow_provider_blockread.ledger.windows.journal import record_file_sums
 from airflow_provider_blockread.ledger.windows.parts import part_ends_before
 from airflow_provider_blockread.ledger.windows.publishing import (
     check_publication,
@@ -46,16 +40,14 @@ from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.proof import Evidence, prove
 from airflow_provider_blockread.proof.model import FileSums, PartBorders, Sums
 from airflow_provider_blockread.records.registry import make_format
-from airflow_provider_blockread.sinks.publish import footer_rows, publish_file, remove_file, sweep, target_uri
 from airflow_provider_blockread.steps.describe import describe_published
 from airflow_provider_blockread.steps.excluding import warn_of_losses
 from airflow_provider_blockread.steps.heartbeat import beating
+from airflow_provider_blockread.steps.journal import Journal
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
-from airflow_provider_blockread.steps.places import as_published
 from airflow_provider_blockread.steps.read.scanning import drop_unsealed_states
 from airflow_provider_blockread.steps.remedies import way_to_renew
 
-_BATCH_STEPS = 100  # moves between two looks at the epoch
 _HEARTBEAT_S = 10.0
 
 
@@ -101,6 +93,7 @@ class _Commitment:
         self._generation: Generation = get_generation(env.ledger, publication.window, publication.generation)
         self._window: Window = as_read_by(get_window(env.ledger, publication.window), self._generation)
         self._options: GenerationOptions = GenerationOptions.from_json(self._generation.options)
+        self._journal = Journal(env, self._window, self._generation)
         self._groups = list_groups(env.ledger, publication.window, publication.generation)
         self._excluded = set(excluded_files(env.ledger, publication.window, publication.generation))
         self._read_seconds = 0.0
@@ -161,17 +154,18 @@ class _Commitment:
         # Of what is published the sources may be gone or changed since; what is only staged must be as it was read.
         shown = published_generation(self._env.ledger, self._window.id)
         carried = {r.group for r in results if shown and r.generation != self._generation.number}
-        places = (self._options.sink.uri, self._quarantine)
+        sinks = self._journal
         evidence = Evidence(
             name=f"feed {self._window.feed} window {self._window.id} generation {self._generation.number}",
             window=self._window.id,
             blocks=self._blocks(),
-            results=tuple(as_published(r, *places) if r.group in carried else r for r in results),
+            results=tuple(sinks.placed(r) if r.group in carried else r for r in results),
             carried=carried,
             renew=way_to_renew(self._env, self._generation),
             receipts=lambda result: read_receipts(stores, result.receipts_uri, result.receipts_hash),
             stat=lambda version: stores.stat(version.path),
-            footer=lambda output: (stores.stat(output.uri).size, footer_rows(stores, output.uri)),
+            count=lambda file: (stores.stat(file.uri).size, sinks.output.count(file)),
+            count_bad=lambda file: (stores.stat(file.uri).size, sinks.quarantine.count(file)),
             fmt=make_format(self._options.record_format),
             writes=writes,
             on_bad_record=policies.on_bad_record,
@@ -210,68 +204,29 @@ class _Commitment:
             raise ProofError(msg)
 
     def _publish(self, results: Sequence[GroupResult]) -> None:
-        """Move what the results name into output and quarantine, then take away what earlier generations put there."""
-        env, publication = self._env, self._publication
-        if publication.state != "publishing":
-            journal(env.ledger, publication, self._steps(results), parts=self._parts)
-        env.stores.makedirs(self._options.sink.uri)
-        todo = journal_entries(env.ledger, publication.window, publication.generation, state="planned")
-        for batch in batched(todo, _BATCH_STEPS):
-            check_publication(env.ledger, publication)
-            for entry in batch:
-                if entry.action == "add":
-                    publish_file(env.stores, entry.source, entry.target, entry.size)
-                else:
-                    remove_file(env.stores, entry.target, entry.source)
-            confirm_entries(env.ledger, publication, [entry.seq for entry in batch])
-        check_publication(env.ledger, publication)
-        kept = self._targets(publication.generation)
-        for folder in (self._options.sink.uri, self._quarantine):
-            for stray in sweep(env.stores, folder, publication.window, kept):
-                env.observer.log(f"removed {stray}, which no published generation of window {publication.window} names")
-        finish_publication(env.ledger, publication)
+        """Bring what the results name into output and quarantine, and take away what earlier generations put there."""
+        self._journal.publish(self._publication, results, self._parts)
+        finish_publication(self._env.ledger, self._publication)
         done = self.summary()
-        env.observer.log(f"{publication} is published: {done.outputs:,} files in {self._options.sink.uri}")
-        warn_of_losses(env, done)
-
-    def _steps(self, results: Sequence[GroupResult]) -> list[JournalEntry]:
-        places = [(output, self._options.sink.uri) for result in results for output in result.outputs]
-        places += [(output, self._quarantine) for result in results for output in result.quarantined]
-        steps = [("add", o.uri, target_uri(folder, o.uri), o.size, o.rows) for o, folder in places]
-        kept = {target for _, _, target, _, _ in steps}  # what is carried over is there already, and stays
-        earlier = [entry for number in range(1, self._publication.generation) for entry in self._added(number)]
-        steps += [("remove", e.source, e.target, 0, 0) for e in earlier if e.target not in kept]
-        return [
-            JournalEntry(seq=seq, action=action, source=source, target=target, size=size, rows=rows)
-            for seq, (action, source, target, size, rows) in enumerate(steps)
-        ]
-
-    @property
-    def _quarantine(self) -> str:
-        return published_quarantine(self._options.sink.work_area, self._window.feed, self._window.id)
-
-    def _added(self, generation: int) -> list[JournalEntry]:
-        """Return the steps by which a generation's journal added files to its output and its quarantine."""
-        entries = journal_entries(self._env.ledger, self._window.id, generation)
-        return [entry for entry in entries if entry.action == "add"]
-
-    def _targets(self, generation: int) -> set[str]:
-        return {entry.target for entry in self._added(generation)}
-
-    def _outputs(self, generation: int) -> set[str]:
-        return {target for target in self._targets(generation) if not target.startswith(f"{self._quarantine}/")}
+        self._env.observer.log(
+            f"{self._publication} is published: {done.outputs:,} files in {self._journal.output.uri}"
+        )
+        warn_of_losses(self._env, done)
 
     def _removed(self, shown: Generation) -> int:
         """Return how many files of the output were published before this generation, and are not of it."""
         every = list_generations(self._env.ledger, shown.window) if shown.state == "published" else []
-        before = [found.number for found in every if found.published_at is not None and found.number < shown.number]
-        return len(self._outputs(before[-1]) - self._outputs(shown.number)) if before else 0
+        before = [found for found in every if found.published_at is not None and found.number < shown.number]
+        if not before:
+            return 0
+        earlier, now = (_uris(Journal(self._env, self._window, found)) for found in (before[-1], shown))
+        return len(earlier - now)
 
     def summary(self) -> Published:
         """Return what the ledger now holds of the generation."""
         env, window = self._env, self._window
         row = get_generation(env.ledger, window.id, self._generation.number)
-        outputs = self._outputs(row.number)
+        files = self._journal.files()
         done = Published(
             window=window.id,
             key=window.key,
@@ -286,11 +241,15 @@ class _Commitment:
             skipped_records=row.sums.skipped_records,
             rows=row.sums.rows,
             bytes=row.sums.bytes,
-            outputs=len(outputs),
+            outputs=len(files.get("output", ())),
             removed=self._removed(row),
             excluded=len(self._excluded),
             read_seconds=round(self._read_seconds, 3),
             receipts_uri=f"{window_folder(self._options.sink.work_area, window.feed, window.id)}/g{row.number}",
-            quarantine_uri=self._quarantine if self._targets(row.number) - outputs else "",
+            quarantine_uri=self._journal.quarantine.uri if "quarantine" in files else "",
         )
         return replace(done, message=describe_published(done))
+
+
+def _uris(journal: Journal) -> set[str]:
+    return {file.uri for file in journal.files().get("output", ())}

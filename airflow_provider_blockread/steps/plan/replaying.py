@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import Any
 
 from airflow_provider_blockread.blocks.ids import options_digest
-from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Window
+from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.windows.correcting import start_corrected
 from airflow_provider_blockread.ledger.windows.generations import (
     FINISHED,
@@ -17,9 +16,8 @@ from airflow_provider_blockread.ledger.windows.generations import (
     replace_lost,
     start_generation,
 )
-from airflow_provider_blockread.ledger.windows.journal import journal_entries
 from airflow_provider_blockread.options import GenerationOptions
-from airflow_provider_blockread.sinks.publish import is_whole, remove_file
+from airflow_provider_blockread.steps.journal import Journal, take_back_halves
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
 from airflow_provider_blockread.steps.plan.choosing import Chosen, choose_newer
 from airflow_provider_blockread.steps.plan.cleaned import require_sources
@@ -52,7 +50,7 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
             env, window, latest, status="published", message=f"window {window.id} is published already{note}"
         )
     publishing = latest.state == "publishing"
-    if publishing and not is_lost(env, latest):
+    if publishing and not Journal(env, window, latest).is_lost():
         message = f"window {window.id} is half published, its commit goes on{note}"
         return open_ref(env, window, latest, status="read", message=message)
     # A verification that was not finished stands beside a published generation, so a clear may still ask for either.
@@ -111,34 +109,6 @@ def _asks_again(env: Environment, request: PlanRequest, latest: Generation) -> b
     dag = request.run.partition("/")[0]
     again = request.reprocesses and any(run.partition("/")[0] == dag for run, _ in asked)
     return again or request.clear_number > latest.clear_number
-
-
-def _added(env: Environment, generation: Generation, state: str | None) -> list[JournalEntry]:
-    entries = journal_entries(env.ledger, generation.window, generation.number, state=state)
-    return [entry for entry in entries if entry.action == "add"]
-
-
-def is_lost(env: Environment, generation: Generation) -> bool:
-    """Tell whether a file that is still to be published is in neither place, so that publishing cannot go forward."""
-    return any(
-        not is_whole(env.stores, entry.source, entry.size) and not is_whole(env.stores, entry.target, entry.size)
-        for entry in _added(env, generation, "planned")
-    )
-
-
-def take_back_halves(env: Environment, window: Window) -> None:
-    """Take lost halves out of the output; what was published before is whole, as removals come last.
-
-    Halves older than what is published were taken away with its own journal.
-    """
-    every = list_generations(env.ledger, window.id)
-    shown = next((found for found in every if found.state == "published"), None)
-    newer = [found for found in every if shown is None or found.number > shown.number]
-    halves = [found for found in newer if found.state == "superseded"]
-    kept = {entry.target for entry in _added(env, shown, None)} if shown is not None and halves else set()
-    for entry in chain.from_iterable(_added(env, half, None) for half in halves):
-        if entry.target not in kept:  # else it was carried over, and is what readers see
-            remove_file(env.stores, entry.target, entry.source)
 
 
 def open_ref(env: Environment, window: Window, generation: Generation, *, status: str, message: str) -> WindowRef:

@@ -14,7 +14,7 @@ from airflow_provider_blockread.errors import (
 from airflow_provider_blockread.exchange.files import remedy
 from airflow_provider_blockread.exchange.layout import attempt_folder, data_folder, quarantine_folder, window_folder
 from airflow_provider_blockread.exchange.manifest import read_manifest
-from airflow_provider_blockread.exchange.model import GroupResult, ReadSpec
+from airflow_provider_blockread.exchange.model import GroupResult, ReadSpec, Target
 from airflow_provider_blockread.exchange.results import accept_result
 from airflow_provider_blockread.ledger.model import Claim, Generation, Group, GroupOutcome, GroupRef, Window
 from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
@@ -23,7 +23,10 @@ from airflow_provider_blockread.ledger.windows.groups import claim_group, comple
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import GenerationOptions, SparkJob
 from airflow_provider_blockread.options.sizes import format_bytes
-from airflow_provider_blockread.sinks.names import StagedName
+from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.sinks.names import AttemptName
+from airflow_provider_blockread.sinks.registry import make_sink, quarantine_of
+from airflow_provider_blockread.spark.tasks.user_function import known_schema
 from airflow_provider_blockread.steps.describe import describe_group, describe_read
 from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_policy
 from airflow_provider_blockread.steps.heartbeat import beating
@@ -155,6 +158,8 @@ class _Attempt:
     def _spec(self, claim: Claim) -> ReadSpec:
         window, generation = self._window, self._generation
         states = self._states
+        folder = attempt_folder(self._folder, generation.number, self.ref.group, claim.epoch)
+        options = with_columns(self._env, window, self._options, claim)
         return ReadSpec(
             window=window.id,
             feed=window.feed,
@@ -164,14 +169,23 @@ class _Attempt:
             mode=generation.mode,
             manifest_uri=window.manifest_uri,
             manifest_hash=window.manifest_hash,
-            work_uri=attempt_folder(self._folder, generation.number, self.ref.group, claim.epoch),
-            options=with_columns(self._env, window, self._options, claim),
+            work_uri=folder,
+            options=options,
+            target=self._target(options, data_folder(folder)),
             excluded=claim.excluded,
             max_readers=self._job.max_readers,
             entry_states_uri=states.uri_now(self._env.stores, self._folder) if self._needs_scan else None,
             part_states=states.of_parts,
             group_states_uri=states.uri(self._folder, self.ref.group),
         )
+
+    def _target(self, options: GenerationOptions, staging: str) -> Target:
+        """Return where tasks write, once the sink is known to hold what they write."""
+        if self._generation.mode == "verify":
+            return Target(folder=staging)
+        decoded = make_format(options.record_format).decoder().schema
+        schema = known_schema(options.function, decoded)
+        return make_sink(self._env.stores, options.sink).prepare(schema, staging)
 
     def _exclude(self, error: SourceError, claim: Claim) -> bool:
         """Exclude the file that is missing or changed, where the policy says so; tell whether it was."""
@@ -208,16 +222,13 @@ def check_result(result: GroupResult, spec: ReadSpec, uri: str) -> None:
                 " clear the group's task so that it is read again"
             )
             raise ExchangeError(msg)
-    for files, folder in ((result.outputs, data_folder), (result.quarantined, quarantine_folder)):
-        own = StagedName(
-            folder=folder(spec.work_uri),
-            window=spec.window,
-            generation=spec.generation,
-            group=spec.group,
-            epoch=spec.epoch,
-            attempt=0,
-        )
-        foreign = next((file.uri for file in files if not own.is_kin(file.uri)), None)
+    own = AttemptName.of(spec, attempt=0)
+    kept = quarantine_of(spec.options.sink, spec.feed, spec.window)
+    for files, folder, sink in (
+        (result.outputs, spec.target.folder, spec.options.sink),
+        (result.quarantined, quarantine_folder(spec.work_uri), kept),
+    ):
+        foreign = next((file.uri for file in files if not own.is_kin(folder, file.uri, sink.suffix)), None)
         if foreign is not None:
             msg = f"result file {uri} names {foreign!r}, which is no file of this attempt; {remedy('result file')}"
             raise ExchangeError(msg)

@@ -34,6 +34,7 @@ from airflow_provider_blockread.ledger.windows.generations import (
 from airflow_provider_blockread.ledger.windows.progress import window_progress
 from airflow_provider_blockread.ledger.windows.queries import files_with_bad_records, get_window, windows_in_order
 from airflow_provider_blockread.steps.intent import Intent, WindowIntent, window_intent
+from airflow_provider_blockread.steps.journal import Journal
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
 from airflow_provider_blockread.steps.plan.choosing import Chosen, FileChoice, choose
 from airflow_provider_blockread.steps.plan.cleaned import require_sources
@@ -45,7 +46,7 @@ from airflow_provider_blockread.steps.plan.replacing import (
     is_unseen,
     plan_newer,
 )
-from airflow_provider_blockread.steps.plan.replaying import is_lost, open_ref
+from airflow_provider_blockread.steps.plan.replaying import open_ref
 from airflow_provider_blockread.steps.plan.restoring import restore_pruned
 from airflow_provider_blockread.steps.running import WindowRunner
 
@@ -236,15 +237,13 @@ def _begin(runner: WindowRunner, request: Request, window: Window, files: FileCh
     env = runner.env
     mine = requested_generations(env.ledger, request).get(window.id)
     latest = latest_generation(env.ledger, window.id)
-    publishing = latest.state == "publishing"
-    lost = publishing and is_lost(env, latest)
+    which, publishing = f"window {window.id}: generation", latest.state == "publishing"
+    lost = publishing and Journal(env, window, latest).is_lost()
     unseen = is_unseen(env, window)  # then what this call began goes on, by whatever generation
     resumed = mine is not None and (unseen or mine.number == latest.number) and latest.state in UNFINISHED and not lost
     if resumed and not publishing and files is not None and _has_changed(env, window, latest, files):
-        changed = f"files have changed since generation {latest.number} began"
-        env.observer.log(f"window {window.id}: {changed}: another starts")
+        env.observer.log(f"{which} {latest.number} is given up, since files have changed since it began")
         resumed = False
-    which = f"window {window.id}: generation"
     if resumed:
         return open_ref(env, window, latest, status="read", message=f"{which} {latest.number} is resumed")
     if publishing and not lost:  # readers must not be left with a half for good

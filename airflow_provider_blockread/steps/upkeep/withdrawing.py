@@ -6,8 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_blockread.exchange.layout import published_quarantine
-from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Window, Withdrawal
+from airflow_provider_blockread.ledger.model import Generation, Window, Withdrawal
 from airflow_provider_blockread.ledger.upkeep.withdrawing import (
     SHOWN,
     begin_abandoning,
@@ -24,16 +23,13 @@ from airflow_provider_blockread.ledger.windows.generations import (
     list_groups,
     published_generation,
 )
-from airflow_provider_blockread.ledger.windows.journal import journal_entries
 from airflow_provider_blockread.ledger.windows.parts import excluded_before
 from airflow_provider_blockread.ledger.windows.progress import group_progress, window_progress
-from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.options.sizes import format_bytes
-from airflow_provider_blockread.sinks.publish import remove_file, sweep
 from airflow_provider_blockread.steps.intent import Intent, window_intent
+from airflow_provider_blockread.steps.journal import published, take_away, take_back_halves
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.plan.cleaned import require_sources
-from airflow_provider_blockread.steps.plan.replaying import take_back_halves
 
 _FATES = {
     "pending": "go back to pending, to be read and published by a later window of the feed",
@@ -100,12 +96,12 @@ def propose_undoing(env: Environment, window: Window, *, files: str | None = Non
     held = check_undoing(env.ledger, window.id, files=files)
     if held is not None:
         return _continued(env, "undo", window, held, files)
-    generations = list_generations(env.ledger, window.id)
-    added = {entry.target: entry for found in generations if found.state in SHOWN for entry in _added(env, found)}
-    size, rows = (sum(getattr(entry, name) for entry in added.values()) for name in ("size", "rows"))
-    places = ", ".join(sorted({target.rpartition("/")[0] for target in added})) or "the output"
+    shown = [found for found in list_generations(env.ledger, window.id) if found.state in SHOWN]
+    found = [(sink.uri, file) for sink, files in published(env, window, shown).values() for file in files]
+    size, rows = (sum(getattr(file, name) for _, file in found) for name in ("size", "rows"))
+    places = ", ".join(sorted({uri for uri, _ in found})) or "the output"
     what = (
-        f"{len(added):,} published files ({format_bytes(size)}, {rows:,} rows) are removed from {places}, one by one;"
+        f"{len(found):,} published files ({format_bytes(size)}, {rows:,} rows) are removed from {places}, one by one;"
         f" {_files(window)} {_FATES[files or 'excluded']}"
     )
     return Intent(action="undo", windows=(window_intent(window, what),), notes=(_KEY,))
@@ -155,7 +151,7 @@ def undo(env: Environment, window: Window, *, files: str | None = None, who: str
 def _withdraw(env: Environment, window: Window, held: Withdrawal) -> Withdrawn:
     moved = removed = 0
     if held.finished_at is None:
-        removed = _take_away(env, window)
+        removed = take_away(env, window)
         behind = _stays_excluded(env, window, held.files)
         moved = release_files(env.ledger, held)
         finish_withdrawal(env.ledger, held)
@@ -176,32 +172,6 @@ def _stays_excluded(env: Environment, window: Window, files: str | None) -> tupl
         f" `blockread windows undo {before} --files pending` gives both back."
         for before in (excluded_before(env.ledger, window.id) if files == "pending" else ())
     )
-
-
-def _take_away(env: Environment, window: Window) -> int:
-    """Remove all that the window's generations ever published and return how many files were there."""
-    generations = list_generations(env.ledger, window.id)
-    removed = 0
-    for generation in generations:
-        added = _added(env, generation)
-        for entry in added:
-            removed += env.stores.exists(entry.target)
-            remove_file(env.stores, entry.target, entry.source)
-        if added or generation.published_at is not None:
-            for folder in _folders(window, generation):
-                removed += len(sweep(env.stores, folder, window.id, ()))
-    return removed
-
-
-def _added(env: Environment, generation: Generation) -> list[JournalEntry]:
-    entries = journal_entries(env.ledger, generation.window, generation.number)
-    return [entry for entry in entries if entry.action == "add"]
-
-
-def _folders(window: Window, generation: Generation) -> tuple[str, str]:
-    """Return the output and the quarantine that a generation publishes into."""
-    sink = GenerationOptions.from_json(generation.options).sink
-    return sink.uri, published_quarantine(sink.work_area, window.feed, window.id)
 
 
 def _files(window: Window) -> str:

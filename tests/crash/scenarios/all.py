@@ -37,15 +37,14 @@ def _half_planned(key: str) -> Callable[[Doomed], None]:
 
 def _half_published(pipe: Doomed) -> None:
     pipe.put_old(FILES)
-    die_at(pipe, "store:sinks.publish.publish_file/1:after", pipe.run)
+    die_at(pipe, "store:sinks.directory.Directory._add/1:after", pipe.run)
 
 
 def _half_lost(pipe: Doomed) -> None:
     _published(pipe)
-    die_at(pipe, "store:sinks.publish.publish_file/1:after", lambda: pipe.run(clear_number=1))
-    for staged in pipe.work.glob(f"{pipe.feed}/**/g2/**/*.parquet"):
-        if "data" in staged.parts:
-            staged.unlink()
+    die_at(pipe, "store:sinks.directory.Directory._add/1:after", lambda: pipe.run(clear_number=1))
+    for staged in pipe.work.glob(f"{pipe.feed}/**/g2/**/data/*"):
+        staged.unlink()
 
 
 def _changing(pipe: Doomed) -> None:
@@ -100,7 +99,7 @@ def _failing_read(pipe: Doomed, tasks: Tasks) -> None:
 def _failing_proof(pipe: Doomed, tasks: Tasks) -> None:
     ref = tasks.plan(pipe)
     tasks.read(pipe, ref)
-    staged = [path for path in pipe.work.rglob("*-e1-*.parquet") if path.parent.name == "data"]
+    staged = [path for path in pipe.work.rglob("*-e1-*") if path.parent.name == "data"]
     try:
         if pipe.state() == "reading" and staged:
             staged[0].unlink(missing_ok=True)
@@ -138,7 +137,7 @@ def _to_another_disk(pipe: Doomed) -> None:
 
 
 def _small_row_groups(pipe: Doomed) -> None:
-    pipe.row_group_bytes, pipe.group_bytes = 8, 2**20  # so that something is written before the record that is bad
+    pipe.writes_early, pipe.group_bytes = True, 2**20  # so that something is written before the record that is bad
 
 
 def _window(clear_number: int = 0) -> Callable[[Doomed, Tasks], object]:

@@ -30,6 +30,7 @@ from tests.ledger.make import (
     SUMS,
     committer,
     open_window,
+    outputs,
     pending,
     publish,
     read_all,
@@ -65,7 +66,7 @@ def window(ledger: Ledger, clock: Clock) -> Window:
     held = committer(ledger, window)
     record_file_sums(ledger, held, [FileSums(file=n, records=n, bad_records=n - 1, bytes=10) for n in (1, 2)])
     mark_proven(ledger, held, SUMS)
-    journal(ledger, held, steps())
+    journal(ledger, held, steps(), outputs=outputs())
     confirm_entries(ledger, held, [0, 1, 2])
     finish_publication(ledger, held)
     open_window(ledger, "k2", ["d"])

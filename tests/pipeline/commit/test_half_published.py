@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from typing import Any
 
 import pytest
 
 from airflow_provider_blockread.errors import ConflictError, ProofError
 from airflow_provider_blockread.ledger.windows.queries import get_window, list_windows
 from airflow_provider_blockread.options import JsonLines, Lines
-from airflow_provider_blockread.sinks.publish import remove_file
+from airflow_provider_blockread.sinks.directory import Directory
 from airflow_provider_blockread.steps import WindowRef
 from airflow_provider_blockread.steps.plan import replaying
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon
@@ -83,7 +82,7 @@ def test_output_folder_is_removed(here: Pipe, monkeypatch: pytest.MonkeyPatch) -
 def test_staged_file_is_lost(here: Pipe, clear_number: int) -> None:
     """A half that cannot go forward is taken back, so that a rebuild which fails too leaves the old output alone."""
     ref = _half(here, clear_number=clear_number)
-    for path in here.work.glob("**/data/*.parquet"):
+    for path in here.work.glob("**/data/*"):
         path.unlink()
     with pytest.raises(ProofError, match="clear the run from its plan on"):
         here.commit(ref)
@@ -98,23 +97,13 @@ def test_staged_file_is_lost(here: Pipe, clear_number: int) -> None:
 
 
 @pytest.mark.parametrize("after", [0, 1])
-def test_taking_back_a_half_dies(here: Pipe, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+def test_taking_back_a_half_dies(here: Pipe, after: int) -> None:
     """Whoever dies while a lost half is taken back leaves the rest of that to the next try."""
     _half(here, clear_number=1)
-    for path in here.work.glob("**/data/*.parquet"):
+    for path in here.work.glob("**/data/*"):
         path.unlink()
-    left = [after]
-
-    def die_later(*arguments: Any) -> None:
-        if not left[0]:
-            raise Died
-        left[0] -= 1
-        remove_file(*arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(replaying, "remove_file", die_later)
-        with pytest.raises(Died):
-            here.plan(clear_number=1)
+    with dying("remove_file", after), pytest.raises(Died):
+        here.plan(clear_number=1)
     assert len(here.values()) == len(_ALL) + 2 * (after == 0)
     here.plan(clear_number=1)
 
@@ -152,7 +141,7 @@ def test_publishing_begins_while_another_generation_is_about_to_start(
 def test_giving_up_behind_a_lost_half(here: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever replaced a lost half died before it was taken back: giving up the rebuild takes it back first."""
     _half(here, clear_number=1)
-    for path in here.work.glob("**/data/*.parquet"):
+    for path in here.work.glob("**/data/*"):
         path.unlink()
 
     def die(*_: object) -> None:
@@ -170,14 +159,14 @@ def test_giving_up_behind_a_lost_half(here: Pipe, monkeypatch: pytest.MonkeyPatc
 def test_older_halves_are_left_alone(here: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a later generation has replaced is not looked for again, so that a verification changes nothing."""
     _half(here, clear_number=1)
-    for path in here.work.glob("**/data/*.parquet"):
+    for path in here.work.glob("**/data/*"):
         path.unlink()
     assert here.run(clear_number=1).generation == 3
 
     def refuse(*_: object) -> None:
         pytest.fail("a file of the output was removed")
 
-    monkeypatch.setattr(replaying, "remove_file", refuse)
+    monkeypatch.setattr(Directory, "_remove", refuse)
     here.with_policies(on_rerun="verify")
     assert here.run(clear_number=2).generation == 4
     assert here.values() == _ALL

@@ -88,7 +88,7 @@ def test_failed_rebuild_leaves_the_old_output(here: Pipe) -> None:
     old = here.published()
     ref = here.plan(clear_number=1)
     here.read(ref, clear_number=1)
-    staged = sorted(here.work.glob("**/g2/**/data/*.parquet"))
+    staged = sorted(here.work.glob("**/g2/**/data/*"))
     staged[0].unlink()
     with pytest.raises(ProofError, match=r"fails its proof.*cannot be counted"):
         here.commit(ref)

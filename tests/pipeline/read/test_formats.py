@@ -174,7 +174,7 @@ def test_states_of_files_that_span_groups(pipe: Pipe) -> None:
 def test_compression(here: Pipe, compression: str) -> None:
     """Files are compressed as the option says."""
     here.put({"a": b"hello\n" * 100})
-    here.compression = compression
+    here.sink_options = {"compression": compression}
     here.run()
 
     column = pq.read_metadata(here.out / here.published()[0]).row_group(0).column(0)

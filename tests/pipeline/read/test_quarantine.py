@@ -10,13 +10,14 @@ import pyarrow.dataset as ds
 import pytest
 
 from airflow_provider_blockread.blocks import Block, FileVersion
+from airflow_provider_blockread.exchange.model import Target
 from airflow_provider_blockread.ledger.windows.journal import journal_entries
 from airflow_provider_blockread.options import Lines, ParquetSink, Policies
-from airflow_provider_blockread.sinks.names import StagedName
-from airflow_provider_blockread.sinks.parquet import ParquetWriter
+from airflow_provider_blockread.sinks.names import AttemptName
+from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.spark.tasks.quarantine import QUARANTINE_SCHEMA, Quarantine
-from airflow_provider_blockread.steps.commit import committing
 from airflow_provider_blockread.storage.stores import Stores
+from tests.pipeline.dying import Died, dying
 from tests.pipeline.make import Pipe
 
 _FILES = {"a.txt": b"one\n\xff two\nthree\n", "b.txt": b"\xfe\n\xfd\nfour\n"}
@@ -107,23 +108,12 @@ def test_strays_are_swept(bad: Pipe) -> None:
     assert (stray.exists(), other.exists()) == (False, True)
 
 
-def test_a_crash_between_its_moves_is_made_good(bad: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_between_its_moves_is_made_good(bad: Pipe) -> None:
     """A commit that dies after some moves is finished by the next one, quarantine and output alike."""
     ref = bad.plan()
     bad.read(ref)
-    moved: list[str] = []
-    publish = committing.publish_file
-
-    def dies(stores: Stores, source: str, target: str, size: int) -> None:
-        if len(moved) == 3:
-            raise KeyboardInterrupt
-        moved.append(target)
-        publish(stores, source, target, size)
-
-    monkeypatch.setattr(committing, "publish_file", dies)
-    with pytest.raises(KeyboardInterrupt):
+    with dying("publish_file", 3), pytest.raises(Died):
         bad.commit(ref)
-    monkeypatch.undo()
     bad.commit(ref)
     entries = journal_entries(bad.env.ledger, ref.window, 1)
 
@@ -133,8 +123,9 @@ def test_a_crash_between_its_moves_is_made_good(bad: Pipe, monkeypatch: pytest.M
 
 def test_huge_and_many_bad_records_stay_within_memory(tmp_path: Path) -> None:
     """A large record is kept whole; many small ones become few batches, and memory stays flat."""
-    name = StagedName(folder=str(tmp_path), window="ab", generation=1, group=0, epoch=1, attempt=0)
-    writer = ParquetWriter(Stores(), ParquetSink(str(tmp_path / "out"), row_group_bytes=2**22), name, QUARANTINE_SCHEMA)
+    name = AttemptName(window="ab", generation=1, group=0, epoch=1, attempt=0)
+    sink = make_sink(Stores(), ParquetSink(str(tmp_path / "out"), row_group_bytes=2**22))
+    writer = sink.writer(Target(folder=str(tmp_path)), name, QUARANTINE_SCHEMA)
     quarantine = Quarantine("feed", writer)
     version = FileVersion(path="file:///a", size=2**30, mtime_ns=0)
     block = Block(number=0, group=0, file=1, version=version, start=0, end=2**30, part_start=0, part_end=2**30)

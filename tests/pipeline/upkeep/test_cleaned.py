@@ -81,7 +81,7 @@ def test_reprocessing_behind_a_lost_half(pipe: Pipe) -> None:
     with dying("publish_file", 0), pytest.raises(Died):
         rebuild(pipe.env, asked, runner(pipe))
     assert pipe.state() == "publishing"
-    for path in pipe.work.glob("**/g2/**/data/*.parquet"):
+    for path in pipe.work.glob("**/g2/**/data/*"):
         path.unlink()
 
     (done,) = rebuild(pipe.env, asked, runner(pipe))

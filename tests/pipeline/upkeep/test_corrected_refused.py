@@ -12,13 +12,13 @@ from airflow_provider_blockread.ledger.windows.generations import latest_generat
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import Selection
 from airflow_provider_blockread.options.plan import Limits
-from airflow_provider_blockread.steps.commit import committing
 from airflow_provider_blockread.steps.excluding import exclude
 from airflow_provider_blockread.steps.plan.choosing import FileChoice, choose_newer
 from airflow_provider_blockread.steps.plan.replacing import plan_newer
 from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, propose_rebuild
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, undo
 from tests.pipeline.correcting import NEW, Died, correct, die, fail, reprocess, states
+from tests.pipeline.dying import place
 from tests.pipeline.make import Pipe
 
 
@@ -83,10 +83,10 @@ def test_a_file_that_has_become_too_small(here: Pipe) -> None:
 def lose_half(here: Pipe, **asked: int) -> None:
     """Publish a window up to its last step, and lose its files."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(committing, "confirm_entries", die)
+        patch.setattr(*place("confirm_entries"), die)
         with pytest.raises(Died):
             here.run(**asked)
-    for path in (*here.work.rglob("*.parquet"), *here.out.glob("*.parquet")):
+    for path in (*here.work.rglob("data/*"), *here.out.glob("*")):
         if path.parent.name == "data" or "00001-e1" in path.name:
             path.unlink()
     here.pass_seconds(121)  # until the dead publisher's heartbeat is stale
@@ -175,7 +175,7 @@ def test_reprocess_leaves_alone_what_has_not_changed(here: Pipe) -> None:
     named = dataclasses.replace(ranged, range=WindowRange(window="w"))
     assert "no file that is meant has changed" in propose_rebuild(here.env, named).windows[0].what
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(committing, "publish_file", die)
+        patch.setattr(*place("publish_file"), die)
         with pytest.raises(Died):
             here.run()
     correct(here)

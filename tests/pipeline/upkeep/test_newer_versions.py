@@ -27,6 +27,7 @@ from airflow_provider_blockread.steps.upkeep.rebuilding import (
     rebuild,
 )
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, undo
+from tests.pipeline.dying import place
 from tests.pipeline.make import Pipe
 
 _OLD = ["a1", "a2", "b1", "b2", "c1", "c2"]
@@ -113,8 +114,8 @@ def test_a_scan_in_between_leaves_it_to_the_window(here: Pipe, *, adds: bool) ->
 
 _STEPS = [
     *((rebuilding, name) for name in ("plan_newer", "start_requested", "open_ref", "finish_request")),
-    *((committing, name) for name in ("mark_proven", "journal", "publish_file", "remove_file", "confirm_entries")),
-    *((committing, name) for name in ("sweep", "finish_publication")),
+    *(place(name) for name in ("mark_proven", "journal", "publish_file", "remove_file", "confirm_entries")),
+    *(place(name) for name in ("sweep", "finish_publication")),
 ]
 
 
@@ -155,7 +156,7 @@ def test_a_failure_leaves_what_is_published(here: Pipe) -> None:
 
     here.plan(clear_number=1)
     assert _states(here)[1] == (9, "planned", True)  # a clear goes on with what failed
-    here.compression = "zstd"
+    here.sink_options = {"compression": "zstd"}
     here.plan()
     assert _states(here) == [(6, "done", True), (9, "ignored", False)]
     with pytest.raises(FileChangedError):
@@ -213,7 +214,7 @@ def test_an_undo_in_the_middle(here: Pipe, files: str, step: str) -> None:
     _publish(here)
     _change(here)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(committing, step, _die)
+        patch.setattr(*place(step), _die)
         with pytest.raises(_Died):
             _reprocess(here)
     here.pass_seconds(3600)

@@ -11,7 +11,6 @@ import pytest
 from airflow_provider_blockread.errors import FileMissingError, OptionsError
 from airflow_provider_blockread.ledger.windows.generations import latest_generation
 from airflow_provider_blockread.ledger.windows.queries import get_window
-from airflow_provider_blockread.steps.commit import committing
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep import rebuilding
 from airflow_provider_blockread.steps.upkeep.rebuilding import (
@@ -21,6 +20,7 @@ from airflow_provider_blockread.steps.upkeep.rebuilding import (
     propose_rebuild,
     rebuild,
 )
+from tests.pipeline.dying import place
 from tests.pipeline.make import START, Pipe
 
 _KEYS = ["d1", "d2", "d3"]
@@ -121,7 +121,7 @@ def test_a_rebuild_that_died_while_publishing_is_resumed(here: Pipe, step: str) 
         raise _Died
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(committing, step, die)
+        patch.setattr(*place(step), die)
         with pytest.raises(_Died):
             rebuild(here.env, which, _runner(here))
     done = rebuild(here.env, which, _runner(here))
@@ -159,11 +159,11 @@ def test_somebody_elses_half_is_completed_first(here: Pipe) -> None:
         ref = here.plan(clear_number=clear_number)
         here.read(ref, clear_number=clear_number)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(committing, "publish_file", die)
+            patch.setattr(*place("publish_file"), die)
             with pytest.raises(_Died):
                 here.commit(ref)
         if lose:
-            for path in here.work.glob("**/data/*.parquet"):
+            for path in here.work.glob("**/data/*"):
                 path.unlink()
         (done,) = rebuild(here.env, RebuildRequest(range=WindowRange(window="w")), _runner(here))
         # What is lost is replaced at once, whatever becomes of the rebuild.

@@ -8,13 +8,13 @@ from airflow_provider_blockread.errors import FileMissingError, OptionsError, Pr
 from airflow_provider_blockread.ledger.windows.generations import latest_generation, list_groups
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import Csv
-from airflow_provider_blockread.steps.commit import committing
 from airflow_provider_blockread.steps.model import Published
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, propose_rebuild, rebuild
 from airflow_provider_blockread.steps.upkeep.withdrawing import undo
+from tests.pipeline.dying import place
 from tests.pipeline.make import Pipe
 
 _ALL = ["a1", "a2", "b1", "b2", "c1", "c2"]
@@ -164,7 +164,7 @@ def test_one_that_died_while_publishing_goes_on(here: Pipe, step: str) -> None:
     """Whatever was moved or removed by then, the repetition ends with each record once."""
     _publish(here)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(committing, step, _die)
+        patch.setattr(*place(step), _die)
         with pytest.raises(_Died):
             _reprocess(here, _asked("b.txt"))
     assert set(here.values()) == set(_ALL)
@@ -177,10 +177,10 @@ def test_a_half_that_lost_its_files_is_taken_back(here: Pipe) -> None:
     """Nothing that was carried over goes with it: readers see those files."""
     old = _publish(here)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(committing, "publish_file", _die)
+        patch.setattr(*place("publish_file"), _die)
         with pytest.raises(_Died):
             _reprocess(here, _asked("b.txt"))
-    for path in here.work.glob("**/g2/**/data/*.parquet"):
+    for path in here.work.glob("**/g2/**/data/*"):
         path.unlink()
     here.plan()
     assert (set(here.published()), here.values()) == (set(old.values()), _ALL)

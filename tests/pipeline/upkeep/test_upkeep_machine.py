@@ -17,24 +17,24 @@ from airflow_provider_blockread.errors import CleanedError
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.steps.commit import committing
 from airflow_provider_blockread.steps.plan import cleaned, replaying
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.plan.cleaned import restore_files
 from airflow_provider_blockread.steps.running import WindowRunner
-from airflow_provider_blockread.steps.upkeep import cleaning, cleaning_files, rebuilding, withdrawing
+from airflow_provider_blockread.steps.upkeep import cleaning, cleaning_files, rebuilding
 from airflow_provider_blockread.steps.upkeep.cleaning import CleanRequest, clean
 from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, rebuild
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, undo
 from tests.examples import examples
+from tests.pipeline.dying import place
 from tests.pipeline.make import Pipe, ReadHere
 
 _STEPS: list[tuple[Any, str]] = [
-    *((committing, name) for name in ("mark_proven", "journal", "publish_file", "remove_file", "confirm_entries")),
-    *((committing, name) for name in ("sweep", "finish_publication")),
+    *(place(name) for name in ("mark_proven", "journal", "publish_file", "remove_file", "confirm_entries")),
+    *(place(name) for name in ("sweep", "finish_publication")),
     *((rebuilding, name) for name in ("plan_newer", "start_requested", "open_ref", "finish_request")),
     *((replaying, name) for name in ("choose_newer", "start_corrected", "open_ref")),
-    *((withdrawing, name) for name in ("remove_file", "sweep", "release_files", "finish_withdrawal")),
+    *(place(name) for name in ("release_files", "finish_withdrawal")),
     *((cleaning, name) for name in ("write_down", "finish_cleaning")),
     (cleaning_files, "found_at"),
     *((cleaned, name) for name in ("mark_back", "found_at")),

@@ -9,9 +9,9 @@ from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.queries import feed_counts, get_window
 from airflow_provider_blockread.options import Lines
-from airflow_provider_blockread.steps.upkeep import withdrawing
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_abandoning, propose_undoing, undo
+from tests.pipeline.dying import place
 from tests.pipeline.make import Pipe
 
 _ALL = ["a1", "a2", "b1", "b2"]
@@ -153,11 +153,11 @@ def test_undo_that_died_goes_on(here: Pipe, step: str, files: str) -> None:
     _put(here)
     here.run()
 
-    def die(*_: object) -> None:
+    def die(*_: object, **__: object) -> None:
         raise _Died
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(withdrawing, step, die)
+        patch.setattr(*place(step), die)
         with pytest.raises(_Died):
             undo(here.env, _window(here), files=files, who="me")
     held = find_withdrawal(here.env.ledger, _window(here).id)
@@ -177,16 +177,15 @@ def test_undo_that_died_goes_on(here: Pipe, step: str, files: str) -> None:
 
 def test_a_live_publisher_is_waited_for(here: Pipe) -> None:
     """A window that is being published now is not undone; once its owner is dead it is, half published or not."""
-    from airflow_provider_blockread.steps.commit import committing
 
-    def die(*_: object) -> None:
+    def die(*_: object, **__: object) -> None:
         raise _Died
 
     _put(here)
     ref = here.plan()
     here.read(ref)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(committing, "confirm_entries", die)
+        patch.setattr(*place("confirm_entries"), die)
         with pytest.raises(_Died):
             here.commit(ref)
     assert here.values() == _ALL

@@ -30,22 +30,24 @@ CATALOG: list[Entry] = [
     Remedy("sinks/conform.py", "distinct columns", f"{_HERE}/test_functions.py::test_a_function_that_is_corrected"),
     Remedy("sinks/conform.py", "at every call", f"{_HERE}/test_functions.py::test_columns_that_are_declared"),
     Explained(
-        "sinks/names.py", "is not a data file", "results name what this package's writer has named, and are sealed"
+        "sinks/directory.py", "is not a data file", "results name what this package's writer has named, and are sealed"
     ),
-    Remedy("sinks/parquet.py", "cast it", f"{_HERE}/test_functions.py::test_a_function_that_is_corrected"),
+    Remedy("sinks/staging.py", "cast it", f"{_HERE}/test_functions.py::test_a_function_that_is_corrected"),
     Remedy(
-        "sinks/parquet.py", "cannot be written", f"{_HERE}/test_functions.py::test_an_output_that_cannot_be_written"
-    ),
-    Remedy(
-        "sinks/publish.py", "is not published", "tests/pipeline/commit/test_half_published.py::test_staged_file_is_lost"
+        "sinks/staging.py", "cannot be written", f"{_HERE}/test_functions.py::test_an_output_that_cannot_be_written"
     ),
     Remedy(
-        "sinks/publish.py",
+        "sinks/directory.py",
+        "is not published",
+        "tests/pipeline/commit/test_half_published.py::test_staged_file_is_lost",
+    ),
+    Remedy(
+        "sinks/directory.py",
         "the output folder",
         "tests/pipeline/commit/test_half_published.py::test_output_folder_is_removed",
     ),
     Remedy(
-        "sinks/publish.py",
+        "sinks/parquet.py",
         "clear the group that wrote it",
         f"{_HERE}/test_functions.py::test_a_staged_file_that_was_harmed",
     ),
@@ -56,6 +58,7 @@ CATALOG: list[Entry] = [
     ),
     Remedy("spark/tasks/partition.py", "windows exclude", _EXCLUDED),
     Explained("spark/tasks/partition.py", "{} on {} records", _NAMES),
+    Explained("spark/tasks/partition.py", "the record at byte {} of {}: {}", _NAMES),
     Remedy(
         "spark/tasks/partition.py",
         "or set on_bad_record",

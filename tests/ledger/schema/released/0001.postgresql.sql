@@ -196,6 +196,7 @@ CREATE TABLE generations (
 	publish_epoch BIGINT DEFAULT '0' NOT NULL, 
 	publish_owner TEXT, 
 	publish_heartbeat_at TIMESTAMP WITH TIME ZONE, 
+	table_version TEXT, 
 	records BIGINT DEFAULT '0' NOT NULL, 
 	bad_records BIGINT DEFAULT '0' NOT NULL, 
 	skipped_records BIGINT DEFAULT '0' NOT NULL, 
@@ -215,6 +216,39 @@ CREATE TABLE generations (
 	CONSTRAINT ck_generations_verify_writes_nothing CHECK (mode = 'write' OR state NOT IN ('publishing', 'published')), 
 	CONSTRAINT ck_generations_write_is_published CHECK (mode = 'verify' OR state <> 'verified'), 
 	CONSTRAINT fk_generations_window_id FOREIGN KEY(window_id) REFERENCES windows (id)
+);
+
+CREATE TABLE outputs (
+	window_id VARCHAR(16) NOT NULL, 
+	generation INTEGER NOT NULL, 
+	seq INTEGER NOT NULL, 
+	kind VARCHAR(16) NOT NULL, 
+	uri TEXT NOT NULL, 
+	source TEXT NOT NULL, 
+	size BIGINT NOT NULL, 
+	rows BIGINT NOT NULL, 
+	partition JSON NOT NULL, 
+	statistics JSON NOT NULL, 
+	CONSTRAINT pk_outputs PRIMARY KEY (window_id, generation, seq), 
+	CONSTRAINT fk_outputs_window_id_generation FOREIGN KEY(window_id, generation) REFERENCES generations (window_id, number), 
+	CONSTRAINT ck_outputs_kind CHECK (kind IN ('output', 'quarantine'))
+);
+
+CREATE TABLE publications (
+	window_id VARCHAR(16) NOT NULL, 
+	generation INTEGER NOT NULL, 
+	seq INTEGER NOT NULL, 
+	kind VARCHAR(16) NOT NULL, 
+	action VARCHAR(16) NOT NULL, 
+	source TEXT NOT NULL, 
+	target TEXT NOT NULL, 
+	size BIGINT NOT NULL, 
+	state VARCHAR(16) NOT NULL, 
+	CONSTRAINT pk_publications PRIMARY KEY (window_id, generation, seq), 
+	CONSTRAINT fk_publications_window_id_generation FOREIGN KEY(window_id, generation) REFERENCES generations (window_id, number), 
+	CONSTRAINT ck_publications_kind CHECK (kind IN ('output', 'quarantine', 'commit')), 
+	CONSTRAINT ck_publications_action CHECK (action IN ('add', 'remove')), 
+	CONSTRAINT ck_publications_state CHECK (state IN ('planned', 'done'))
 );
 
 CREATE TABLE replacements (
@@ -273,22 +307,6 @@ CREATE TABLE file_sums (
 	CONSTRAINT fk_file_sums_window_id_generation FOREIGN KEY(window_id, generation) REFERENCES generations (window_id, number)
 );
 
-CREATE TABLE publications (
-	window_id VARCHAR(16) NOT NULL, 
-	generation INTEGER NOT NULL, 
-	seq INTEGER NOT NULL, 
-	action VARCHAR(16) NOT NULL, 
-	source TEXT NOT NULL, 
-	target TEXT NOT NULL, 
-	size BIGINT NOT NULL, 
-	rows BIGINT NOT NULL, 
-	state VARCHAR(16) NOT NULL, 
-	CONSTRAINT pk_publications PRIMARY KEY (window_id, generation, seq), 
-	CONSTRAINT fk_publications_window_id_generation FOREIGN KEY(window_id, generation) REFERENCES generations (window_id, number), 
-	CONSTRAINT ck_publications_action CHECK (action IN ('add', 'remove')), 
-	CONSTRAINT ck_publications_state CHECK (state IN ('planned', 'done'))
-);
-
 INSERT INTO blockread_version (version_num) VALUES ('0001');
 
 CREATE VIEW file_lifecycle AS SELECT d.name AS feed, f.path, f.size, f.mtime_ns, f.time_ns, f.etag, f.state, s.started_at AS discovered_at,
@@ -339,8 +357,8 @@ CASE WHEN w.state <> 'open' OR g.number IS NULL THEN w.heartbeat_at
             ELSE (SELECT CAST(sum(CASE WHEN p.state = 'done' THEN 1 ELSE 0 END) AS BIGINT) FROM groups p
                   WHERE p.window_id = g.window_id AND p.generation = g.number) END AS groups_done,
        g.records, g.bad_records, g.skipped_records, g.rows AS output_rows, g.digest,
-       (SELECT CASE WHEN g.state = 'superseded' THEN nullif(count(*), 0) ELSE count(*) END FROM publications p
-        WHERE p.window_id = g.window_id AND p.generation = g.number AND p.action = 'add') AS output_files,
+       (SELECT CASE WHEN g.state = 'superseded' THEN nullif(count(*), 0) ELSE count(*) END FROM outputs p
+        WHERE p.window_id = g.window_id AND p.generation = g.number) AS output_files,
        g.created_at AS started_at, g.proven_at, g.published_at, g.error
 FROM windows w
 JOIN feeds d ON d.id = w.feed_id

@@ -1,0 +1,48 @@
+"""The tables of the journal: what generations publish, and the steps of it. Stored as `tables` says."""
+
+from __future__ import annotations
+
+from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Integer, String, Table, Text
+
+from airflow_provider_blockread.ledger.schema.columns import WINDOW, metadata, one_of
+
+
+def _of_generation() -> ForeignKeyConstraint:
+    return ForeignKeyConstraint(["window_id", "generation"], ["generations.window_id", "generations.number"])
+
+
+outputs = Table(
+    "outputs",
+    metadata,
+    Column("window_id", WINDOW, primary_key=True),
+    Column("generation", Integer, primary_key=True, autoincrement=False),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    Column("kind", String(16), nullable=False),
+    Column("uri", Text, nullable=False),  # where it is published
+    Column("source", Text, nullable=False),  # where its task wrote it
+    Column("size", BigInteger, nullable=False),
+    Column("rows", BigInteger, nullable=False),
+    Column("partition", JSON, nullable=False),
+    Column("statistics", JSON, nullable=False),
+    _of_generation(),
+    one_of("kind", ("output", "quarantine")),
+)
+
+# The steps that publish the outputs.
+publications = Table(
+    "publications",
+    metadata,
+    Column("window_id", WINDOW, primary_key=True),
+    Column("generation", Integer, primary_key=True, autoincrement=False),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    Column("kind", String(16), nullable=False),
+    Column("action", String(16), nullable=False),
+    Column("source", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("state", String(16), nullable=False),
+    _of_generation(),
+    one_of("kind", ("output", "quarantine", "commit")),
+    one_of("action", ("add", "remove")),
+    one_of("state", ("planned", "done")),
+)

@@ -1,0 +1,116 @@
+"""Publishing into a directory: each step can be repeated, and readers only ever meet whole files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from airflow_provider_blockread.errors import ExchangeError, FileMissingError, ProofError
+from airflow_provider_blockread.exchange.model import OutputFile, Target
+from airflow_provider_blockread.options import Sink
+from airflow_provider_blockread.sinks.names import FILE_PREFIX, is_data_file, window_prefix
+from airflow_provider_blockread.sinks.protocol import Marker, State, Step
+from airflow_provider_blockread.storage import Stores, uris
+
+
+class Directory:
+    """All of a sink that publishes files into a folder, but its writer and how it counts the rows of a file.
+
+    Args:
+        stores: opens output and work area.
+        option: where the folder is, and how its files' names end.
+        kind: `output`, or `quarantine`.
+    """
+
+    def __init__(self, stores: Stores, option: Sink, kind: str = "output") -> None:
+        self._stores = stores
+        self._suffix = option.suffix
+        self.uri = uris.canonical(option.uri)
+        self.kind = kind
+
+    def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
+        """Make the folder; tasks write into the work area."""
+        del schema
+        self._stores.makedirs(self.uri)
+        return Target(folder=staging)
+
+    def placed(self, output: OutputFile) -> OutputFile:
+        """Return a staged file as it is in the folder."""
+        name = uris.name_of(output.uri)
+        if not is_data_file(name, self._suffix):
+            msg = (
+                f"{output.uri} is not a data file of a group, so it will not be published; clear the group that lists"
+                " it"
+            )
+            raise ExchangeError(msg)
+        return replace(output, uri=uris.child(self.uri, name), source=output.uri)
+
+    def steps(self, new: Sequence[OutputFile], earlier: Sequence[OutputFile]) -> list[Step]:
+        """Return a move for each new file, and then a removal for each earlier one that is not among them."""
+        kept = {output.uri for output in new}
+        adds = [Step(kind=self.kind, action="add", source=o.source, target=o.uri, size=o.size) for o in new]
+        gone = [output for output in earlier if output.uri not in kept]
+        return adds + [Step(kind=self.kind, action="remove", source=o.source, target=o.uri) for o in gone]
+
+    def state(self, step: Step, marker: Marker) -> State:
+        """Look where the file is."""
+        del marker
+        if step.action == "remove":
+            return State.NOT_APPLIED if self._stores.exists(step.target) else State.APPLIED
+        if self._is_whole(step.target, step.size):
+            return State.APPLIED
+        return State.NOT_APPLIED if self._is_whole(step.source, step.size) else State.UNKNOWN
+
+    def apply(self, steps: Sequence[Step], marker: Marker, still_mine: Callable[[], None]) -> str | None:
+        """Take the steps one after another."""
+        del marker
+        still_mine()
+        for step in steps:
+            if step.action == "add":
+                self._add(step)
+            else:
+                self._remove(step)
+        return None
+
+    def undo(self, outputs: Sequence[OutputFile], marker: Marker) -> str | None:
+        """Remove the files one after another."""
+        return self.apply(self.steps((), outputs), marker, lambda: None)
+
+    def sweep(self, window: str, keep: Collection[str]) -> list[str]:
+        """Remove what dead publishers of the window have left here, half copied files included."""
+        prefix = window_prefix(window)
+        found = [uri for start in (prefix, f".{prefix}") for uri, _ in self._stores.list_names(self.uri, start)]
+        stray = sorted(set(found).difference(keep))
+        for uri in stray:
+            self._stores.remove(uri)
+        return stray
+
+    def is_empty(self) -> bool:
+        """Tell whether no data file is here."""
+        return next(self._stores.list_names(self.uri, FILE_PREFIX), None) is None
+
+    def _add(self, step: Step) -> None:
+        try:
+            self._stores.move(step.source, step.target, size=step.size)
+        except FileMissingError as error:
+            if self._is_whole(step.source, step.size):
+                msg = (
+                    f"the output folder {self.uri} was removed while a window was published into it, with what"
+                    " was there; clear the run from its plan on, and the window is read and published again"
+                )
+            else:
+                msg = f"{step.source} is gone and {step.target} is not published; clear the run from its plan on"
+            raise ProofError(msg) from error
+
+    def _remove(self, step: Step) -> None:
+        if step.source:  # first, so that a publisher that was overtaken and wakes up finds nothing to move
+            self._stores.remove(step.source)
+        self._stores.remove(step.target)
+
+    def _is_whole(self, uri: str, size: int) -> bool:
+        try:
+            return self._stores.stat(uri).size == size
+        except FileMissingError:
+            return False

@@ -1,0 +1,135 @@
+"""What a sink is: a writer for tasks, and for Airflow's side what it takes to prove, publish, find out and undo.
+
+Tasks write files by name. Once they are proven, the ledger's journal holds the *outputs* (files of a generation, as
+they are when published) and the *steps* that publish them: many moves into a directory, or one commit to a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+import pyarrow as pa
+
+from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.exchange.model import OutputFile, Target
+from airflow_provider_blockread.sinks.names import AttemptName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marker:
+    """Which change of a sink this is; a table keeps it with the commit, so that a retry finds out what was applied.
+
+    `number` rises with every publish, replace and undo of the window.
+    """
+
+    ledger: str  # its UUID
+    feed: str
+    window: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step of publishing; `kind` says what it changes: `output`, `quarantine`, or `commit` for a whole table.
+
+    `add` brings `size` bytes from source to target; `remove` takes the target away, and the source too, so that an
+    overtaken publisher finds nothing to add.
+    """
+
+    kind: str
+    action: str  # add | remove
+    source: str
+    target: str
+    size: int = 0
+
+
+class State(Enum):
+    """Whether a step was taken; where nothing says so and it cannot be taken any more either, that is unknown."""
+
+    APPLIED = "applied"
+    NOT_APPLIED = "not applied"
+    UNKNOWN = "unknown"
+
+
+class Writer(Protocol):
+    """Takes the batches of one task attempt."""
+
+    def write(self, batch: pa.RecordBatch, block: Block | None = None) -> None:
+        """Take a batch that was made from records of a block; None where they are of several.
+
+        Raises:
+            RowError: when the sink cannot hold one of its rows.
+            FunctionError: when the batch has another schema than those before, or values that the sink cannot hold.
+            TransientError: when the store fails.
+        """
+
+    def close(self) -> list[OutputFile]:
+        """Finish and return the files; none when there were no rows."""
+
+    def abort(self) -> None:
+        """Remove all that was written; what cannot be removed is never listed, so never published."""
+
+
+class RecordSink(Protocol):
+    """A place that records are published into. Every call may be repeated."""
+
+    uri: str  # of the directory or table
+    kind: str  # output | quarantine
+
+    def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
+        """Create or check the place before anything is read for it, and return where tasks write.
+
+        Args:
+            schema: of the rows; None where only the user's function knows it.
+            staging: a folder in the work area for sinks that have none of their own for unpublished files.
+
+        Raises:
+            OptionsError: when it cannot hold such rows.
+        """
+
+    def writer(self, target: Target, name: AttemptName, schema: pa.Schema | None) -> Writer:
+        """Return a writer for a task attempt; without a schema the first batch decides."""
+
+    def placed(self, output: OutputFile) -> OutputFile:
+        """Return a file that a task wrote as it is once published.
+
+        Raises:
+            ExchangeError: when it has not a name that a writer gives.
+        """
+
+    def count(self, output: OutputFile) -> int:
+        """Return the number of rows in a file, from the file alone and in bounded memory.
+
+        Raises:
+            ProofError: when the file is missing, truncated or of another kind.
+        """
+
+    def steps(self, new: Sequence[OutputFile], earlier: Sequence[OutputFile]) -> list[Step]:
+        """Return the steps that publish new outputs in the place of earlier ones; an output may be among both."""
+
+    def state(self, step: Step, marker: Marker) -> State:
+        """Find out whether a step was taken."""
+
+    def apply(self, steps: Sequence[Step], marker: Marker, still_mine: Callable[[], None]) -> str | None:
+        """Take steps and return the table's version then; None for a directory.
+
+        Args:
+            steps: some of those of this marker, in order.
+            marker: kept with a commit.
+            still_mine: raises FencedError when another publisher has taken over; asked before anything is changed.
+
+        Raises:
+            ProofError: when a step cannot be taken any more.
+        """
+
+    def undo(self, outputs: Sequence[OutputFile], marker: Marker) -> str | None:
+        """Take published outputs away and return the table's version then; None for a directory."""
+
+    def sweep(self, window: str, keep: Collection[str]) -> list[str]:
+        """Remove files of a window whose URIs are not among those to keep, and return their URIs in order."""
+
+    def is_empty(self) -> bool:
+        """Tell whether no feed has published anything here."""

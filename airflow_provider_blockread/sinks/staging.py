@@ -1,0 +1,100 @@
+"""The files that one task attempt stages: finished, open, and removed again when the attempt fails."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, Generic, Protocol, TypeVar
+
+import pyarrow as pa
+
+from airflow_provider_blockread.errors import BlockReadError, FunctionError, TransientError
+from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.storage import Stores
+
+
+class Layer(Protocol):
+    """A layer of a file: an encoder, a compressor, or the store's file below them."""
+
+    def write(self, data: Any, /) -> object:  # noqa: ANN401 - bytes, or what the encoder takes
+        """Take data."""
+
+    def close(self) -> object:
+        """Hand all that is held to the layer below."""
+
+
+class StagedFile:
+    """One file being written; `rows` are those so far."""
+
+    def __init__(self, stores: Stores, uri: str) -> None:
+        """Open it."""
+        self.uri = uri
+        self.rows = 0
+        self._stores = stores
+        self._file = stores.open_write(uri)
+        self._layers: list[Layer] = [self._file]  # the topmost first
+
+    def finish(self) -> OutputFile:
+        """Write the end, and see the file safely in the store."""
+        with explained(self.uri):
+            for layer in self._layers:
+                layer.close()
+        return OutputFile(uri=self.uri, size=self._stores.stat(self.uri).size, rows=self.rows)
+
+    def discard(self) -> None:
+        """Let go of the file, whole or not."""
+        for layer in self._layers:
+            with contextlib.suppress(pa.ArrowException, OSError, ValueError):
+                layer.close()
+
+
+F = TypeVar("F", bound=StagedFile)
+
+
+class StagedFiles(Generic[F]):
+    """The files of a writer, one open at a time."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
+        self._files: list[OutputFile] = []
+        self._open: F | None = None
+
+    def close(self) -> list[OutputFile]:
+        """Finish the last file and return all of them."""
+        self._finish()
+        return self._files
+
+    def abort(self) -> None:
+        """Remove all files, whole or not."""
+        uris = [file.uri for file in self._files]
+        if self._open is not None:
+            uris.append(self._open.uri)
+            self._open.discard()
+        for uri in uris:
+            with contextlib.suppress(BlockReadError):
+                self._stores.remove(uri)
+        self._files, self._open = [], None
+
+    def _finish(self) -> None:
+        if self._open is not None:
+            self._files.append(self._open.finish())
+            self._open = None
+
+
+@contextlib.contextmanager
+def explained(uri: str) -> Iterator[None]:
+    """Say of errors in the body which file was written, and what to do.
+
+    Raises:
+        FunctionError: when the file cannot hold a value.
+        TransientError: when the store fails.
+    """
+    try:
+        yield
+    except pa.ArrowException as error:
+        msg = f"{uri} cannot hold what the function returned ({error}); cast it in the function"
+        raise FunctionError(msg) from error
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        msg = f"{uri} cannot be written ({why}); free space there, or let this account write there, then retry"
+        raise TransientError(msg) from error

@@ -1,0 +1,155 @@
+"""The journal of what generations publish: written before the first step, carried out, looked up, and taken back.
+
+A generation publishes into two sinks, its output and the quarantine of its window. Options belong to generations, so
+an earlier one may have published elsewhere: its files are taken out of the sink that they were published into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from itertools import groupby
+
+from airflow_provider_blockread.exchange.model import GroupResult, OutputFile
+from airflow_provider_blockread.ledger.feeds import batched
+from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Publication, Window
+from airflow_provider_blockread.ledger.windows.generations import list_generations
+from airflow_provider_blockread.ledger.windows.journal import (
+    confirm_entries,
+    journal,
+    journal_entries,
+    journalled_outputs,
+)
+from airflow_provider_blockread.ledger.windows.publishing import check_publication
+from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.proof.model import PartBorders
+from airflow_provider_blockread.sinks.protocol import Marker, RecordSink, State, Step
+from airflow_provider_blockread.sinks.registry import make_sink, quarantine_of
+from airflow_provider_blockread.steps.model import Environment
+
+_BATCH_STEPS = 100  # between two looks at the epoch
+_PUBLISH, _TAKE_BACK, _WITHDRAW = range(3)  # in the order in which they can happen to one generation
+
+
+class Journal:
+    """What one generation publishes, into which sinks, and how far that is."""
+
+    def __init__(self, env: Environment, window: Window, generation: Generation) -> None:
+        self._env, self._window, self._generation = env, window, generation
+        option = GenerationOptions.from_json(generation.options).sink
+        self.quarantine = make_sink(env.stores, quarantine_of(option, window.feed, window.id), "quarantine")
+        self.output = make_sink(env.stores, option)
+        self._sinks = (self.quarantine, self.output)  # a table's commit comes last, when nothing else can fail
+
+    def files(self) -> dict[str, list[OutputFile]]:
+        """Return the files of the generation as they are once published, by their kind."""
+        return journalled_outputs(self._env.ledger, self._window.id, self._generation.number)
+
+    def placed(self, result: GroupResult) -> GroupResult:
+        """Return a result with its files where they are once published."""
+        outputs = tuple(map(self.output.placed, result.outputs))
+        return replace(result, outputs=outputs, quarantined=tuple(map(self.quarantine.placed, result.quarantined)))
+
+    def publish(self, publication: Publication, results: Sequence[GroupResult], parts: Iterable[PartBorders]) -> None:
+        """Journal the files of the results, unless that was done, and take all steps that are not done.
+
+        Raises:
+            FencedError: when somebody has taken over.
+            ConflictError: when the journal holds other steps, or the part of a file before one is not published.
+            ProofError: when a step can be taken no more.
+        """
+        env = self._env
+        placed = [self.placed(result) for result in results]
+        files = {
+            "quarantine": [file for result in placed for file in result.quarantined],
+            "output": [file for result in placed for file in result.outputs],
+        }
+        steps = self._steps(files)
+        entries = [JournalEntry(seq=seq, **asdict(step)) for seq, (_, step) in enumerate(steps)]
+        outputs = ((kind, file) for kind, of_kind in files.items() for file in of_kind)
+        journal(env.ledger, publication, entries, outputs=outputs, parts=parts)
+        still_mine = partial(check_publication, env.ledger, publication)
+        marker = _marker(env, self._window, self._generation, _PUBLISH)
+        for _, of_sink in groupby(self._planned(), key=lambda seq: id(steps[seq][0])):
+            for seqs in batched(of_sink, _BATCH_STEPS):
+                sink = steps[seqs[0]][0]
+                version = sink.apply([steps[seq][1] for seq in seqs], marker, still_mine)
+                confirm_entries(env.ledger, publication, seqs, table_version=version)
+        still_mine()
+        for sink in self._sinks:
+            for stray in sink.sweep(self._window.id, {file.uri for file in files[sink.kind]}):
+                env.observer.log(f"removed {stray}, which no published generation of window {self._window.id} names")
+
+    def is_lost(self) -> bool:
+        """Tell whether a file that is still to be published is nowhere, so that publishing cannot go forward."""
+        steps = self._steps(self.files())
+        marker = _marker(self._env, self._window, self._generation, _PUBLISH)
+        todo = (steps[seq] for seq in self._planned())
+        return any(step.action == "add" and sink.state(step, marker) is State.UNKNOWN for sink, step in todo)
+
+    def _planned(self) -> list[int]:
+        entries = journal_entries(self._env.ledger, self._window.id, self._generation.number, state="planned")
+        return [entry.seq for entry in entries]
+
+    def _steps(self, files: Mapping[str, Sequence[OutputFile]]) -> list[tuple[RecordSink, Step]]:
+        """Return the steps by number, each with its sink; nothing is removed before all is added."""
+        every = list_generations(self._env.ledger, self._window.id)
+        earlier = published(self._env, self._window, (g for g in every if g.number < self._generation.number))
+        steps: list[tuple[RecordSink, Step]] = []
+        for sink in self._sinks:
+            _, replaced = earlier.pop(_place(sink), (sink, []))
+            steps += [(sink, step) for step in sink.steps(files.get(sink.kind, ()), replaced)]
+        for sink, replaced in earlier.values():
+            steps += [(sink, step) for step in sink.steps((), replaced)]
+        return sorted(steps, key=lambda found: found[1].action == "remove")
+
+
+def published(
+    env: Environment, window: Window, generations: Iterable[Generation]
+) -> dict[tuple[type, str], tuple[RecordSink, list[OutputFile]]]:
+    """Return the sinks that generations have published into, by their places, and the files there, each once."""
+    found: dict[tuple[type, str], tuple[RecordSink, dict[str, OutputFile]]] = {}
+    for generation in generations:
+        of_generation = Journal(env, window, generation)
+        files = of_generation.files()
+        for sink in (of_generation.quarantine, of_generation.output) if files or generation.published_at else ():
+            _, there = found.setdefault(_place(sink), (sink, {}))
+            there.update((file.uri, file) for file in files.get(sink.kind, ()))
+    return {place: (sink, list(files.values())) for place, (sink, files) in found.items()}
+
+
+def take_back_halves(env: Environment, window: Window) -> None:
+    """Take what lost generations have published out again; what was published before is whole, as removals come last.
+
+    Halves older than what is published were taken away with its own journal.
+    """
+    every = list_generations(env.ledger, window.id)
+    shown = [found for found in every if found.state == "published"]
+    halves = [found for found in every if found.state == "superseded" and found.number > sum(g.number for g in shown)]
+    carried = {file.uri for _, files in published(env, window, shown if halves else ()).values() for file in files}
+    for sink, files in published(env, window, halves).values():
+        if half := [file for file in files if file.uri not in carried]:
+            sink.undo(half, _marker(env, window, halves[-1], _TAKE_BACK))
+
+
+def take_away(env: Environment, window: Window) -> int:
+    """Take away all that the window's generations ever published, and return how many files were there."""
+    every = list_generations(env.ledger, window.id)
+    removed = 0
+    for sink, files in published(env, window, every).values():
+        marker = _marker(env, window, every[-1], _WITHDRAW)
+        removed += sum(sink.state(step, marker) is State.NOT_APPLIED for step in sink.steps((), files))
+        sink.undo(files, marker)
+        removed += len(sink.sweep(window.id, ()))
+    return removed
+
+
+def _marker(env: Environment, window: Window, generation: Generation, change: int) -> Marker:
+    """Return the marker of a change, whose number follows from what the ledger knows: a retry has the same one."""
+    number = 3 * generation.number + change
+    return Marker(ledger=env.ledger.uuid, feed=window.feed, window=window.id, number=number)
+
+
+def _place(sink: RecordSink) -> tuple[type, str]:
+    return type(sink), sink.uri
