@@ -1,4 +1,4 @@
-"""Whether two files hold the same bytes."""
+"""Whether two files have the same content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CHUNK = 2**20
 
 
 def same_content(stores: Stores, left: str, right: str) -> bool:
-    """Tell whether two files hold the same bytes; they are read unless one name of the other, or sizes differ."""
+    """Return whether two files have the same bytes; they are read unless they are one file, or their sizes differ."""
     places = uris.local_path(stores.canonical(left)), uris.local_path(stores.canonical(right))
     if places[0] is not None and places[1] is not None and Path(places[0]).samefile(places[1]):
         return True

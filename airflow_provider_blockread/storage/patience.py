@@ -1,4 +1,4 @@
-"""Requests tried again while the store fails or asks to slow down: a bounded number of times, ever more seldom."""
+"""Requests retried while the store fails or asks to slow down: a bounded number of times, at growing intervals."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from airflow_provider_blockread.errors import TransientError
-from airflow_provider_blockread.storage.edge import as_error, quiet
+from airflow_provider_blockread.storage.backends.errors import as_error, quiet
 
 _Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How often a request is tried, and how long one waits in between.
+    """How often a request is tried, and how long the pauses are.
 
-    The pause before try n is drawn from [0, first_s * 2^n), at most `longest_s`, so that many who were
-    turned away at once do not come back at once.
+    The pause before try n is drawn from [0, first_s * 2^n), at most `longest_s`, so that many clients that were
+    refused together do not retry together.
     """
 
     tries: int = 6
@@ -29,8 +29,8 @@ class Patience:
         """Return the answer to a request about `uri`; `wait` takes the seconds to pause.
 
         Raises:
-            TransientError: when the last try failed, too.
-            BlockReadError: at once, for what trying again cannot help.
+            TransientError: if the last try failed, too.
+            BlockReadError: at once, if a retry cannot help.
         """
         attempt = 1
         while True:

@@ -11,7 +11,7 @@ Fetch = Callable[[int, int], bytes]
 """The bytes [start, end) of one version of one object."""
 
 _READ_AHEAD = 8 * 2**20  # bytes that are fetched at once
-_TRIES = 3  # at a range whose answer broke off
+_TRIES = 3  # at a range whose answer is cut off
 
 
 class RangedFile(io.RawIOBase):
@@ -49,7 +49,7 @@ class RangedFile(io.RawIOBase):
         """Return some bytes from the position on, none at the end.
 
         Raises:
-            SourceError: when the store gives more than was asked for, or keeps giving less.
+            SourceError: if the store gives more than was requested, or repeatedly less.
         """
         want = self._size if size is None or size < 0 else size
         want = min(want, self._size - self._position)
@@ -66,10 +66,10 @@ class RangedFile(io.RawIOBase):
 
 
 def exactly(fetch: Fetch, start: int, end: int, name: str) -> bytes:
-    """Return the bytes [start, end), asked for again when an answer breaks off.
+    """Return the bytes [start, end), requested again if an answer is cut off.
 
     Raises:
-        SourceError: when the store gives more than was asked for, or keeps giving less.
+        SourceError: if the store gives more than was requested, or repeatedly less.
     """
     have = 0
     for _ in range(_TRIES):

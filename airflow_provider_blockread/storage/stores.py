@@ -1,31 +1,32 @@
-"""Stores: every file system this package reads and writes, behind a dozen calls on URIs or local paths.
+"""Stores: every file system this package reads and writes, behind some calls on URIs or local paths.
 
 All calls take any form that `uris.canonical` understands, and raise errors that name the canonical URI:
-FileMissingError when nothing is there, SourceError when access is denied or the place is of the wrong kind,
-TransientError when the store fails otherwise, OptionsError when the place cannot be addressed at all.
+FileMissingError if nothing is there, SourceError if access is denied or something else than a file or folder is there,
+TransientError if the store fails otherwise, OptionsError if the place cannot be addressed at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, Self
 
 from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.blocks.sizing import STORE_BLOCK
 from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.options import Bounds
-from airflow_provider_blockread.storage import taking, uris
+from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.backends.disk import LocalDisk
-from airflow_provider_blockread.storage.edge import translated
+from airflow_provider_blockread.storage.backends.errors import translated
+from airflow_provider_blockread.storage.backends.registry import open_store, scheme_named
 from airflow_provider_blockread.storage.guarded import guarded
 
 if TYPE_CHECKING:  # fsspec takes a tenth of a second to load, which a Spark worker that reads local files can spare
-    from fsspec.spec import AbstractFileSystem
-
-    from airflow_provider_blockread.storage.backends.remote import RemoteStore
+    from airflow_provider_blockread.storage.backends.base import FsspecStore
+    from airflow_provider_blockread.storage.backends.pages import Pages
     from airflow_provider_blockread.storage.ranges import Fetch
 
 _DISK = LocalDisk()
-_OF_BUCKETS = {"s3", "gs"}  # schemes whose authority is a bucket, and no host or account
 
 
 class Stores:
@@ -33,13 +34,13 @@ class Stores:
 
     Args:
         credentials: root URI -> fsspec storage options for everything below it. They stay out of `repr`, messages
-            and logs; pickling carries them, so pickle only into places that may hold secrets.
+            and logs; pickling includes them, so pickle only into places that may hold secrets.
     """
 
     def __init__(self, credentials: Mapping[str, Mapping[str, object]] | None = None) -> None:
         self._credentials = {uris.canonical(root): dict(options) for root, options in (credentials or {}).items()}
         self._redirect_hosts: tuple[str, ...] = ()
-        self._opened: dict[tuple[str, ...], RemoteStore] = {}
+        self._opened: dict[tuple[str, ...], FsspecStore] = {}
 
     def __repr__(self) -> str:
         return f"Stores(roots={sorted(self._credentials)})"
@@ -48,7 +49,7 @@ class Stores:
         return Stores, (self._credentials,)
 
     def within(self, bounds: Bounds) -> Self:
-        """Return these stores as the files of a source are opened, whose bounds say where servers may redirect to."""
+        """Return these stores for the files of a source, whose bounds say where servers may redirect to."""
         if tuple(bounds.redirect_hosts) == self._redirect_hosts:
             return self
         other = object.__new__(type(self))
@@ -59,137 +60,125 @@ class Stores:
         """Return the canonical form of a URI or local path."""
         return uris.canonical(uri)
 
-    def filesystem(self, uri: str) -> tuple[AbstractFileSystem, str]:
-        """Return the fsspec file system behind a URI, the local disk's included, and the path in it."""
-        uri = uris.canonical(uri)
-        if (path := uris.local_path(uri)) is not None:
-            import fsspec  # noqa: PLC0415 - see above
-
-            return fsspec.filesystem("file"), path
-        store, path = self.remote(uri)
-        return store.system, path
-
-    def remote(self, uri: str) -> tuple[RemoteStore, str]:
-        """Return the store behind a URI that is not of the local disk, kept for later calls, and the path in it.
+    def remote(self, uri: str) -> tuple[FsspecStore, str]:
+        """Return the store of a URI that is not of the local disk, kept for later calls, and the path in it.
 
         Raises:
-            OptionsError: when the scheme is unknown, its package is not installed, or its options do not fit.
+            OptionsError: if the scheme is unknown, its package is not installed, or its options do not fit.
         """
-        from airflow_provider_blockread.storage import schemes  # noqa: PLC0415 - see above
-        from airflow_provider_blockread.storage.backends.remote import RemoteStore  # noqa: PLC0415 - see above
-
         uri = uris.canonical(uri)
-        root, kind = self._root(uri), schemes.kind_of(uri)
+        inside = (root for root in self._credentials if uris.relative_to(uri, root) is not None)
+        root = max(inside, key=len, default="")
         key = (uris.scheme_of(uri), uris.authority_of(uri), root, *self._redirect_hosts)
         if key not in self._opened:
             with translated(uri):  # some stores connect at once
-                system = schemes.connect(kind, uri, self._credentials.get(root, {}), self._redirect_hosts)
-            self._opened[key] = RemoteStore(system)
-        return self._opened[key], schemes.path_in(kind, uri)
+                self._opened[key] = open_store(uri, self._credentials.get(root, {}), self._redirect_hosts)
+        store = self._opened[key]
+        return store, store.path_of(uri)
 
-    def _root(self, uri: str) -> str:
-        inside = (root for root in self._credentials if uris.relative_to(uri, root) is not None)
-        return max(inside, key=len, default="")
+    def pages(self, uri: str) -> Pages:
+        """Return the listings below a URI that is not of the local disk."""
+        store, path = self.remote(uri)
+        return store.pages(path)
 
-    def _at(self, uri: str) -> tuple[LocalDisk | RemoteStore, str]:
+    def _store(self, uri: str) -> tuple[LocalDisk | FsspecStore, str]:
         path = uris.local_path(uri)
         return self.remote(uri) if path is None else (_DISK, path)
 
+    @contextmanager
+    def _at(self, uri: str) -> Iterator[tuple[str, LocalDisk | FsspecStore, str]]:
+        """Give a place as canonical URI, store and path; errors of the store in the body name it."""
+        uri = uris.canonical(uri)
+        store, path = self._store(uri)
+        with translated(uri):
+            yield uri, store, path
+
+    def _version(self, uri: str) -> FileVersion | None:
+        with self._at(uri) as (place, store, path):
+            return store.version(place, path)
+
     def stat(self, uri: str) -> FileVersion:
         """Return the version of a file as it is now."""
-        uri = uris.canonical(uri)
-        store, path = self._at(uri)
-        with translated(uri):
-            version = store.version(uri, path)
+        version = self._version(uri)
         if version is None:
-            msg = f"{uri} is a folder or a device where a file is needed; correct the path"
+            msg = f"{uris.canonical(uri)} is a folder or a device where a file is needed; correct the path"
             raise SourceError(msg)
         return version
 
     def exists(self, uri: str) -> bool:
-        """Tell whether a file or folder is there; denied access is an error, not an absence."""
-        uri = uris.canonical(uri)
-        store, path = self._at(uri)
-        try:
-            with translated(uri):
-                store.version(uri, path)
-        except FileMissingError:
-            return False
-        return True
+        """Return whether a file or folder is there; denied access is an error, not an absence."""
+        with suppress(FileMissingError):
+            self._version(uri)
+            return True
+        return False
 
     def holds_file(self, uri: str) -> bool:
-        """Tell whether a file is there, and nothing else; denied access is an error, not an absence."""
-        uri = uris.canonical(uri)
-        store, path = self._at(uri)
-        try:
-            with translated(uri):
-                return store.version(uri, path) is not None
-        except FileMissingError:
-            return False
+        """Return whether a file is there, not a folder; denied access is an error, not an absence."""
+        with suppress(FileMissingError):
+            return self._version(uri) is not None
+        return False
 
     def open_read(self, uri: str) -> BinaryIO:
         """Return a seekable binary file, unbuffered on the local disk; its reads may come back short."""
-        uri = uris.canonical(uri)
-        store, path = self._at(uri)
-        with translated(uri):
-            return guarded(uri, store.open_read(path))
+        with self._at(uri) as (place, store, path):
+            return guarded(place, store.open_read(path))
 
     def pinned(self, version: FileVersion) -> Fetch | None:
-        """Return what fetches ranges of one version of a file; None where the store cannot be held to it."""
-        if uris.local_path(version.path) is not None:
-            return None
-        store, path = self.remote(version.path)
+        """Return what fetches ranges of one version of a file; None if the store cannot compare versions."""
+        store, path = self._store(version.path)
         return store.pinned(path, version.etag)
+
+    def real_path(self, uri: str) -> str | None:
+        """Return a path with all links in it resolved; None for the local disk, and where the store resolves none."""
+        with self._at(uri) as (_, store, path):
+            return store.real_path(path)
+
+    def block_size(self, uri: str) -> int:
+        """Return the bytes of a block of the store that holds a file; no other store than one with blocks is asked."""
+        if not scheme_named(uris.scheme_of(uri)).has_blocks:
+            return STORE_BLOCK
+        with self._at(uri) as (_, store, path):
+            return store.block_size(path)
 
     def open_write(self, uri: str) -> BinaryIO:
         """Return a binary file to fill, its folder made. Readers may see it grow: only for staging."""
-        uri = uris.canonical(uri)
-        store, path = self._at(uri)
-        self.makedirs(uris.parent(uri))
-        with translated(uri):
-            return guarded(uri, store.open_write(path))
+        with self._at(uri) as (place, store, path):
+            self.makedirs(uris.parent(place))
+            return guarded(place, store.open_write(path))
 
     def read_bytes(self, uri: str) -> bytes:
         """Return the content of a small file."""
-        uri = uris.canonical(uri)
-        store, path = self._at(uri)
-        with translated(uri):
+        with self._at(uri) as (_, store, path):
             return store.read_bytes(path)
 
     def write_bytes_atomic(self, uri: str, data: bytes) -> None:
-        """Put a small file in place, its folder made: readers see the old content or the new."""
-        uri = uris.canonical(uri)
-        store, path = self._at(uri)
-        self.makedirs(uris.parent(uri))
-        with translated(uri):
+        """Write a small file at once, its folder made: readers see the old content or the new."""
+        with self._at(uri) as (place, store, path):
+            self.makedirs(uris.parent(place))
             store.write_bytes(path, data)
 
     def remove(self, uri: str) -> None:
-        """Remove a file; one that is absent is fine."""
-        uri = uris.canonical(uri)
-        store, path = self._at(uri)
-        with translated(uri):
+        """Delete a file; one that is absent is fine."""
+        with self._at(uri) as (_, store, path):
             store.remove(path)
 
-    def take_away(self, version: FileVersion) -> bool:
-        """Remove a file if it is still this version, as it was seen just now; tell whether it was.
+    def delete_version(self, version: FileVersion) -> bool:
+        """Delete a file only if it is still the version seen just now; return whether it was.
 
         Raises:
-            FileMissingError: when nothing is there.
+            FileMissingError: if nothing is there.
         """
-        store, path = self._at(version.path)
-        with translated(version.path):
-            return taking.take_away(store, path, version)
+        with self._at(version.path) as (_, store, path):
+            return store.delete_version(path, version)
 
-    def settle(self, version: FileVersion) -> bool | None:
-        """End what `take_away` had begun when it died: whether the file was this version; None for nothing begun."""
-        store, path = self._at(version.path)
-        with translated(version.path):
-            return taking.settle(store, path, version)
+    def finish_delete(self, version: FileVersion) -> bool | None:
+        """Finish a `delete_version` that was cut off: whether the file was this version; None if there was none."""
+        with self._at(version.path) as (_, store, path):
+            return store.finish_delete(path, version)
 
-    def keeps_versions(self, uri: str) -> bool:
-        """Tell whether a file that is placed elsewhere in this store stays the version that it was."""
-        return self._at(uris.canonical(uri))[0].keeps_versions
+    def renames(self, uri: str) -> bool:
+        """Return whether a file that is placed elsewhere in this store is renamed, so that its version stays."""
+        return self._store(uris.canonical(uri))[0].renames
 
     def move(self, source: str, target: str, *, size: int) -> None:
         """Bring a finished file of `size` bytes to its place, whole at any moment; repeating it is fine.
@@ -198,8 +187,8 @@ class Stores:
         others copy on their side and leave the source behind.
 
         Raises:
-            FileMissingError: when neither the source nor the target is there.
-            SourceError: when the source has another size, or the two lie in different stores.
+            FileMissingError: if neither the source nor the target is there.
+            SourceError: if the source has another size, or the two are in different stores.
         """
         source, target = uris.canonical(source), uris.canonical(target)
         if self._size(target) == size:
@@ -212,25 +201,24 @@ class Stores:
             msg = f"{source} cannot be moved to {target}; choose a work area in the store of the output"
             raise SourceError(msg)
         self.makedirs(uris.parent(target))
-        store, path = self._at(target)
-        with translated(target):
-            store.move(self._at(source)[1], path)
+        with self._at(target) as (_, store, path):
+            store.move(self._store(source)[1], path)
 
     def place(self, source: str, target: str) -> None:
-        """Put a file at a place where nothing is, in the same store, its folder made; readers see it whole.
+        """Bring a file to a place in the same store that is free, its folder made; readers see it whole.
 
-        The source is left where the store cannot rename, and on the local disk, for the caller to remove.
+        The source remains if the store cannot rename, and on the local disk, for the caller to remove.
 
         Raises:
-            FileMissingError: when the source is not there.
-            SourceError: when something is at the target, or it lies in another store.
+            FileMissingError: if the source is not there.
+            SourceError: if something is at the target, or it is in another store.
         """
         source, target = uris.canonical(source), uris.canonical(target)
         if not self.are_one(source, target):
             msg = f"{source} cannot be put at {target}, which is another store; choose a place in the same one"
             raise SourceError(msg)
         self.makedirs(uris.parent(target))
-        (store, path), place = self._at(source), self._at(target)[1]
+        (store, path), place = self._store(source), self._store(target)[1]
         with translated(source if self._size(source) is None else target):
             try:
                 store.place(path, place)
@@ -239,60 +227,43 @@ class Stores:
                 raise SourceError(msg, target) from error
 
     def are_one(self, left: str, right: str) -> bool:
-        """Tell whether two places are in one store, which can bring a file from one to the other by itself."""
+        """Return whether two places are in one store, which can bring a file from one to the other by itself."""
         left, right = uris.canonical(left), uris.canonical(right)
-        scheme = uris.scheme_of(left)
-        same = uris.authority_of(left) == uris.authority_of(right) or scheme in _OF_BUCKETS or scheme == "file"
-        return scheme == uris.scheme_of(right) and same
+        name = uris.scheme_of(left)
+        same = scheme_named(name).one_store or uris.authority_of(left) == uris.authority_of(right)
+        return same and name == uris.scheme_of(right)
 
     def has_tags(self, uri: str) -> bool:
-        """Tell whether files of this store have tags that can be set."""
-        store, _ = self._at(uris.canonical(uri))
-        return store.has_tags
+        """Return whether files of this store have tags that can be set."""
+        return self._store(uris.canonical(uri))[0].has_tags
 
     def tag(self, uri: str, tags: Mapping[str, str]) -> None:
         """Add tags to those of a file, in a store that `has_tags`."""
-        uri = uris.canonical(uri)
-        store, path = self.remote(uri)
-        with translated(uri):
+        with self._at(uri) as (_, store, path):
             store.tag(path, tags)
 
     def _size(self, uri: str) -> int | None:
-        try:
+        with suppress(FileMissingError):
             return self.stat(uri).size
-        except FileMissingError:
-            return None
+        return None
 
     def makedirs(self, uri: str) -> None:
         """Make a folder and those above it; object stores have none, and need none."""
-        uri = uris.canonical(uri)
-        store, path = self._at(uri)
-        with translated(uri):
+        with self._at(uri) as (_, store, path):
             store.makedirs(path)
 
     def list_folders(self, folder: str) -> list[str]:
         """Return the URIs of the folders directly in a folder; none if it is absent."""
-        folder = uris.canonical(folder)
-        store, path = self._at(folder)
-        try:
-            with translated(folder):
-                return [uris.child(folder, name) for name in store.folders(path)]
-        except FileMissingError:
-            return []
+        with suppress(FileMissingError), self._at(folder) as (place, store, path):
+            return [uris.child(place, name) for name in store.folders(path)]
+        return []
 
     def remove_folder(self, uri: str) -> None:
-        """Remove a folder with all that is in it; one that is absent is fine."""
-        uri = uris.canonical(uri)
-        store, path = self._at(uri)
-        with translated(uri):
+        """Delete a folder with everything in it; one that is absent is fine."""
+        with self._at(uri) as (_, store, path):
             store.remove_folder(path)
 
     def list_names(self, folder: str, prefix: str = "") -> Iterator[tuple[str, int]]:
         """Yield URI and size of each file directly in a folder whose name begins so; none if the folder is absent."""
-        folder = uris.canonical(folder)
-        store, path = self._at(folder)
-        try:
-            with translated(folder):
-                yield from ((uris.child(folder, n), size) for n, size in store.names(path) if n.startswith(prefix))
-        except FileMissingError:
-            return
+        with suppress(FileMissingError), self._at(folder) as (place, store, path):
+            yield from ((uris.child(place, n), size) for n, size in store.names(path) if n.startswith(prefix))

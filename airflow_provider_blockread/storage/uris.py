@@ -1,4 +1,4 @@
-"""Canonical URIs: one text for one place, whatever way a DAG author wrote it. Nothing here touches a store."""
+"""Canonical URIs: one text for each place, however a DAG author wrote it. Nothing here accesses a store."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import re
 from pathlib import Path
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.storage.backends.registry import ALIASES, scheme_named
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
-_ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "az": "abfs", "abfss": "abfs"}
-_PORTS = {"sftp": "22", "http": "80", "https": "443"}
 _LOCAL = "file://"
 _OF_COLONS = {"github"}  # whose authority is organisation:repository@version
 _CHAINED = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:://.*)?::[A-Za-z][A-Za-z0-9+.-]*://.*", re.DOTALL)
@@ -20,12 +19,12 @@ _ONE_SLASH = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/[^/].*", re.DOTALL)
 def canonical(uri: str) -> str:
     """Return the absolute URI of a place: with a scheme, `.` and `..` resolved as text, no trailing slash.
 
-    Text without a scheme is a local path. Nothing is percent-encoded or decoded: a name is its bytes. Schemes that
-    mean the same store become one (`s3a` is `s3`), but for those of `place_of`, which ledgers tell apart.
+    Text without a scheme is a local path. Nothing is percent-encoded or decoded: a name is its bytes. Schemes of the
+    same store become one (`s3a` is `s3`), except those of `place_of`, which ledgers distinguish.
 
     Raises:
-        OptionsError: when the text is blank, holds a password, is a `file://` URI that is not absolute, or a chain of
-            URLs, as fsspec knows them.
+        OptionsError: if the text is blank, contains a password, is a `file://` URI that is not absolute, or a chain of
+            URLs as in fsspec.
     """
     if not uri.strip() or "\0" in uri:
         msg = f"{uri!r} names no place; give a path or a URI such as s3://bucket/folder"
@@ -33,10 +32,11 @@ def canonical(uri: str) -> str:
     match = _URI.fullmatch(uri)
     if match is None or "::" in uri:
         _check_form(uri)
-    scheme = match[1].lower() if match else "file"
-    if match is None or scheme in {"file", "local"}:
+    name = match[1].lower() if match else "file"
+    name = ALIASES.get(name, name)
+    if match is None or name == "file":
         return _local(uri, match[2] if match else None)
-    return _remote(_ALIASES.get(scheme, scheme), match[2])
+    return _remote(name, match[2])
 
 
 def _check_form(uri: str) -> None:
@@ -65,30 +65,30 @@ def _remote(scheme: str, rest: str) -> str:
         return f"memory:///{_resolved(rest).strip('/')}"
     authority, _, path = rest.partition("/")
     if ":" in authority.rpartition("@")[0] and scheme not in _OF_COLONS:
-        msg = f"a {scheme}:// URI holds a password, which would end up in manifests; keep it in a connection instead"
+        msg = f"a {scheme}:// URI contains a password, which manifests would store; put it into a connection instead"
         raise OptionsError(msg)
     path = _resolved(path).rstrip("/")
     return f"{scheme}://{authority}/{path}" if path else f"{scheme}://{authority}"
 
 
 def place_of(uri: str) -> str:
-    """Return one text for the place of a canonical URI, where several are of one place: they stay as they are written.
+    """Return one text for the place of a canonical URI, of which several may name it; ledgers keep them as written.
 
-    SSH is SFTP; a host is named in any case, and with its usual port or without; Azure's accounts have two hosts.
+    SSH is SFTP; a host may be in upper or lower case, with or without its usual port; an Azure account has two hosts.
     """
-    scheme, _, rest = uri.partition("://")
+    name, _, rest = uri.partition("://")
     authority, slash, path = rest.partition("/")
-    scheme = "sftp" if scheme == "ssh" else scheme
-    if scheme in _PORTS:
+    known = scheme_named(name)
+    if known.port is not None:
         user, at, host = authority.rpartition("@")
-        authority = user + at + host.lower().removesuffix(f":{_PORTS[scheme]}")
-    elif scheme == "abfs":
+        authority = user + at + host.lower().removesuffix(f":{known.port}")
+    elif name == "abfs":
         authority = authority.replace(".blob.", ".dfs.", 1)
-    return f"{scheme}://{authority}{slash}{path}"
+    return f"{known.same_as or name}://{authority}{slash}{path}"
 
 
 def _resolved(path: str) -> str:
-    """Return the path without `.` and `..`; empty segments stay, since object stores tell them apart."""
+    """Return the path without `.` and `..`; empty segments stay, since object stores distinguish them."""
     kept: list[str] = []
     for segment in path.split("/"):
         if segment == "..":
@@ -119,7 +119,7 @@ def file_uri(path: str) -> str:
 
 
 def printable(uri: str) -> str:
-    r"""Return a URI as messages show it: bytes of a name that are not UTF-8 stand there as `\udcff`."""
+    r"""Return a URI as messages show it: bytes of a name that are not UTF-8 appear as `\udcff`."""
     return uri if uri.isascii() else uri.encode("utf-8", "backslashreplace").decode()
 
 
@@ -140,7 +140,7 @@ def name_of(uri: str) -> str:
 
 
 def relative_to(uri: str, folder: str) -> str | None:
-    """Return the path of a URI inside a folder (empty for the folder itself), None when it lies elsewhere."""
+    """Return the path of a URI inside a folder (empty for the folder itself), None if it is elsewhere."""
     if uri == folder:
         return ""
     prefix = child(folder, "")

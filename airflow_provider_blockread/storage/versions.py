@@ -1,4 +1,4 @@
-"""Files opened at a version: every byte that is read is that version's, or the file counts as changed."""
+"""Files opened at a version: every byte read is of that version, or the file counts as changed."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from airflow_provider_blockread.errors import (
 )
 from airflow_provider_blockread.options import Bounds
 from airflow_provider_blockread.storage import uris
-from airflow_provider_blockread.storage.edge import as_error
-from airflow_provider_blockread.storage.identity import from_stat
+from airflow_provider_blockread.storage.backends.disk_calls import real_path
+from airflow_provider_blockread.storage.backends.errors import as_error
+from airflow_provider_blockread.storage.backends.identity import from_stat
 from airflow_provider_blockread.storage.listing.roots import Inside
 from airflow_provider_blockread.storage.patience import Patience
 from airflow_provider_blockread.storage.ranges import Fetch, RangedFile
-from airflow_provider_blockread.storage.regular import real_path
 from airflow_provider_blockread.storage.stores import Stores
 
 
@@ -34,14 +34,14 @@ from airflow_provider_blockread.storage.stores import Stores
 def open_version(stores: Stores, version: FileVersion, bounds: Bounds | None = None) -> Iterator[BinaryIO]:
     """Give a version of a file as a seekable binary file whose reads may come back short.
 
-    A store that takes conditional requests is held to the version in each of them, and asked nothing else. Elsewhere
-    the version is looked at before and after; and when a read fails in between, to tell whether that is why. On the
-    local disk it is the opened file that is looked at, and where it lies, so that no link can be exchanged in between.
+    If the store accepts conditional requests, each of them names the version, and no other is needed. Otherwise the
+    version is checked before and after, and if a read fails in between, to find out whether that is the cause. On the
+    local disk the opened file and its path are checked, so that no link can be exchanged in between.
 
     Raises:
-        FileMissingError: when the file is gone.
-        FileChangedError: when it is another version now; or was one at any read, if the store can tell.
-        SourceError: when a link leads out of the bounds.
+        FileMissingError: if the file is gone.
+        FileChangedError: if it is another version now; or was one at any read, if the store compares versions.
+        SourceError: if a link leads out of the bounds.
     """
     bounds = bounds or Bounds()
     stores = stores.within(bounds)
@@ -62,17 +62,17 @@ def open_version(stores: Stores, version: FileVersion, bounds: Bounds | None = N
 
 
 def check_version(stores: Stores, version: FileVersion) -> None:
-    """Look whether a file is still that version.
+    """Make sure that a file is still that version.
 
     Raises:
-        FileMissingError: when it is gone.
-        FileChangedError: when it is another one.
+        FileMissingError: if it is gone.
+        FileChangedError: if it is another one.
     """
     _compare(stores.stat(version.path), version)
 
 
 def is_no_file(stores: Stores, uri: str) -> bool:
-    """Tell whether something is there that is no file: a folder, a pipe, a socket or a device."""
+    """Return whether something is there that is not a file: a folder, a pipe, a socket or a device."""
     return stores.exists(uri) and not stores.holds_file(uri)
 
 
@@ -103,7 +103,7 @@ def _compare(found: FileVersion, version: FileVersion) -> None:
 
 @contextmanager
 def _opened(stores: Stores, version: FileVersion, bounds: Bounds) -> Iterator[BinaryIO]:
-    """Give an open file once it is known to be the version, and on the local disk to lie within bounds."""
+    """Give an open file once it is known to be the version, and on the local disk to be within bounds."""
     is_local = uris.local_path(version.path) is not None
     if not is_local:
         check_version(stores, version)
@@ -120,8 +120,8 @@ def _check_place(file: io.FileIO, uri: str, roots: Sequence[str]) -> None:
         place = real_path(file)
     except OSError as error:
         msg = (
-            f"{uri}: this system does not tell where an open file lies (no /proc), so links cannot be kept inside of"
-            " the source; set FileSource(follow_links='anywhere'), then clear the run from its plan on"
+            f"{uri}: this system does not show the path of an open file (no /proc), so links cannot be kept inside the"
+            " source; set FileSource(follow_links='anywhere'), then clear the run from its plan on"
         )
         raise SourceError(msg, uri) from error
     if place != uris.local_path(uri) and not Inside(roots).holds(place):
@@ -134,12 +134,12 @@ def _check_place(file: io.FileIO, uri: str, roots: Sequence[str]) -> None:
 
 
 def _checked(stores: Stores, version: FileVersion, fetch: Fetch) -> Fetch:
-    """Return a fetch that waits for a store that fails, and says of a refusal whether the file is gone or changed."""
+    """Return a fetch that retries while the store fails, and raises on a refusal if the file is gone or changed."""
 
     def answer(start: int, end: int) -> bytes:
         try:
             return fetch(start, end)
-        except Exception as error:  # stores and clients differ in what they say of a condition that does not hold
+        except Exception as error:  # clients differ in what they raise for a condition that is false
             if not isinstance(as_error(version.path, error), TransientError):
                 check_version(stores, version)
             raise
@@ -149,7 +149,7 @@ def _checked(stores: Stores, version: FileVersion, fetch: Fetch) -> Fetch:
 
 @contextmanager
 def _named(version: FileVersion) -> Iterator[None]:
-    """Give what says that a file is gone or changed the path, by which a policy may exclude it."""
+    """Add the path to errors that say that a file is gone or changed, so that a policy may exclude it."""
     try:
         yield
     except (FileMissingError, FileChangedError) as error:

@@ -133,7 +133,7 @@ def test_plan_tells_which_block_size_was_chosen_and_why(hours: Place) -> None:
         (["--min-size", "some"], "'some' is not a size"),
         (["--min-age", "old"], "'old' is not a duration"),
         (["--done-marker", "done/"], "is not a marker"),
-        (["--exclude", "re:("], "is no regular expression"),
+        (["--exclude", "re:("], "is not a regular expression"),
         (["--files-from", "/none.txt"], "the list file:///none.txt does not exist"),
         (["--time-pattern", "%H"], "must hold %Y, then what is finer"),
         ([*PATTERN, "--on-untimed", "fail"], "notes.log has no time"),

@@ -132,15 +132,15 @@ class FaultyStores(Stores):
         with self._both_sides():
             super().remove(uri)
 
-    def take_away(self, version: FileVersion) -> bool:
+    def delete_version(self, version: FileVersion) -> bool:
         """Remove a file if it is this version."""
         with self._both_sides():
-            return super().take_away(version)
+            return super().delete_version(version)
 
-    def settle(self, version: FileVersion) -> bool | None:
+    def finish_delete(self, version: FileVersion) -> bool | None:
         """End a removal."""
         with self._both_sides():
-            return super().settle(version)
+            return super().finish_delete(version)
 
     def remove_folder(self, uri: str) -> None:
         """Remove a folder."""

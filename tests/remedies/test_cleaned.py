@@ -92,7 +92,7 @@ def test_a_store_that_makes_every_copy_another_version(
 
     with monkeypatch.context() as patch:
         patch.setattr(Stores, "place", copies)
-        patch.setattr(Stores, "take_away", lambda *_: True)
+        patch.setattr(Stores, "delete_version", lambda *_: True)
         with pytest.raises(SourceError, match="copy all its archived files there by hand") as refused:
             restore_files(published.env, get_window(published.env.ledger, "w"))
     for file in (published.folder / "kept").iterdir():

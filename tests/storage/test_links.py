@@ -16,7 +16,7 @@ from airflow_provider_blockread.errors import FileChangedError, SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
-from airflow_provider_blockread.storage.listing.holding import HeldBack
+from airflow_provider_blockread.storage.listing.held_back import HeldBack
 from airflow_provider_blockread.storage.listing.roots import bounds_of
 from airflow_provider_blockread.storage.listing.upstream import named_files
 from airflow_provider_blockread.storage.versions import open_version

@@ -279,7 +279,7 @@ def test_a_data_node_gets_no_credentials_of_the_name_node(one: Server, other: Se
 def test_a_path_from_upstream_does_not_climb_out_of_its_root(one: Server, path: str) -> None:
     """Though its text begins as the root's does: clients resolve what is percent-encoded."""
     one.files = {"/a.csv": b"secret\n"}
-    with pytest.raises(SourceError, match="lies in none of the source's roots"):
+    with pytest.raises(SourceError, match="is in none of the source's roots"):
         list(named_files(Stores(), FileSource(one.url("/in")), [one.url(path)]))
     assert not one.asked
 
@@ -290,5 +290,5 @@ def test_a_path_from_upstream_does_not_climb_out_of_its_root(one: Server, path: 
 def test_a_path_from_upstream_names_no_other_host(uri: str) -> None:
     """Whatever it looks like."""
     for root in ("http://127.0.0.1", "http://127.0.0.1/in"):
-        with pytest.raises(SourceError, match="lies in none of the source's roots"):
+        with pytest.raises(SourceError, match="is in none of the source's roots"):
             list(named_files(Stores(), FileSource(root), [uri]))

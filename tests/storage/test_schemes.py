@@ -15,9 +15,9 @@ from airflow_provider_blockread.storage import Stores
 def test_an_unknown_scheme_says_what_to_install() -> None:
     """A scheme whose package is absent names the package; one that nobody knows is called unknown."""
     with pytest.raises(OptionsError, match="libarchive"):
-        Stores().filesystem("libarchive://x")
+        Stores().remote("libarchive://x")
     with pytest.raises(OptionsError, match="the scheme is unknown"):
-        Stores().filesystem("nonsense://x")
+        Stores().remote("nonsense://x")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError, TransientError
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.edge import translated
+from airflow_provider_blockread.storage.backends.errors import translated
 
 
 @pytest.fixture(params=["disk", "memory"])
@@ -227,16 +227,16 @@ def test_credentials_go_by_the_longest_root_and_are_never_shown() -> None:
             "github://": {"token": "hunter2"},  # it also needs an organisation
         }
     )
-    options = [stores.filesystem(f"memory://{path}")[0].storage_options for path in ("a/x", "a/b/x", "ab/x")]
+    options = [stores.remote(f"memory://{path}")[0].system.storage_options for path in ("a/x", "a/b/x", "ab/x")]
 
     assert [option.get("listings_expiry_time") for option in options] == [1, 2, None]
-    assert stores.filesystem("memory://a/y")[0] is stores.filesystem("memory://a/x")[0]
+    assert stores.remote("memory://a/y")[0] is stores.remote("memory://a/x")[0]
     assert "hunter2" not in repr(stores)
     with pytest.raises(OptionsError, match="options do not fit") as caught:
-        stores.filesystem("github://x")
+        stores.remote("github://x")
     assert "hunter2" not in str(caught.value)
     copy = pickle.loads(pickle.dumps(stores))  # noqa: S301 - its own
-    assert copy.filesystem("memory://a/b/x")[0].storage_options["listings_expiry_time"] == 2
+    assert copy.remote("memory://a/b/x")[0].system.storage_options["listings_expiry_time"] == 2
 
 
 def test_a_path_that_is_too_long_is_not_tried_again() -> None:

@@ -111,13 +111,13 @@ def test_another_version_is_not_taken_away(store: Store) -> None:
     compares = store.name in {"moto", "azurite", "sftp"}
     if compares:
         stores.write_bytes_atomic(uri, b"second\n")
-        assert not stores.take_away(old)
+        assert not stores.delete_version(old)
         assert stores.read_bytes(uri) == b"second\n"
-    assert stores.take_away(stores.stat(uri))
+    assert stores.delete_version(stores.stat(uri))
     assert list(stores.list_names(f"{root}/in")) == []
     with pytest.raises(FileMissingError) if store.name in {"moto", "sftp", "gcs"} else nullcontext():
-        stores.take_away(old)
-    assert stores.settle(old) is None
+        stores.delete_version(old)
+    assert stores.finish_delete(old) is None
 
 
 def test_google_is_told_which_generation_is_meant(gcs: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,8 +131,8 @@ def test_google_is_told_which_generation_is_meant(gcs: Store, monkeypatch: pytes
         asked.append((request, options))
         raise FileExistsError  # as gcsfs does for 412
 
-    monkeypatch.setattr(type(stores.filesystem(uri)[0]), "_call", refused)
-    assert not stores.take_away(version)
+    monkeypatch.setattr(type(stores.remote(uri)[0].system), "_call", refused)
+    assert not stores.delete_version(version)
     bucket = root.removeprefix("gs://")
     assert asked == [(("DELETE", "b/{}/o/{}", bucket, "a.txt"), {"ifGenerationMatch": version.etag})]
 
@@ -157,7 +157,8 @@ def test_tags(landing: _Landing) -> None:
 
 
 def _tags(stores: Stores, uri: str) -> dict[str, str]:
-    system, path = stores.filesystem(uri)
+    store, path = stores.remote(uri)
+    system = store.system
     if not uri.startswith("abfs:"):
         return dict(system.get_tags(path))
     client = system.service_client.get_blob_client(*path.split("/", 1))

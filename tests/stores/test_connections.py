@@ -97,7 +97,9 @@ def test_a_wrong_key_is_denied_access(ceph: Store) -> None:
     """The message says what to do and not what the secret was."""
     wrong = dict(ceph.connection) | {"password": "not-the-secret"}
 
-    assert "let the account that runs this (or its connection) in" in fails(wrong, ceph.new_root(), "not-the-secret")
+    assert "give the account that runs this (or its connection) access" in fails(
+        wrong, ceph.new_root(), "not-the-secret"
+    )
 
 
 def test_ways_to_write_an_azure_connection(azurite: Store) -> None:

@@ -100,7 +100,7 @@ def test_an_answer_that_tells_no_version_is_none() -> None:
         stores = Stores({"s3://b": server.options})
         with (
             open_version(stores, stores.stat("s3://b/x")) as file,
-            pytest.raises(SourceError, match="does not tell of which version"),
+            pytest.raises(SourceError, match="does not say which version"),
         ):
             file.read(1)
 

@@ -21,7 +21,7 @@ from tests.pipeline.make import Pipe, ReadHere
 from tests.servers.azure import address_of, signature, withdrawable
 from tests.servers.store import Store
 
-SAYS = r"access denied \(Auth\w+\); let the account .* in; renew its key, signature or token if that has expired"
+SAYS = r"access denied \(Auth\w+\); give the account .* access; renew its key, signature or token if that has expired"
 FILES = {f"{number}.txt": b"one\ntwo\n" for number in range(3)}
 
 

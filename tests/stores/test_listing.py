@@ -8,10 +8,12 @@ from azure.storage.blob import BlobServiceClient
 from airflow_provider_blockread.errors import OptionsError, SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.backends import ObjectPages, Pages, SftpPages, pages_of
+from airflow_provider_blockread.storage.backends.objects import ObjectPages
+from airflow_provider_blockread.storage.backends.pages import Pages
+from airflow_provider_blockread.storage.backends.sftp import SftpPages
 from airflow_provider_blockread.storage.listing.files import list_files
+from airflow_provider_blockread.storage.listing.paged import PagedListing
 from airflow_provider_blockread.storage.listing.rules import NameRules
-from airflow_provider_blockread.storage.listing.walk import Walk
 from tests.servers.putting import putter
 from tests.servers.store import Store
 
@@ -41,7 +43,7 @@ SOMEWHERE = {
 
 def pages(stores: Stores, root: str, size: int) -> Pages:
     """Return the listings below a root, in pages of a size where the store has pages."""
-    found = pages_of(*stores.remote(root))
+    found = stores.pages(root)
     if isinstance(found, (ObjectPages, SftpPages)):
         found.size = size
     return found
@@ -61,7 +63,7 @@ def test_every_name_is_listed_as_looking_at_it_tells(store: Store, inner: str) -
     for exclude in ((), "nothing/**"):
         rules = NameRules(FileSource(root, hidden=True, exclude=exclude))
         for size in (2, 5000):
-            listed = list(Walk(root, pages(stores, root, size), rules).files())
+            listed = list(PagedListing(root, pages(stores, root, size), rules).files())
 
             assert {version.path: version for version in listed} == seen
             assert len(listed) == len(seen)
@@ -78,10 +80,10 @@ def test_a_name_that_the_client_takes_for_another_is_an_error(store: Store) -> N
         root = f"{bucket}/{number}"
         put(f"{number}/plain", b"x")
         put(f"{number}/{name}", b"x")
-        walk = Walk(root, pages(stores, root, 3), NameRules(FileSource(root, hidden=True)))
+        walk = PagedListing(root, pages(stores, root, 3), NameRules(FileSource(root, hidden=True)))
         with pytest.raises(SourceError, match="takes this for another name"):
             list(walk.files())
-        only = Walk(root, pages(stores, root, 3), NameRules(FileSource(root, pattern="/plain")))
+        only = PagedListing(root, pages(stores, root, 3), NameRules(FileSource(root, pattern="/plain")))
 
         assert [version.path for version in only.files()] == [f"{root}/plain"]
 
@@ -111,7 +113,7 @@ def test_patterns_mean_the_same_everywhere(store: Store) -> None:
     ):
         source = FileSource(root, **options)  # type: ignore[arg-type]
         for size in (2, 1000):
-            walk = Walk(root, pages(stores, root, size), NameRules(source))
+            walk = PagedListing(root, pages(stores, root, size), NameRules(source))
             listed = [version.path.removeprefix(f"{root}/") for version in walk.files()]
 
             assert sorted(listed) == sorted(filter(NameRules(source).takes, TREE)), options

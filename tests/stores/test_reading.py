@@ -174,7 +174,7 @@ def test_a_read_asks_for_nothing_but_its_ranges(ceph: Store) -> None:
     stores, uri = ceph.stores(root), f"{root}/x"
     stores.write_bytes_atomic(uri, b"1\n2\n")
     version = stores.stat(uri)
-    system, _ = stores.filesystem(uri)
+    system = stores.remote(uri)[0].system
     asked: list[str] = []
     system._s3.meta.events.register("before-call", lambda model, **_: asked.append(model.name))
     with open_version(stores, version) as file:

@@ -14,11 +14,11 @@ from airflow_provider_blockread.options import FileList, FileSource, GenerationO
 from airflow_provider_blockread.steps import Environment, PlanRequest, plan
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
-from airflow_provider_blockread.storage.listing.holding import HeldBack
+from airflow_provider_blockread.storage.listing.held_back import HeldBack
 from airflow_provider_blockread.storage.listing.markers import Marked
+from airflow_provider_blockread.storage.listing.paged import PagedListing
 from airflow_provider_blockread.storage.listing.rules import NameRules
 from airflow_provider_blockread.storage.listing.upstream import named_files, read_list
-from airflow_provider_blockread.storage.listing.walk import Walk
 from tests.ledgers import open_ledger
 from tests.servers.putting import putter
 from tests.servers.store import Store
@@ -61,8 +61,11 @@ def test_rules_hold_on_every_store(
     rules = NameRules(source)
     if rules.marker is not None:
         waiting: list[str] = []
-        marked = Marked(rules.marker, stores.exists, lambda version: waiting.append(version.path), most=2)
-        again = [v.path.removeprefix(f"{root}/") for v in marked.of(Walk(root, pages(stores, root, 2), rules).files())]
+        marked = Marked(rules.marker, stores.exists, waiting.append, most=2)
+        again = [
+            v.path.removeprefix(f"{root}/")
+            for v in marked.of(PagedListing(root, pages(stores, root, 2), rules).files())
+        ]
         assert (sorted(again), len(waiting)) == (taken, held["unmarked"])
 
 

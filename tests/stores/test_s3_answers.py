@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.backends import Entry, Pages, pages_of
+from airflow_provider_blockread.storage.backends.pages import Entry, Pages
 from tests.servers.lister import Lister, lister
 
 TIME, TIME_NS = "<LastModified>2026-01-02T03:04:05{fraction}Z</LastModified>", 1767323045 * 10**9
@@ -45,7 +45,7 @@ def server() -> Iterator[Lister]:
 
 def pages(server: Lister, root: str) -> Pages:
     """Return the listings below a root of the server."""
-    return pages_of(*Stores({"s3://b": server.options}).remote(root))
+    return Stores({"s3://b": server.options}).pages(root)
 
 
 def answer(head: str, files: str) -> bytes:

@@ -19,10 +19,9 @@ from asyncssh.sftp import SFTPAttrs, SFTPName
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.backends import SftpPages
-from airflow_provider_blockread.storage.backends.sftp import _Reading
+from airflow_provider_blockread.storage.backends.sftp import SftpPages, _Reading
 from airflow_provider_blockread.storage.listing.files import list_files
-from airflow_provider_blockread.storage.listing.holding import HeldBack
+from airflow_provider_blockread.storage.listing.held_back import HeldBack
 from airflow_provider_blockread.storage.listing.upstream import named_files
 from tests.servers.processes import ROOT
 from tests.servers.store import Store
@@ -189,9 +188,9 @@ def test_files_are_moved_where_a_server_cannot_rename_over_others(tmp_path: Path
         (tmp_path / "c").write_text("another")
         os.utime(tmp_path / "c", (2e9, 2e9))
         other = stores.stat(f"{root}/c")
-        assert stores.take_away(c) is False
+        assert stores.delete_version(c) is False
         assert stores.stat(f"{root}/c") == other
-        assert stores.take_away(other) is True
+        assert stores.delete_version(other) is True
         assert [file.name for file in tmp_path.iterdir()] == ["kept"]
 
 

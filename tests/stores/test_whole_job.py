@@ -116,7 +116,8 @@ def published(stores: Stores, root: str) -> list[tuple[str, int]]:
 
 def all_objects(stores: Stores, root: str) -> dict[str, bytes]:
     """Return the content of every object below a root, by path."""
-    system, path = stores.filesystem(root)
+    store, path = stores.remote(root)
+    system = store.system
     system.invalidate_cache()
     return {place: system.cat_file(place) for place in system.find(path)}
 

@@ -13,7 +13,7 @@ from airflow_provider_blockread.ledger.windows.selection import late_files
 from airflow_provider_blockread.options import FileList, FileSource
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.storage.listing.files import list_files
-from airflow_provider_blockread.storage.listing.holding import HeldBack
+from airflow_provider_blockread.storage.listing.held_back import HeldBack
 from airflow_provider_blockread.storage.listing.roots import bounds_of
 from airflow_provider_blockread.storage.listing.upstream import named_files, read_list
 

@@ -25,7 +25,6 @@ from airflow_provider_blockread.options.plan import AUTO
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.steps.plan.restoring import part_of
-from airflow_provider_blockread.storage.backends.store_blocks import StoreBlocks
 
 _WHOLE = 2**62  # bytes; a block size that no file reaches
 
@@ -40,7 +39,7 @@ def group_limits(env: Environment, request: PlanRequest) -> GroupLimits:
     splittable = make_format(request.generation.record_format).splittable
     block_size: int | AutoSize = _WHOLE
     if splittable and splitting.block_size == AUTO:
-        block_size = AutoSize(readers=splitting.readers, store_block=StoreBlocks(env.stores))
+        block_size = AutoSize(readers=splitting.readers, store_block=env.stores.block_size)
     elif splittable:
         block_size = parse_size(splitting.block_size)
     return GroupLimits(

@@ -21,7 +21,7 @@ def what_was_done(env: Environment, file: CleanFile) -> str | None:
     """Return what an earlier call, which died, has made of a file; None where it is still to be done."""
     if file.begun is None:
         return None
-    taken = env.stores.settle(file.version)
+    taken = env.stores.finish_delete(file.version)
     if taken is None and _is_there(env, file):
         return None
     return "done" if taken and file.begun[0] == "delete" else _what_became(env, file, *file.begun)
@@ -44,7 +44,7 @@ def delete_file(env: Environment, file: CleanFile) -> str:
     if there is None or not same_version(there, file.version):
         return "gone" if there is None else "changed"
     try:
-        if env.stores.take_away(file.version):
+        if env.stores.delete_version(file.version):
             return "done"
     except FileMissingError:  # somebody else cleans the same files
         pass
@@ -79,7 +79,7 @@ def _leave(env: Environment, file: CleanFile, target: str) -> str:
     if there is not None and same_version(there, version):
         if kept is None or kept.size != version.size:
             raise _not_whole(version, target)
-        stores.take_away(version)  # what has come into its place meanwhile stays there
+        stores.delete_version(version)  # a file that has replaced it meanwhile stays
         return "done"
     if kept is None:
         raise _not_whole(version, target)
@@ -88,7 +88,7 @@ def _leave(env: Environment, file: CleanFile, target: str) -> str:
     if there is not None:  # it changed while it was copied
         stores.remove(target)
         return "changed"
-    if stores.keeps_versions(target):  # it changed before it was renamed
+    if stores.renames(target):  # it changed before it was renamed
         stores.place(target, version.path)
         stores.remove(target)
         return "changed"

@@ -23,7 +23,7 @@ from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.watch.looking_for_files import FilesFound, Lookout, summed
 from airflow_provider_blockread.storage.listing.events import read_event, without_account
 from airflow_provider_blockread.storage.listing.files import list_files, listed_as, marked_by, takes, why_held
-from airflow_provider_blockread.storage.listing.holding import HeldBack
+from airflow_provider_blockread.storage.listing.held_back import HeldBack
 
 
 @dataclass(frozen=True, kw_only=True)

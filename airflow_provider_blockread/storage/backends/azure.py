@@ -1,47 +1,107 @@
-"""Azure Blob Storage: List Blobs through the client of adlfs, page by page."""
+"""Azure Blob Storage and Data Lake Gen2, through the client of adlfs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
-from airflow_provider_blockread.storage.backends.objects import ObjectPages, stands_for_folder
-from airflow_provider_blockread.storage.backends.pages import Entry, Page
-from airflow_provider_blockread.storage.identity import from_info
+from azure.core import MatchConditions
+from fsspec.asyn import sync
+from fsspec.spec import AbstractFileSystem
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.storage.backends.identity import unquoted
+from airflow_provider_blockread.storage.backends.objects import (
+    ObjectPages,
+    ObjectStore,
+    require_version,
+    stands_for_folder,
+)
+from airflow_provider_blockread.storage.backends.pages import Entry, Page, Pages
+
+
+class AzureStore(ObjectStore):
+    """A container of an account; a version is its etag."""
+
+    has_tags = True
+
+    def connect(self, uri: str, named: Mapping[str, object], options: Mapping[str, object]) -> AbstractFileSystem:
+        """Return the file system, if it opens the account that the URI names: its files are known by that name."""
+        system = super().connect(uri, named, options)
+        opened = getattr(getattr(system, "service_client", None), "account_name", None)  # not every client can tell
+        account, other = _primary(named.get("account_name")), _primary(opened)
+        if account and other and account != other:
+            msg = (
+                f"{uri}: its connection opens the account {other}, not {account}; name by conn_id a connection to"
+                f" {account}"
+            )
+            raise OptionsError(msg)
+        return system
+
+    def pages(self, path: str) -> Pages:
+        """Return the listings below a path."""
+        return AzurePages(self, path)
+
+    async def delete_object(self, path: str, etag: str) -> None:
+        """Delete a blob of this etag."""
+        async with self._blob(path) as client:
+            await client.delete_blob(**_if_match(etag))
+
+    async def read_range(self, path: str, etag: str, start: int, end: int) -> bytes:
+        """Return a range of a blob of this etag."""
+        async with self._blob(path) as client:
+            answer = await client.download_blob(offset=start, length=end - start, **_if_match(etag))
+            require_version(path, unquoted(answer.properties.etag or ""), etag)
+            return cast("bytes", await answer.readall())
+
+    def tag(self, path: str, tags: Mapping[str, str]) -> None:
+        """Add tags to those of a blob."""
+        sync(self.system.loop, self._add_tags, path, tags)
+
+    async def _add_tags(self, path: str, tags: Mapping[str, str]) -> None:
+        async with self._blob(path) as client:
+            await client.set_blob_tags({**await client.get_blob_tags(), **tags})  # which replaces all of them
+
+    def _blob(self, path: str) -> Any:  # noqa: ANN401 - adlfs has no types
+        container, _, blob = path.partition("/")
+        return self.system.service_client.get_blob_client(container, blob)
+
+
+def _primary(account: object) -> str:
+    """Return the account of a host name: of a private address, or of the secondary copy."""
+    return str(account or "").partition(".")[0].removesuffix("-secondary")
+
+
+def _if_match(etag: str) -> dict[str, Any]:
+    return {"etag": f'"{etag}"', "match_condition": MatchConditions.IfNotModified}
 
 
 class AzurePages(ObjectPages):
-    """The listings below a path of a container, in order of names."""
+    """The listings below a path of a container: List Blobs, page by page."""
 
     size = 5000  # the service gives no more
 
     def page(self, folder: str, cursor: str | None, *, flat: bool) -> Page:
-        """Return a page of blobs; trying again is left to the caller."""
+        """Return a page of blobs."""
         options: dict[str, Any] = {"include": ["metadata"], "results_per_page": self.size, "retry_total": 0}
         if self._root + folder:
             options["name_starts_with"] = self._root + folder
-        items, following = self._asked(_ask, self._list(flat=flat), options, cursor)
+        client = self._system.service_client.get_container_client(container=self._bucket)
+        items, following = self.ask(_page, client.list_blobs if flat else client.walk_blobs, options, cursor)
         entries = [entry for item in items if (entry := self._entry(item)) is not None]
         return Page.of(entries if flat else sorted(entries, key=itemgetter(0)), following)
 
-    def _list(self, *, flat: bool) -> Callable[..., Any]:
-        client = self._system.service_client.get_container_client(container=self._bucket)
-        found: Callable[..., Any] = client.list_blobs if flat else client.walk_blobs
-        return found
-
-    def _entry(self, item: Any) -> Entry | None:  # noqa: ANN401 - loaded with the store only
-        name = self._inside(item.name)
+    def _entry(self, item: Any) -> Entry | None:  # noqa: ANN401 - adlfs has no types
+        name = self.name_in(item.name)
         if not item.has_key("size"):
             return Entry(name, folder=True)
         if stands_for_folder(item.metadata):
             return None
-        info = {"size": item.size, "etag": item.etag, "last_modified": item.last_modified}
-        version = from_info(name, info)
-        return Entry(name, version.size, version.mtime_ns, version.etag)
+        return Entry.of(name, {"size": item.size, "etag": item.etag, "last_modified": item.last_modified})
 
 
-async def _ask(
+async def _page(
     listing: Callable[..., Any], options: dict[str, Any], cursor: str | None
 ) -> tuple[list[Any], str | None]:
     pages = listing(**options).by_page(cursor)

@@ -1,4 +1,4 @@
-"""The local disk, served by the operating system directly: names may hold anything, writes are atomic and synced."""
+"""The local disk, through the operating system: names may contain any bytes, writes are atomic and synced."""
 
 from __future__ import annotations
 
@@ -13,33 +13,32 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.storage.backends.renaming import rename_if_free
-from airflow_provider_blockread.storage.identity import from_stat
-from airflow_provider_blockread.storage.regular import open_regular
+from airflow_provider_blockread.storage.backends.disk_calls import open_regular, rename_if_free
+from airflow_provider_blockread.storage.backends.identity import from_stat
+from airflow_provider_blockread.storage.backends.model import Store
 
-_LONGEST = 200  # bytes of a name that a hidden one repeats; most disks take 255
+_LONGEST = 200  # bytes of a name that a hidden name repeats; most disks allow 255
 
-#: What `rmtree` calls its handler of errors; before Python 3.12 that gets them as triples.
+#: The parameter of `rmtree` for an error handler; before Python 3.12 that receives triples.
 _ON_ERROR = "onexc" if sys.version_info >= (3, 12) else "onerror"
 
 
-class LocalDisk:
-    """The local disk as a store; every path is absolute. Errors are the operating system's."""
+class LocalDisk(Store):
+    """The local disk; every path is absolute, and errors are those of the operating system."""
 
-    has_tags = False
-    keeps_versions = True  # when it renames
+    renames = True
 
     def version(self, uri: str, path: str) -> FileVersion | None:
-        """Return the version of a file, None when something else is there."""
+        """Return the version of a file, None if something else is there."""
         found = Path(path).stat()
         return from_stat(uri, found) if stat.S_ISREG(found.st_mode) else None
 
     def open_read(self, path: str) -> BinaryIO:
-        """Return an unbuffered file: large reads go straight into the caller's bytes."""
+        """Return an unbuffered file: large reads go directly into the caller's bytes."""
         return cast("BinaryIO", open_regular(path))
 
     def open_write(self, path: str) -> BinaryIO:
-        """Return a new file to fill, in the place of what has its name: a link or a pipe there is never written to."""
+        """Return a new file to fill, which replaces what has its name: a link or a pipe there is never written to."""
         Path(path).unlink(missing_ok=True)
         return cast("BinaryIO", _WrittenEarly(io.FileIO(path, "x")))
 
@@ -49,7 +48,7 @@ class LocalDisk:
             return file.readall()
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        """Replace a file at once, surviving a power cut."""
+        """Replace a file at once, so that it survives a power failure."""
         hidden = _hidden_beside(Path(path))
         try:
             hidden.write_bytes(data)
@@ -58,24 +57,20 @@ class LocalDisk:
             hidden.unlink(missing_ok=True)
 
     def remove(self, path: str) -> None:
-        """Remove a file, if it is there."""
+        """Delete a file, if it is there."""
         Path(path).unlink(missing_ok=True)
 
-    def remove_if(self, path: str, etag: str | None) -> bool | None:  # noqa: ARG002 - as other stores have it
-        """Leave a file alone: there is no way to tell a disk which version is meant."""
-        return None
-
     def rename(self, source: str, target: str) -> None:
-        """Rename a file at once, whatever has the new name."""
+        """Rename a file at once, and replace what has the new name."""
         Path(source).replace(target)
 
     def put_back(self, source: str, target: str) -> None:
-        """Rename a file to a name that is free, in two steps."""
+        """Rename a file in two steps, to a name that is free."""
         _name_also(Path(source), Path(target))
         Path(source).unlink(missing_ok=True)
 
     def move(self, source: str, target: str) -> None:
-        """Rename, or copy beside the target and rename where the work area is another disk."""
+        """Rename, or copy beside the target and rename if the work area is on another disk."""
         origin, place = Path(source), Path(target)
         if origin.stat().st_dev == place.parent.stat().st_dev:
             _replace_synced(origin, place)
@@ -89,7 +84,7 @@ class LocalDisk:
         origin.unlink(missing_ok=True)
 
     def place(self, source: str, target: str) -> None:
-        """Give a file a second name where nothing is, or copy it with its times to another disk."""
+        """Give a file a second name, or copy it with its times to another disk; the name must be free."""
         origin, place = Path(source), Path(target)
         if origin.stat().st_dev == place.parent.stat().st_dev:
             _name_also(origin, place)
@@ -119,23 +114,23 @@ class LocalDisk:
             yield from sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
 
     def remove_folder(self, path: str) -> None:
-        """Remove a folder with all that is in it, if it is there; what somebody else removes meanwhile is gone."""
-        telling: dict[str, Any] = {_ON_ERROR: _unless_gone}
-        shutil.rmtree(path, **telling)
+        """Delete a folder with everything in it, if it is there, also while somebody else deletes in it."""
+        handler: dict[str, Any] = {_ON_ERROR: _unless_gone}
+        shutil.rmtree(path, **handler)
 
 
 def _unless_gone(_: object, __: str, error: BaseException | tuple[Any, BaseException, Any]) -> None:
-    """Raise what went wrong with an entry of a folder, unless it is no longer there."""
+    """Raise the error about an entry of a folder, unless the entry is no longer there."""
     found = error[1] if isinstance(error, tuple) else error
     if not isinstance(found, FileNotFoundError):
         raise found
 
 
 class _WrittenEarly(io.BufferedWriter):
-    """A file whose pages are on their way to the disk once it is closed, so that whoever syncs it waits for little."""
+    """A file whose pages are being written to the disk once it is closed, so that a later sync waits less."""
 
     def close(self) -> None:
-        """Close the file; what the advice calls not needed is written first."""
+        """Close the file; the system writes the pages that it is advised to drop."""
         try:
             if not self.closed and hasattr(os, "posix_fadvise"):
                 self.flush()
@@ -145,7 +140,7 @@ class _WrittenEarly(io.BufferedWriter):
 
 
 def sync(path: Path) -> None:
-    """Wait until a file's bytes, or a folder's names, are on disk; whatever else it is has nothing to wait for."""
+    """Wait until a file's bytes, or a folder's names, are on disk; anything else needs no sync."""
     if not stat.S_ISREG(mode := path.lstat().st_mode) and not stat.S_ISDIR(mode):
         return
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # it may be a pipe by now
@@ -156,20 +151,20 @@ def sync(path: Path) -> None:
 
 
 def _hidden_beside(path: Path) -> Path:
-    """Return a new name that begins as the file's does, and is no longer than names may be."""
+    """Return a new name that begins like the file's, and is not too long."""
     begin = os.fsdecode(os.fsencode(path.name)[:_LONGEST])
     return path.with_name(f".{begin}.{uuid.uuid4().hex[:12]}.tmp")
 
 
 def _replace_synced(source: Path, target: Path) -> None:
-    """Rename after the bytes are on disk, and put the name on disk too, so that a power cut loses neither."""
+    """Rename once the bytes are on disk, and sync the name too, so that a power failure loses neither."""
     sync(source)
     source.replace(target)
     sync(target.parent)
 
 
 def _name_also(source: Path, target: Path) -> None:
-    """Give a file a second name where nothing is; rename it where the disk, or its owner, allows no second one."""
+    """Give a file a second name that is free; rename it if the disk, or the file's owner, allows no second one."""
     sync(source)
     try:
         os.link(source, target, follow_symlinks=False)

@@ -1,107 +1,171 @@
-"""What the object stores have in common: keys below a prefix, and `/` between what people take for folders."""
+"""What object stores have in common: keys below a prefix, `/` between folders, and versions that they compare."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Coroutine, Mapping
 from copy import copy
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from fsspec.asyn import sync
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.errors import SourceError
-from airflow_provider_blockread.storage.backends.pages import Page
-from airflow_provider_blockread.storage.backends.remote import RemoteStore
-from airflow_provider_blockread.storage.edge import as_error
-from airflow_provider_blockread.storage.identity import from_info
+from airflow_provider_blockread.errors import FileChangedError, OptionsError, SourceError
+from airflow_provider_blockread.storage.backends.base import FsspecStore
+from airflow_provider_blockread.storage.backends.errors import as_error, fault_of
+from airflow_provider_blockread.storage.backends.identity import from_info
+from airflow_provider_blockread.storage.backends.pages import Pages
+from airflow_provider_blockread.storage.ranges import Fetch
 
 _Answer = TypeVar("_Answer")
+_OTHER = frozenset({"PreconditionFailed", "ConditionNotMet", "status 412"})  # words for: it is another version
+_UNKNOWN = frozenset({"NotImplemented", "status 501"})  # and for a condition that a service does not know
 
 
-def stands_for_folder(metadata: object) -> bool:
-    """Tell whether the metadata of a blob say that it is there for a folder, whose files have names of their own."""
-    known = {key.lower(): value for key, value in metadata.items()} if isinstance(metadata, Mapping) else {}
-    return "true" in {str(known.get(key)).lower() for key in ("hdi_isfolder", "is_directory")}
+class ObjectStore(FsspecStore):
+    """A store of objects: nothing is renamed, and requests can be bound to a version.
+
+    So what is read of a version is that version's bytes, however often the object is overwritten and restored between
+    two reads.
+    """
+
+    renames = False
+
+    @abstractmethod
+    async def delete_object(self, path: str, etag: str) -> None:
+        """Delete an object on the condition that it is this version."""
+
+    @abstractmethod
+    async def read_range(self, path: str, etag: str, start: int, end: int) -> bytes:
+        """Return the bytes [start, end) on the condition that the object is this version; `require_version` of it."""
+
+    def delete_if(self, path: str, etag: str | None) -> bool | None:
+        """Delete an object if it is this version, and return whether it was; None if the server cannot compare."""
+        if etag is None:
+            return None
+        try:
+            sync(self.system.loop, self.delete_object, path, etag)
+        except FileExistsError:  # what the clients of S3 and Google raise then
+            return False
+        except Exception as error:
+            word = fault.word if (fault := fault_of(error)) else ""
+            if word in _OTHER:
+                return False
+            if word in _UNKNOWN:
+                return None
+            raise
+        finally:
+            self.system.invalidate_cache()
+        return True
+
+    def pinned(self, path: str, etag: str | None) -> Fetch | None:
+        """Return what fetches ranges of one version of an object."""
+        if etag is None:
+            return None
+        return lambda start, end: cast("bytes", sync(self.system.loop, self.read_range, path, etag, start, end))
 
 
-class ObjectPages(ABC):
+def require_version(path: str, found: str, planned: str) -> None:
+    """Make sure that an answer is of the planned version, since some servers ignore the condition.
+
+    Raises:
+        SourceError: if the answer does not say its version.
+        FileChangedError: if it is another version.
+    """
+    if not found:
+        msg = f"{path}: the server does not say which version its answer is of; copy the file to a store that does"
+        raise SourceError(msg, path)
+    if found != planned:
+        msg = (
+            f"{path} is no longer the version that was planned: planned {planned}, the store gave {found}; restore it,"
+            " or exclude it with `blockread windows exclude`, then retry"
+        )
+        raise FileChangedError(msg, path)
+
+
+class ObjectPages(Pages):
     """The listings below a path of a bucket or container, in order of keys.
 
     Attributes:
         size: how many entries a page holds at most.
-        seconds: how long a page may take; not every client gives up by itself.
     """
 
     width = 8
     flat = True
-    by_name = False  # they always are
-    folder_links = False
     size = 1000
-    seconds = 120.0
 
-    def __init__(self, store: RemoteStore, path: str) -> None:
+    def __init__(self, store: FsspecStore, path: str) -> None:
         self._store = store
         self._system = store.system
         self._bucket, key, _ = store.system.split_path(path)
         self._root = f"{key}/" if key else ""
 
-    def root(self, uri: str, *, slash: bool) -> tuple[FileVersion | None, bool]:
-        """Return the object of the root's own name, if that is a file, and whether the root is a folder.
+    def root(self, uri: str, tail: str) -> tuple[FileVersion | None, bool]:
+        """Return the object of the root's own name, if it is a file, and whether the root is a folder.
 
-        It is a folder where something lies below it; an empty object of its name only stands for it then. What is
-        written with a slash is never taken for the object.
+        The root is a folder if there are keys below it; an empty object of its name only stands for the folder then.
+        With a slash behind it, the root is never the object.
 
         Raises:
-            FileNotFoundError: when there is neither.
+            FileNotFoundError: if there is neither.
+            OptionsError: if the name ends in more than one slash.
         """
-        whole = not self._root  # a bucket: to look at it may take other rights than to list it
-        if (whole or slash) and (self._leads_on() or whole):
+        if len(tail) > 1:
+            msg = f"{uri}{tail} ends in a folder without a name, which cannot be a root; name the one above it, {uri}/"
+            raise OptionsError(msg)
+        whole = not self._root  # a bucket: to stat it may take other rights than to list it
+        if (whole or tail) and (self._has_keys() or whole):
             return None, True
         info = self._store.info(f"{self._bucket}/{self._root[:-1]}")
         is_file = info["type"] == "file" and not stands_for_folder(info.get("metadata"))
         file = from_info(uri, info) if is_file else None
-        if slash and file is not None and file.size:
+        if tail and file is not None and file.size:
             raise FileNotFoundError
-        if file is None or slash:
+        if file is None or tail:
             return None, True
         try:
-            folder = self._leads_on()
+            folder = self._has_keys()
         except Exception as error:
             if file.size and isinstance(as_error(uri, error), SourceError):  # it may be read, and not be listed
                 return file, False
             raise
         return (None if folder and not file.size else file), folder
 
-    def _leads_on(self) -> bool:
-        """Tell whether anything lies below the root."""
+    def _has_keys(self) -> bool:
+        """Return whether there are keys below the root."""
         few = copy(self)
         few.size = 1
         page = few.page("", None, flat=True)
         return bool(page.names) or page.cursor is not None
 
-    @abstractmethod
-    def page(self, folder: str, cursor: str | None, *, flat: bool) -> Page:
-        """Return a page, as the store gives it."""
-
-    def _asked(self, ask: Callable[..., Coroutine[Any, Any, _Answer]], *about: object) -> _Answer:
-        """Return what a coroutine of the store's client answers."""
-        answer: _Answer = sync(self._system.loop, ask, *about, timeout=self.seconds)
+    def ask(self, request: Callable[..., Coroutine[Any, Any, _Answer]], *arguments: object) -> _Answer:
+        """Return the answer to a request of the store's client."""
+        answer: _Answer = sync(self._system.loop, request, *arguments, timeout=self.seconds)
         return answer
 
-    def _inside(self, key: str) -> str:
-        """Return the name of a key relative to the root."""
+    def name_in(self, key: str) -> str:
+        """Return the name of a key relative to the root.
+
+        Raises:
+            OSError: if the key is not below the root.
+        """
         if not key.startswith(self._root):
             msg = "the answer holds names that were not asked for"
             raise OSError(0, msg)
         return key[len(self._root) :]
 
-    def look(self, uri: str, name: str) -> FileVersion | None:
+    def version(self, uri: str, name: str) -> FileVersion | None:
         """Return the version of an object."""
         return self._store.version(uri, f"{self._bucket}/{self._root}{name}")
 
     def addresses(self, name: str) -> bool:
-        """Tell whether the store's client, handed a path, takes it for that key."""
-        place, key = f"{self._bucket}/{self._root}{name}", self._root + name
-        stripped = self._system._strip_protocol(place)  # noqa: SLF001 - what each of its calls begins with
+        """Return whether the store's client takes the path of that name for its key."""
+        path, key = f"{self._bucket}/{self._root}{name}", self._root + name
+        stripped = self._system._strip_protocol(path)  # noqa: SLF001 - what each of its calls begins with
         return bool(tuple(self._system.split_path(stripped)[:2]) == (self._bucket, key))
+
+
+def stands_for_folder(metadata: object) -> bool:
+    """Return whether the metadata of a blob mark it as a folder, whose files have names of their own."""
+    known = {key.lower(): value for key, value in metadata.items()} if isinstance(metadata, Mapping) else {}
+    return "true" in {str(known.get(key)).lower() for key in ("hdi_isfolder", "is_directory")}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Self
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.storage.backends.identity import from_info
 
 
 class FolderLinkError(SourceError):
@@ -18,24 +20,30 @@ class Entry(NamedTuple):
     """A file or folder; `name` is relative to the root, a folder's ends with `/`."""
 
     name: str
-    size: int | None = None  # None for a folder, and where it takes a look at the file itself
+    size: int | None = None  # None for a folder, and for a file whose version takes a request of its own
     mtime_ns: int = 0
     etag: str | None = None
     folder: bool = False
 
+    @classmethod
+    def of(cls, name: str, info: Mapping[str, object]) -> Self:
+        """Return the entry of a file that an info dictionary of fsspec describes."""
+        version = from_info(name, info)
+        return cls(name, version.size, version.mtime_ns, version.etag)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Entries in the listing's order, a column of each field, and where the next page begins; None behind the last.
+    """Entries in the listing's order as one column per field, and the cursor of the next page; None after the last.
 
-    Columns cost the collector of garbage nothing; an object for each entry would have it look through the process.
+    Columns cost the garbage collector nothing, whereas it would traverse an object for each entry.
     """
 
     names: Sequence[str]
     sizes: Sequence[int | None]
     times: Sequence[int]
     etags: Sequence[str | None]
-    folders: Sequence[bool] | None = None  # None where there are none
+    folders: Sequence[bool] | None = None  # None if there are none
     cursor: str | None = None
 
     @classmethod
@@ -57,40 +65,55 @@ class Page:
         return map(Entry, self.names, self.sizes, self.times, self.etags, folders)
 
 
-class Pages(Protocol):
-    """The listings of one root; pages may be asked for by several threads at once.
+class Pages(ABC):
+    """The listings of one root; several threads may request pages at once.
 
     Attributes:
-        width: folders that may be listed at the same time; 0 where only the caller's own thread may ask.
-        flat: whether a folder can be listed with all that lies below it.
-        by_name: set where the files of a folder must come in the order of their names, since markers lie beside them;
-            most come so anyway.
-        folder_links: whether what an entry does not tell may be a link to a folder.
+        width: folders that may be listed at the same time; 0 if only the caller's own thread may ask.
+        flat: a folder can be listed together with everything below it.
+        by_name: set if the files of a folder must come in the order of their names, since markers lie beside them;
+            most stores list so anyway.
+        folder_links: an entry without a size may be a link to a folder.
+        seconds: how long a page may take; not every client gives up by itself.
     """
 
-    width: int
-    flat: bool
-    by_name: bool
-    folder_links: bool
+    width = 4
+    flat = False
+    by_name = False
+    folder_links = False
+    seconds = 120.0
 
+    @abstractmethod
     def page(self, folder: str, cursor: str | None, *, flat: bool) -> Page:
-        """Return a page of a folder (its path relative to the root with `/` behind it, empty for the root itself).
+        """Return a page of a folder as the store gives it; retries are left to the caller.
 
         Args:
-            folder: what to list.
+            folder: its path relative to the root and a `/`, empty for the root itself.
             cursor: where the page begins, from the page before; None for the first.
-            flat: list all files below, and no folders.
+            flat: list all files below it, and no folders.
         """
-        ...
 
-    def look(self, uri: str, name: str) -> FileVersion | None:
-        """Return the version of a file whose entry does not tell it, None where it is none.
+    @abstractmethod
+    def root(self, uri: str, tail: str) -> tuple[FileVersion | None, bool]:
+        """Return the file at the root itself, if there is one, and whether the root is a folder.
+
+        Args:
+            uri: the root's canonical URI.
+            tail: the slashes behind it as the source names it; with any, only a folder is meant.
 
         Raises:
-            FolderLinkError: when it is a link to a folder.
+            FileNotFoundError: if there is neither.
+            OptionsError: if the store has no place of this name.
         """
-        ...
 
+    @abstractmethod
+    def version(self, uri: str, name: str) -> FileVersion | None:
+        """Return the version of a file whose entry has no size, None if it is not a file.
+
+        Raises:
+            FolderLinkError: if it is a link to a folder.
+        """
+
+    @abstractmethod
     def addresses(self, name: str) -> bool:
-        """Tell whether the store's client, handed the path of that name, takes it for that and no other."""
-        ...
+        """Return whether the store's client reads the path of that name as that name and no other."""

@@ -1,27 +1,30 @@
-"""S3: ListObjectsV2 through the client of s3fs, its answers read here, since botocore takes 90 ms for a page.
+"""S3 and servers that speak its protocol, through the client of s3fs.
 
-Files written as S3 and its like usually do are taken out of an answer by one regular expression, a third of a parser's
-work; what is left must be sound XML without files. An answer with anything else in it goes to a parser as a whole.
+Answers of ListObjectsV2 are parsed here, since botocore takes 90 ms for a page. One regular expression takes the files
+of the usual form out of an answer, a third of a parser's work. What remains must be well-formed XML without files;
+otherwise the whole answer goes to a parser.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextvars import ContextVar
 from datetime import datetime, timedelta
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote_plus
 from xml.etree import ElementTree as ET
 
-from airflow_provider_blockread.storage.backends.objects import ObjectPages
-from airflow_provider_blockread.storage.backends.pages import Entry, Page
+from airflow_provider_blockread.storage.backends.identity import unquoted
+from airflow_provider_blockread.storage.backends.objects import ObjectPages, ObjectStore, require_version
+from airflow_provider_blockread.storage.backends.pages import Entry, Page, Pages
 
-#: Written so, it comes before botocore's own `before-parse.s3.*`, which would parse the answer, too.
+#: In this form it runs before botocore's own `before-parse.s3.*`, which would parse the answer, too.
 _EVENT = "before-parse.*.ListObjectsV2"
 _ROOT = "ListBucketResult"
-#: Ceph puts a key with control characters into its token, where XML has no words for them (other keys it encodes).
+#: Ceph puts a key with control characters into its token, where XML cannot express them (other keys it encodes).
 _NO_XML = re.compile(rb"&#x(?:0[0-8bcef]|1[0-9a-f]);", re.IGNORECASE)
 _TEXT = r"[ -%'-;=?-~]"  # ASCII that stands for itself in XML
 _FILE = re.compile(
@@ -30,16 +33,44 @@ _FILE = re.compile(
     rf"(?:<([A-Za-z]++)>{_TEXT}*+</\4>)*?<Size>([0-9]++)</Size>(?:<([A-Za-z]++)>{_TEXT}*+</\6>)*+</Contents>"
 )
 _STEP = _FILE.groups + 1
-#: What an answer may hold beside such files that has a say in which files there are, or where others go on.
+#: Anything else in an answer that decides which files there are, or where the next page begins.
 _MORE = re.compile(r"<Contents|<CommonPrefixes|&#|(?!\A)<[!?]")
 _BEHIND, _LAST = "\0", "\U0010ffff"  # a cursor that begins so is a key, not a token
 _EPOCH, _SECOND = datetime(1970, 1, 1), timedelta(seconds=1)  # noqa: DTZ001 - the times that it is taken from are UTC
-#: Where the answer to this task's own request goes; other requests of the same client are left alone.
+#: Receives the answer to this task's own request; other requests of the same client stay as they are.
 _ANSWER: ContextVar[list[bytes] | None] = ContextVar("_ANSWER", default=None)
 
 
+class S3Store(ObjectStore):
+    """A bucket; a version is its ETag."""
+
+    has_tags = True
+
+    def pages(self, path: str) -> Pages:
+        """Return the listings below a path."""
+        return S3Pages(self, path)
+
+    async def delete_object(self, path: str, etag: str) -> None:
+        """Delete an object of this ETag."""
+        bucket, key, _ = self.system.split_path(path)
+        await self.system._call_s3("delete_object", Bucket=bucket, Key=key, IfMatch=f'"{etag}"')  # noqa: SLF001 - no other way
+
+    async def read_range(self, path: str, etag: str, start: int, end: int) -> bytes:
+        """Return a range of an object of this ETag."""
+        bucket, key, _ = self.system.split_path(path)
+        asked = {"Bucket": bucket, "Key": key, "Range": f"bytes={start}-{end - 1}", "IfMatch": f'"{etag}"'}
+        answer = await self.system._call_s3("get_object", **asked, **self.system.req_kw)  # noqa: SLF001 - no public call has IfMatch
+        async with answer["Body"] as body:
+            require_version(path, unquoted(answer.get("ETag", "")), etag)
+            return cast("bytes", await body.read())
+
+    def tag(self, path: str, tags: Mapping[str, str]) -> None:
+        """Add tags to those of an object."""
+        self.system.put_tags(path, dict(tags), mode="m")
+
+
 class S3Pages(ObjectPages):
-    """The listings below a path of an S3 bucket, in order of keys."""
+    """The listings below a path of a bucket: ListObjectsV2, page by page."""
 
     def page(self, folder: str, cursor: str | None, *, flat: bool) -> Page:
         """Return a page; S3 gives no more than 1,000 keys."""
@@ -49,9 +80,7 @@ class S3Pages(ObjectPages):
             request["Delimiter"] = "/"
         if cursor is not None:
             request["StartAfter" if cursor.startswith(_BEHIND) else "ContinuationToken"] = cursor.removeprefix(_BEHIND)
-        return self._page(self._asked(_ask, self._system, request))
-
-    def _page(self, body: bytes) -> Page:
+        body = self.ask(_page, self._system, request)
         return self._plain(body) or self._parsed(body)
 
     def _plain(self, body: bytes) -> Page | None:
@@ -77,7 +106,7 @@ class S3Pages(ObjectPages):
         )
 
     def _parsed(self, body: bytes) -> Page:
-        top, mended = _listing(body)
+        top, cut = _listing(body)
         space = top.tag.removesuffix(_ROOT)
         cursor, coded = _goes_on(top, space)
         key, size, time, etag = (f"{space}{field}" for field in ("Key", "Size", "LastModified", "ETag"))
@@ -95,16 +124,16 @@ class S3Pages(ObjectPages):
             for item in top.iterfind(f"{space}CommonPrefixes")
         ]
         entries = sorted(files + folders, key=itemgetter(0)) if folders else files
-        if cursor is not None and mended:
+        if cursor is not None and cut:
             cursor = _BEHIND + self._root + entries[-1].name + (_LAST if entries[-1].folder else "")
         return Page.of(entries, cursor)
 
     def _named(self, key: str | None, *, coded: bool) -> str:
-        return self._inside(unquote_plus(key or "") if coded else key or "")
+        return self.name_in(unquote_plus(key or "") if coded else key or "")
 
 
-async def _ask(system: Any, request: dict[str, Any]) -> bytes:  # noqa: ANN401 - s3fs tells no types
-    """Return the answer as it came, once botocore has checked its status; retries are botocore's and the caller's."""
+async def _page(system: Any, request: dict[str, Any]) -> bytes:  # noqa: ANN401 - s3fs has no types
+    """Return the body of the answer, once botocore has checked its status; botocore and the caller retry."""
     await system.set_session()
     client = await system.get_s3(request["Bucket"])
     client.meta.events.register(_EVENT, _on_listing_answer, unique_id=_EVENT)
@@ -121,7 +150,7 @@ async def _ask(system: Any, request: dict[str, Any]) -> bytes:  # noqa: ANN401 -
 
 
 def _on_listing_answer(response_dict: dict[str, Any], **_rest: object) -> None:
-    """Keep a listing for whoever asked for it, and leave nothing of it to parse."""
+    """Keep a listing for the request that asked for it, and leave botocore nothing to parse."""
     answer, body = _ANSWER.get(), response_dict["body"]
     if answer is not None and response_dict["status_code"] == 200 and b"<ListBucketResult" in body[:200]:  # noqa: PLR2004
         answer.append(body)
@@ -129,14 +158,14 @@ def _on_listing_answer(response_dict: dict[str, Any], **_rest: object) -> None:
 
 
 def _listing(body: bytes) -> tuple[ET.Element, bool]:
-    """Return the answer, and whether characters had to be taken out of it."""
-    sound = body if _NO_XML.search(body) is None else _NO_XML.sub(b"", body)
+    """Return the answer, and whether characters had to be cut out of it."""
+    clean = body if _NO_XML.search(body) is None else _NO_XML.sub(b"", body)
     try:
-        top = ET.fromstring(sound)  # noqa: S314 - from the store itself, as botocore parses it
+        top = ET.fromstring(clean)  # noqa: S314 - from the store itself, as botocore parses it
     except ET.ParseError as error:
         msg = "the answer is cut short or is no XML"
         raise OSError(0, msg) from error
-    return top, sound is not body
+    return top, clean is not body
 
 
 def _goes_on(top: ET.Element, space: str) -> tuple[str | None, bool]:
@@ -151,5 +180,5 @@ def _goes_on(top: ET.Element, space: str) -> tuple[str | None, bool]:
 
 @lru_cache(maxsize=4096)
 def _second_ns(time: str) -> int:
-    """Return a time to the second: all that looking at the object itself tells."""
+    """Return a time in whole seconds, which is all that HEAD gives."""
     return (datetime.fromisoformat(time) - _EPOCH) // _SECOND * 10**9 if time else 0

@@ -1,45 +1,127 @@
-"""Listings over SSH: a folder's entries as the server reads them, some thousand at a time, whatever their names are."""
+"""Files over SSH (SFTP), through sshfs.
+
+sshfs keeps a connection that was lost, and copies by a shell where a server cannot rename over a file, then removes the
+source whether or not the copy succeeded. So both are done here; and folders are listed as the server reads them, some
+thousand entries at a time, whatever their names are.
+"""
 
 from __future__ import annotations
 
 import stat
 import sys
 from array import array
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
+from asyncssh.sftp import SFTPAttrs, SFTPClient, SFTPError, SFTPOpUnsupported
 from fsspec.asyn import sync
 from fsspec.spec import AbstractFileSystem
+from sshfs.utils import wrap_exceptions
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.storage.backends.folders import FolderPages
-from airflow_provider_blockread.storage.backends.pages import Entry, FolderLinkError, Page
-from airflow_provider_blockread.storage.backends.remote import RemoteStore
-from airflow_provider_blockread.storage.identity import from_info
+from airflow_provider_blockread.storage.backends.base import FolderPages, FsspecStore
+from airflow_provider_blockread.storage.backends.identity import from_info
+from airflow_provider_blockread.storage.backends.pages import Entry, FolderLinkError, Page, Pages
 from airflow_provider_blockread.storage.uris import printable
 
 
-class SftpPages(FolderPages):
-    """The listings below a folder of an SFTP server, in its own order, or a whole folder at a time, `by_name`.
+class SftpStore(FsspecStore):
+    """An SSH server; a version is its size and modification time in seconds."""
 
-    A folder that is being read is open at the server. Where that breaks, it is read from its beginning again, and what
-    was given before is passed over, known by eight bytes of each name.
+    renames = True
+
+    def connect(self, uri: str, named: Mapping[str, object], options: Mapping[str, object]) -> AbstractFileSystem:
+        """Return the file system; asyncssh distinguishes a key from the name of its file by the type."""
+        ready = dict(options)
+        keys, hosts = ready.get("client_keys"), ready.get("known_hosts")
+        if isinstance(keys, (list, tuple)):
+            ready["client_keys"] = [key.encode() if "PRIVATE KEY" in str(key) else key for key in keys]
+        if isinstance(hosts, str) and " " in hosts:
+            ready["known_hosts"] = hosts.encode()
+        return super().connect(uri, named, ready)
+
+    @property
+    def system(self) -> AbstractFileSystem:
+        """The file system; connected again if the connection was lost."""
+        system = self._system
+        if system.client.is_closed():
+            self._kind._cache.pop(system._fs_token_, None)  # noqa: SLF001 - from which fsspec would take the lost one
+            self._system = type(system)(*system.storage_args, **system.storage_options)
+        return self._system
+
+    def pages(self, path: str) -> Pages:
+        """Return the listings below a folder."""
+        return SftpPages(self, path)
+
+    def real_path(self, path: str) -> str:
+        """Return a path as the server gives it, with all links in it resolved."""
+        return str(self._run(_real_path, path))
+
+    def rename(self, source: str, target: str) -> None:
+        """Rename a file at once; on a server that cannot replace what has the new name, that is deleted first."""
+        self._run(_rename_over, source, target)
+
+    def put_back(self, source: str, target: str) -> None:
+        """Rename a file at once, to a name that is free."""
+        self._run(_rename_if_free, source, target)
+
+    def _run(self, request: Callable[..., Awaitable[Any]], *paths: str) -> Any:  # noqa: ANN401 - of any request
+        system = self.system
+        return sync(system.loop, wrap_exceptions(_on_channel), system, request, *paths)
+
+
+async def _on_channel(system: Any, request: Callable[..., Awaitable[Any]], *paths: str) -> Any:  # noqa: ANN401 - as above
+    async with system._pool.get() as channel:  # noqa: SLF001 - where its own calls get one
+        return await request(channel, *paths)
+
+
+async def _real_path(channel: SFTPClient, path: str) -> str:
+    return str(await channel.realpath(path))
+
+
+async def _rename_over(channel: SFTPClient, source: str, target: str) -> None:
+    try:
+        await channel.posix_rename(source, target)
+    except SFTPOpUnsupported:
+        if await _are_there(channel, source, target):
+            await channel.remove(target)
+        await channel.rename(source, target)
+
+
+async def _rename_if_free(channel: SFTPClient, source: str, target: str) -> None:
+    try:
+        await channel.rename(source, target)
+    except SFTPOpUnsupported:
+        raise
+    except SFTPError as error:
+        if await _are_there(channel, source, target):
+            raise FileExistsError(target) from error
+        raise
+
+
+async def _are_there(channel: SFTPClient, *paths: str) -> bool:
+    return all([await channel.exists(path) for path in paths])
+
+
+class SftpPages(FolderPages):
+    """The listings below a folder of a server, in its own order, or a whole folder at a time, `by_name`.
+
+    A folder that is being read is open at the server. If that breaks, it is read from its beginning again, and entries
+    that were given before are skipped, recognised by eight bytes of each name.
     """
 
     folder_links = True
     size = 1000  # entries of a page
 
-    def __init__(self, store: RemoteStore, path: str) -> None:
+    def __init__(self, store: FsspecStore, path: str) -> None:
         super().__init__(store, path)
         self._begun: dict[str, _Reading] = {}
 
     def page(self, folder: str, cursor: str | None, *, flat: bool) -> Page:  # noqa: ARG002 - it is never asked to be flat
-        """Return the next entries of a folder; the cursor tells how many went before."""
-        from sshfs.utils import wrap_exceptions  # noqa: PLC0415 - of an extra
-
+        """Return the next entries of a folder; the cursor is the number of those before."""
         system = self._store.system
         if cursor is None:
-            self._begun[folder] = _Reading(self._place(folder))
+            self._begun[folder] = _Reading(self.place(folder))
         reading = self._begun[folder]
         size = sys.maxsize if self.by_name else self.size
         names = sync(system.loop, wrap_exceptions(reading.some), system, size)
@@ -49,11 +131,11 @@ class SftpPages(FolderPages):
             return Page.of(sorted(entries) if self.by_name else entries)
         return Page.of(entries, str(reading.given))
 
-    def look(self, uri: str, name: str) -> FileVersion | None:
+    def version(self, uri: str, name: str) -> FileVersion | None:
         """Return the version of the file that a link leads to.
 
         Raises:
-            FolderLinkError: when it leads to a folder, whose files would be missed.
+            FolderLinkError: if it leads to a folder, whose files would be missed.
         """
         try:
             info = self._store.info(self._root + name)
@@ -75,7 +157,7 @@ class _Reading:
         self._place = place.encode(errors="surrogateescape")
         self._names: AsyncIterator[Any] | None = None
         self._hashes = array("q")  # of the names that were given
-        self._known: set[int] = set()  # those that were given before the folder was opened as it is now
+        self._known: set[int] = set()  # those that were given before the folder was last opened
 
     @property
     def given(self) -> int:
@@ -100,7 +182,7 @@ class _Reading:
         return found
 
 
-def _entry(folder: str, name: str, attributes: Any) -> Entry:  # noqa: ANN401 - loaded with the store only
+def _entry(folder: str, name: str, attributes: SFTPAttrs) -> Entry:
     mode = attributes.permissions or 0
     if stat.S_ISDIR(mode):
         return Entry(f"{folder}{name}/", folder=True)

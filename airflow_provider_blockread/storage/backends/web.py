@@ -1,46 +1,93 @@
-"""Web servers: a folder is the page that lists it, whole, and each file that is wanted is looked at."""
+"""Web servers: a folder is what the links of its index name in it, and each file that is wanted takes a request.
+
+A redirect is followed to another address of the server's own host, or to a host that the source names, but never from
+https to http. A request to another origin (scheme, host and port) than that of the source's root has none of the
+connection's headers, no cookies and no credentials.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
+
+from fsspec.asyn import sync
+from fsspec.spec import AbstractFileSystem
+from yarl import URL
+
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import SourceError
-from airflow_provider_blockread.storage.backends.pages import Entry, Page
-from airflow_provider_blockread.storage.backends.remote import RemoteStore
-from airflow_provider_blockread.storage.backends.web_index import Index, is_page, read_index
-from airflow_provider_blockread.storage.identity import from_info
+from airflow_provider_blockread.storage.backends.base import FsspecStore, origin_of
+from airflow_provider_blockread.storage.backends.identity import from_info
+from airflow_provider_blockread.storage.backends.pages import Entry, Page, Pages
 
+if TYPE_CHECKING:
+    from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
+
+_GONE = {404, 410}
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_PLAIN = frozenset({"accept", "accept-encoding", "connection", "host", "range", "user-agent"})
+_HTML = {"text/html", "application/xhtml+xml"}
 _PAGES = (".html", ".htm")
-_DEEPEST = 64  # folders within folders; links that lead in circles end nowhere else
+_EMPTY = re.compile(r"index of|directory listing", re.IGNORECASE)
+_DEEPEST = 64  # folders within folders; links that lead in circles never end
 
 
-class WebPages:
-    """The listings below a folder of a web server: a folder's files in order of their names, then its folders.
+class WebStore(FsspecStore):
+    """A web server; a version is its ETag, or else the time in `Last-Modified`."""
 
-    Attributes:
-        seconds: how long an index may take.
-    """
+    def connect(self, uri: str, named: Mapping[str, object], options: Mapping[str, object]) -> AbstractFileSystem:
+        """Return the file system, whose client follows redirects within bounds."""
+        return super().connect(uri, named, _bounded(options, origin_of(uri), self._redirect_hosts))
 
-    width = 4
-    flat = False
-    by_name = False
-    folder_links = False
-    seconds = 120.0
+    def pages(self, path: str) -> Pages:
+        """Return the listings below a folder."""
+        return WebPages(self, path)
 
-    def __init__(self, store: RemoteStore, path: str) -> None:
+    def info(self, path: str) -> dict[str, object]:
+        """Return what the server says of a URL; it is a folder if it leads to an address that ends in a slash.
+
+        fsspec reports every failure as an absence; here only an absence is one.
+        """
+        try:
+            found = super().info(path)
+        except FileNotFoundError as error:
+            cause = error.__cause__
+            if cause is None or getattr(cause, "status", None) in _GONE:
+                raise
+            raise cause from None
+        folder = str(found["url"]).partition("?")[0].endswith("/") and is_page(found)
+        return {**found, "type": "directory"} if folder else found
+
+    def facts(self, path: str) -> dict[str, object]:
+        """Return the size from `info`: fsspec would ask for it itself, and report any failure as an absence."""
+        return {"size": self.info(path)["size"]}
+
+
+def is_page(info: Mapping[str, object]) -> bool:
+    """Return whether the server says that a URL is a page, whose links may be a folder's."""
+    return info.get("mimetype") in _HTML
+
+
+class WebPages(Pages):
+    """The listings below a folder of a web server: each folder whole, its files by name, then its folders."""
+
+    def __init__(self, store: WebStore, path: str) -> None:
         self._store = store
         self._url = path.rstrip("/")
 
-    def page(self, folder: str, cursor: str | None, *, flat: bool) -> Page:  # noqa: ARG002 - there is one, and never flat
+    def page(self, folder: str, cursor: str | None, *, flat: bool) -> Page:  # noqa: ARG002 - it is one page, and never flat
         """Return a whole folder.
 
         Raises:
-            SourceError: when the server gives no index of it, or it lies deeper than anybody's.
+            SourceError: if the server gives no index of it, or only a part, or the folder is deeper than any real one.
         """
         url = f"{self._url}/{folder}"
         if folder.count("/") > _DEEPEST:
-            msg = (
-                f"{self._url}: the folders of this server go on and on; set max_depth, or exclude what leads in circles"
-            )
+            msg = f"{self._url}: the folders of this server never end; set max_depth, or exclude what leads in circles"
             raise SourceError(msg)
         index = self._index(url)
         if not index.sound:
@@ -58,13 +105,13 @@ class WebPages:
         entries = (Entry(folder + name, folder=name.endswith("/")) for name in index.names)
         return Page.of(sorted(entries, key=lambda entry: (entry.folder, entry.name)))
 
-    def root(self, uri: str, *, slash: bool) -> tuple[FileVersion | None, bool]:
+    def root(self, uri: str, tail: str) -> tuple[FileVersion | None, bool]:
         """Return the file that the root is, if it is one, and whether it is a folder: by its slash, or its links.
 
         Raises:
-            SourceError: when it is a folder that the server does not list.
+            SourceError: if it is a folder that the server does not list.
         """
-        info: dict[str, object] = {} if slash else self._store.info(self._url)
+        info: dict[str, object] = {} if tail else self._store.info(self._url)
         if info.get("type") != "file":
             self.page("", None, flat=False)
             return None, True
@@ -72,14 +119,11 @@ class WebPages:
             return None, True
         return from_info(uri, info), False
 
-    def _index(self, url: str) -> Index:
-        return read_index(self._store.system, url, seconds=self.seconds)
-
-    def look(self, uri: str, name: str) -> FileVersion | None:
+    def version(self, uri: str, name: str) -> FileVersion | None:
         """Return the version of a file.
 
         Raises:
-            SourceError: when it is a folder, whose files the index left out.
+            SourceError: if it is a folder, whose files the index left out.
         """
         version = self._store.version(uri, f"{self._url}/{name}")
         if version is None:
@@ -91,5 +135,136 @@ class WebPages:
         return version
 
     def addresses(self, name: str) -> bool:
-        """Tell whether the client asks for this name: all but what stands behind a `#`."""
+        """Return whether the client asks for this name: everything but what follows a `#`."""
         return "#" not in name
+
+    def _index(self, url: str) -> _Index:
+        """Return what the links of a folder's page name in it. fsspec's own way drops names that begin with `http`."""
+        system = self._store.system
+        kind, text, base = sync(system.loop, _get, system, url, timeout=self.seconds)
+        if kind not in _HTML:
+            return _Index(kind=kind)
+        links = _Links()
+        links.feed(text)
+        folder = base.raw_path if base.raw_path.endswith("/") else f"{base.raw_path}/"
+        found = [_named(system, base, folder, link) for link in links.found]
+        names = frozenset(name for name in found if name)
+        sound = bool(names) or None in found or _EMPTY.search(text) is not None
+        return _Index(kind=kind, names=names, sound=sound, more=links.more)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Index:
+    """What a folder's address answers with.
+
+    Attributes:
+        kind: the type of the answer.
+        names: what its links name directly in the folder, as in an address, a folder's with `/` at the end.
+        sound: this is the index of a folder, which may be empty.
+        more: it says that another page continues it.
+    """
+
+    kind: str
+    names: frozenset[str] = frozenset()
+    sound: bool = False
+    more: bool = False
+
+
+async def _get(system: Any, url: str) -> tuple[str, str, Any]:  # noqa: ANN401 - fsspec has no types
+    session = await system.set_session()
+    async with session.get(system.encode_url(url), **system.kwargs) as answer:
+        system._raise_not_found_for_status(answer, url)  # noqa: SLF001 - as its own calls do
+        return answer.content_type, await answer.text(errors="replace"), answer.url
+
+
+class _Links(HTMLParser):
+    """Where a page's links lead, as they are written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.more = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep the address of a link, and note one to the next page."""
+        self.more |= ("rel", "next") in attrs
+        if tag == "a":
+            self.found.extend(value for name, value in attrs if name == "href" and value)
+
+
+def _named(system: Any, base: Any, folder: str, link: str) -> str | None:  # noqa: ANN401 - fsspec has no types
+    """Return what a link names in a folder; blank for what is elsewhere, None for the folder above."""
+    try:
+        url = system.encode_url(urljoin(str(base.with_path(folder, encoded=True)), link))
+    except ValueError:
+        return ""
+    if url.scheme not in {"http", "https"} or (url.host, url.explicit_port) != (base.host, base.explicit_port):
+        return ""
+    if folder != "/" and url.raw_path == folder[:-1].rpartition("/")[0] + "/":
+        return None
+    if not url.raw_path.startswith(folder):
+        return ""
+    first, slash, _ = str(url.raw_path[len(folder) :]).partition("/")
+    query = f"?{url.raw_query_string}" if url.raw_query_string and first and not slash else ""
+    return first + slash + query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bounded:
+    """A middleware of the client, called for each request; its text is a part of fsspec's key for the file system.
+
+    Attributes:
+        origin: the address of the server, without a path.
+        hosts: further hosts that it may redirect to.
+        own: names of the connection's own headers, in lower case.
+    """
+
+    origin: str
+    hosts: tuple[str, ...]
+    own: tuple[str, ...]
+
+    async def __call__(self, request: ClientRequest, handler: ClientHandlerType) -> ClientResponse:
+        """Send one request, the first or one after a redirect, and check where the answer redirects to."""
+        origin = URL(self.origin).origin()
+        if request.url.origin() != origin:
+            self._check(origin, request.url)
+            for name in {name.lower() for name in request.headers} - (_PLAIN - set(self.own)):
+                request.headers.popall(name)
+        answer = await handler(request)
+        location = answer.headers.get("Location") if answer.status in _REDIRECTS else None
+        if location is not None:
+            try:
+                self._check(answer.url, answer.url.join(URL(location)))
+            except (SourceError, ValueError):
+                answer.close()
+                raise
+        return answer
+
+    def _check(self, at: URL, target: URL) -> None:
+        """Refuse a step from one address to another.
+
+        Raises:
+            SourceError: when it leads to another host, or from https to http.
+        """
+        if target.scheme not in {"http", "https"}:
+            return  # the client makes an error of it
+        shown, host = at.with_query(None).with_user(None), target.host or ""
+        if at.scheme == "https" and target.scheme == "http":
+            msg = f"{shown}: the server redirects from https to http ({host}), which is never followed; correct the URL"
+            raise SourceError(msg)
+        named = {URL.build(scheme="http", host=h.strip("[]")).host for h in self.hosts}  # an IPv6 address may have both
+        if host != URL(self.origin).host and host not in named:
+            msg = (
+                f"{shown}: the server redirects to another host, {host}, which is not followed; if the files of this"
+                f" source may come from there, set FileSource(redirect_hosts=[{host!r}]) (--redirect-host {host}), then"
+                " clear the run from its plan on"
+            )
+            raise SourceError(msg)
+
+
+def _bounded(options: Mapping[str, Any], origin: str, hosts: Iterable[str]) -> dict[str, Any]:
+    """Return the options of a web server's file system, with a client that follows redirects within bounds."""
+    client = options.get("client_kwargs") or {}
+    own = {str(name).lower() for some in (options.get("headers"), client.get("headers")) for name in some or ()}
+    middleware = _Bounded(origin=origin, hosts=tuple(hosts), own=tuple(sorted(own)))
+    return {**options, "client_kwargs": {**client, "middlewares": (middleware,)}}

@@ -1,4 +1,4 @@
-"""Pages fetched before they are asked for, a bounded number of entries ahead: whoever is slow holds the fetching up."""
+"""Pages fetched before they are needed, a bounded number of entries ahead, so that a slow reader stops the fetching."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from threading import Condition
 
-from airflow_provider_blockread.storage.backends import Page
+from airflow_provider_blockread.storage.backends.pages import Page
 
 
 class Ahead:
     """The pages of one folder, fetched one after the other.
 
     Args:
-        pages: the pages; never asked by two threads at once.
-        pool: whose threads ask; None lets the caller's own thread ask, nothing ahead.
+        pages: the pages; no two threads use this iterator at once.
+        pool: its threads fetch; None lets the caller's own thread fetch, nothing ahead.
     """
 
     def __init__(self, pages: Iterator[Page], pool: Executor | None) -> None:
         self._pages = pages
         self._pool = pool
-        self._ready: deque[Page | Exception | None] = deque()  # None behind the last page
+        self._ready: deque[Page | Exception | None] = deque()  # None after the last page
         self._waiting = 0  # entries in `_ready`
         self._most = 0
         self._busy = False
@@ -29,13 +29,13 @@ class Ahead:
         self._changed = Condition()
 
     def start(self, most: int) -> None:
-        """Fetch, where there are threads for it, until so many entries wait."""
+        """Fetch, if there are threads, until this many entries wait."""
         with self._changed:
             self._most = most
             self._more()
 
     def next(self) -> Page | None:
-        """Return the next page, waiting for it; None when there is none. What a fetch raised is raised here."""
+        """Return the next page, waiting for it; None after the last one. An error of its fetch is raised here."""
         if self._pool is None:
             return next(self._pages, None)
         with self._changed:
@@ -50,7 +50,7 @@ class Ahead:
         return found
 
     def _more(self) -> None:
-        """Ask for another page unless one is on its way, enough wait, or there is none."""
+        """Fetch another page unless one is being fetched, enough entries wait, or there is none."""
         if self._pool is not None and not self._busy and not self._ended and self._waiting < self._most:
             self._busy = True
             self._pool.submit(self._fetch)
@@ -59,7 +59,7 @@ class Ahead:
         found: Page | Exception | None
         try:
             found = next(self._pages, None)
-        except Exception as error:  # noqa: BLE001 - raised where the page is asked for
+        except Exception as error:  # noqa: BLE001 - raised by `next`
             found = error
         with self._changed:
             self._ready.append(found)

@@ -1,8 +1,8 @@
-"""What stores tell when a file lands: messages of S3 and of Azure, as URIs. Nothing here is believed; it is a hint.
+"""Messages of S3 and Azure about files that landed, as URIs. A message is a hint: the store is asked about each file.
 
-Understood are S3's own notifications (`Records`), bare or wrapped by SNS, S3 by EventBridge, and Azure's `BlobCreated`
-and `BlobRenamed`, as Event Grid and as CloudEvents write it, one event or a list of them, as JSON or in base64, as
-Azure's queues have it.
+Supported are S3's own notifications (`Records`), bare or wrapped by SNS, those of S3 through EventBridge, and Azure's
+`BlobCreated` and `BlobRenamed` in the formats of Event Grid and CloudEvents: one event or a list of them, as JSON or in
+base64, as in Azure's queues.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from typing import Any
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 _MOST_DEPTH = 3  # envelopes within envelopes
-#: Azure's events, and where each names the blob.
+#: Azure's events, and the field of each that names the blob.
 _BLOBS = {"Microsoft.Storage.BlobCreated": "url", "Microsoft.Storage.BlobRenamed": "destinationUrl"}
-_OPENINGS = frozenset({"CreateFile", "SftpCreate"})  # the file is still empty; another event tells when it is written
+_OPENINGS = frozenset({"CreateFile", "SftpCreate"})  # the file is still empty; another event follows when it is written
 _ACCOUNT = re.compile(r"^abfs://([^/@]+)@[^/]+/")
 
 
 def read_event(body: str) -> list[str]:
-    """Return the canonical URIs of the files that a message says were written; none where it says nothing of the kind.
+    """Return the canonical URIs of the files that a message says were written; none for any other message.
 
-    Blobs are named with their account where the message tells it: `abfs://container@account.dfs.core.windows.net/path`.
+    Blobs are named with their account if the message contains it: `abfs://container@account.dfs.core.windows.net/path`.
     """
     return list(dict.fromkeys(_uris(_parsed(body), _MOST_DEPTH)))
 
 
 def without_account(uri: str) -> str:
-    """Return the URI of a blob as `abfs://container/path`, of which the connection alone tells the account."""
+    """Return the URI of a blob as `abfs://container/path`, for which only the connection names the account."""
     return _ACCOUNT.sub(r"abfs://\1/", uri)
 
 
@@ -39,7 +39,7 @@ def _parsed(body: str) -> object:
     for text in (body, _from_base64(body)):
         try:
             return json.loads(text)
-        except (ValueError, RecursionError):  # of lists within lists without end
+        except (ValueError, RecursionError):  # from deeply nested lists
             continue
     return None
 
@@ -73,7 +73,7 @@ def _of_event(event: dict[str, Any], depth: int) -> Iterator[str]:
             yield from _of_azure(event.get("data"), field)
 
 
-def _of_record(record: Any, depth: int) -> Iterator[str]:  # noqa: ANN401 - whatever the message holds
+def _of_record(record: Any, depth: int) -> Iterator[str]:  # noqa: ANN401 - any JSON
     if not isinstance(record, dict):
         return
     if isinstance(record.get("Sns"), dict):  # as a function gets it
@@ -82,7 +82,7 @@ def _of_record(record: Any, depth: int) -> Iterator[str]:  # noqa: ANN401 - what
         yield from _of_s3(record.get("s3"), encoded=True)
 
 
-def _of_s3(found: Any, *, encoded: bool) -> Iterator[str]:  # noqa: ANN401 - whatever the message holds
+def _of_s3(found: Any, *, encoded: bool) -> Iterator[str]:  # noqa: ANN401 - any JSON
     try:
         bucket, key = found["bucket"]["name"], found["object"]["key"]
     except (KeyError, TypeError):
@@ -91,7 +91,7 @@ def _of_s3(found: Any, *, encoded: bool) -> Iterator[str]:  # noqa: ANN401 - wha
         yield f"s3://{bucket}/{unquote_plus(key) if encoded else key}"
 
 
-def _of_azure(data: Any, field: str) -> Iterator[str]:  # noqa: ANN401 - whatever the message holds
+def _of_azure(data: Any, field: str) -> Iterator[str]:  # noqa: ANN401 - any JSON
     url = data.get(field) if isinstance(data, dict) and str(data.get("api")) not in _OPENINGS else None
     if not isinstance(url, str):
         return

@@ -1,8 +1,8 @@
 """Globs on paths relative to a root, `/` between segments, case-sensitive.
 
-`*` and `?` stay within a segment, `[a-z]` and `[!a-z]` are one character of it; `**` spans folders, and `**/` also
-none of them. A glob without `/` (`*.csv`) holds at any depth; a leading `/` ties it to the root, a trailing `/` means
-everything below. Anything else, a bracket that never closes included, stands for itself.
+`*` and `?` match within a segment, `[a-z]` and `[!a-z]` are one character of it; `**` spans folders, and `**/` matches
+any number of them. A glob without `/` (`*.csv`) matches at any depth; a leading `/` binds it to the root, a trailing
+`/` means everything below. Anything else, including a bracket that never closes, is literal.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _WITHIN = {"*": "[^/]*", "?": "[^/]"}
 class Glob:
     """One pattern, compiled.
 
-    `head` holds a regex for each leading segment up to the first that spans folders; `depth` is the number of segments
-    of every path that matches, None when a `**` makes it vary; `tree` matches the folders below which all matches.
+    `head` has a regex for each leading segment up to the first that spans folders; `depth` is the number of segments of
+    every path that matches, None if a `**` makes it vary; `tree` matches the folders below which everything matches.
     """
 
     regex: str
@@ -32,7 +32,7 @@ class Glob:
     tree: str | None
 
     def reaches(self, folder: Sequence[str]) -> bool:
-        """Tell whether a path below the folder of these segments could match."""
+        """Return whether a path below the folder of these segments could match."""
         if self.depth is not None and len(folder) >= self.depth:
             return False
         return all(regex.fullmatch(name) for regex, name in zip(self.head, folder, strict=False))
@@ -42,11 +42,11 @@ def compile_glob(pattern: str) -> Glob:
     """Return the compiled pattern.
 
     Raises:
-        OptionsError: when it is blank, or holds a character range that runs backwards.
+        OptionsError: if it is blank, or contains a character range from high to low.
     """
     segments = [segment for segment in pattern.split("/") if segment not in {"", "."}]
     if not segments:
-        msg = f"{pattern!r} is no pattern; write one such as *.csv or **/*.json"
+        msg = f"{pattern!r} is not a pattern; write one such as *.csv or **/*.json"
         raise OptionsError(msg)
     if pattern.endswith("/"):
         segments.append("**")
@@ -61,12 +61,12 @@ def compile_glob(pattern: str) -> Glob:
             tree=_regex(segments[:-1]) if segments[-1] == "**" and len(segments) > 1 else None,
         )
     except re.error as error:
-        msg = f"{pattern!r} is no pattern: {error}; write ranges from low to high, as in [a-z]"
+        msg = f"{pattern!r} is not a pattern: {error}; write ranges from low to high, as in [a-z]"
         raise OptionsError(msg) from error
 
 
 def any_of(regexes: Sequence[str]) -> re.Pattern[str] | None:
-    """Return one regex that matches what any of these does, None for no regexes."""
+    """Return one regex that matches whatever one of these matches, None for no regexes."""
     return re.compile("|".join(f"(?:{regex})" for regex in regexes), re.DOTALL) if regexes else None
 
 

@@ -1,4 +1,4 @@
-"""The patterns of an option, of which a path must match one: globs, and regular expressions that begin with `re:`."""
+"""The patterns of an option, one of which a path must match: globs, and regular expressions that begin with `re:`."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from airflow_provider_blockread.storage.listing.regexes import MARK, compile_reg
 
 
 class Patterns:
-    """Several patterns, joined by "any of"; without any, nothing matches."""
+    """Several patterns, of which any may match; without patterns, nothing matches."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         """Compile them.
 
         Raises:
-            OptionsError: when one is no glob, or no regular expression.
+            OptionsError: if a glob or a regular expression is malformed.
         """
         self.is_all = "**" in texts  #: one of them matches every path
         self._globs = [compile_glob(text) for text in texts if not text.startswith(MARK)]
         self._regexes = [compile_regex(text.removeprefix(MARK)) for text in texts if text.startswith(MARK)]
         self._trees = any_of([glob.tree for glob in self._globs if glob.tree is not None])
         joined = any_of([glob.regex for glob in self._globs])
-        #: There may be folders of which everything below matches.
+        #: There may be folders below which everything matches.
         self.covers_trees = self.is_all or self._trees is not None or any(regex.tree for regex in self._regexes)
         every = [*([] if joined is None else [joined]), *(regex.regex for regex in self._regexes)]
         self._matches = [regex.fullmatch for regex in every]
 
     def match(self, path: str) -> bool:
-        """Tell whether a path matches one of them."""
+        """Return whether a path matches one of them."""
         return any(match(path) is not None for match in self._matches)
 
     def reach(self, folder: str) -> bool:
-        """Tell whether a path below the folder could match one of them."""
+        """Return whether a path below the folder could match one of them."""
         if self.is_all or any(regex.reaches(folder) for regex in self._regexes):
             return True
         segments = folder.split("/")
         return any(glob.reaches(segments) for glob in self._globs)
 
     def cover(self, folder: str) -> bool:
-        """Tell whether every path below the folder matches, for certain."""
+        """Return True only if every path below the folder matches."""
         if self.is_all or (self._trees is not None and self._trees.fullmatch(folder) is not None):
             return True
         return any(regex.covers(folder) for regex in self._regexes)

@@ -1,7 +1,7 @@
-"""Regular expressions on paths relative to a root: each matches all of a path, and `.` is any character of it.
+"""Regular expressions on paths relative to a root: each must match the whole path, and `.` is any character of it.
 
-What cannot match below a folder, and what matches all below it, is told only where the text proves it. Anything else
-costs a walk, never a file.
+A folder is skipped, or excluded as a whole, only if the text of the expression proves it. Otherwise it is listed, which
+costs time, but never loses a file.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from airflow_provider_blockread.errors import OptionsError
 
-#: What makes a pattern a regular expression.
+#: The prefix of a pattern that is a regular expression.
 MARK = "re:"
 
 _PART = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
 _LITERAL = re.compile(r"[^\\.^$*+?{}\[\]|()]|\\[^\w\s]", re.DOTALL)
-_OPTIONAL = ("*", "?", "{")  # behind a character: it need not be there
-#: With one of these, a match of a path's beginning may depend on what follows, or on what was matched before.
+_OPTIONAL = ("*", "?", "{")  # after a character: it is optional
+#: With one of these, the match of a beginning may depend on what follows, or on what was matched before.
 _LOOKS_ON = re.compile(r"\(\?[=!>(]|\$|\\[bBZz]|[*+?}]\+")
 
 
@@ -25,7 +25,7 @@ _LOOKS_ON = re.compile(r"\(\?[=!>(]|\$|\\[bBZz]|[*+?}]\+")
 class Regex:
     """One expression, compiled.
 
-    `head` begins every path that matches; with a path that `tree` matches, all that begin with that path do.
+    Every path that matches begins with `head`; if `tree` matches a path, all paths that begin with it match.
     """
 
     regex: re.Pattern[str]
@@ -33,12 +33,12 @@ class Regex:
     tree: re.Pattern[str] | None
 
     def reaches(self, folder: str) -> bool:
-        """Tell whether a path below the folder could match."""
+        """Return whether a path below the folder could match."""
         inside = f"{folder}/"
         return inside.startswith(self.head) or self.head.startswith(inside)
 
     def covers(self, folder: str) -> bool:
-        """Tell whether every path below the folder matches, for certain."""
+        """Return True only if every path below the folder matches."""
         return self.tree is not None and self.tree.fullmatch(f"{folder}/") is not None
 
 
@@ -46,24 +46,24 @@ def compile_regex(text: str) -> Regex:
     """Return the compiled expression.
 
     Raises:
-        OptionsError: when it is blank or malformed; naming it and the place.
+        OptionsError: if it is blank or malformed; naming it and the position.
     """
     try:
         regex = re.compile(text, re.DOTALL)
     except (re.error, OverflowError, RecursionError) as error:
-        msg = f"{MARK}{text} is no regular expression ({error}); correct it, or write a glob without {MARK!r}"
+        msg = f"{MARK}{text} is not a regular expression ({error}); correct it, or write a glob without {MARK!r}"
         raise OptionsError(msg) from error
     if not text.strip():
         msg = f"{MARK!r} without an expression matches no file; write one such as {MARK}.*\\.csv"
         raise OptionsError(msg)
-    # Flags change what letters and spaces stand for; an alternative makes two texts of one.
+    # Flags change the meaning of letters and spaces; with alternatives there is no single text.
     plain = regex.flags == re.compile("", re.DOTALL).flags and not _has_alternatives(text)
     spans = plain and _PART.findall(text)[-2:] in [[".", "*"], [".", "+"]] and not _LOOKS_ON.search(text)
     return Regex(regex, _head(text) if plain else "", re.compile(f"{text[:-1]}*", re.DOTALL) if spans else None)
 
 
 def _has_alternatives(text: str) -> bool:
-    """Tell whether the expression is one of several from its first character on."""
+    """Return whether the expression has alternatives outside of parentheses."""
     depth = 0
     for part in _PART.findall(text):
         depth += (part == "(") - (part == ")")

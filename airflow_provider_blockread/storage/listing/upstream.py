@@ -1,4 +1,4 @@
-"""Files that somebody else found: paths from a list, each looked at in its store, many at a time."""
+"""Files named by another system: paths of a list, each checked in its store, many at a time."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.options import FileList, FileSource
 from airflow_provider_blockread.storage import uris
-from airflow_provider_blockread.storage.edge import translated
-from airflow_provider_blockread.storage.listing.holding import HeldBack
+from airflow_provider_blockread.storage.backends.errors import translated
+from airflow_provider_blockread.storage.listing.held_back import HeldBack
 from airflow_provider_blockread.storage.listing.roots import Inside, RemoteLinks
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -26,15 +26,15 @@ _AT_ONCE = 32  # requests
 _LONGEST = 2**20  # bytes of a line
 _BOM = b"\xef\xbb\xbf"
 _OF_WEB = {"http", "https"}
-_CLIMBS = re.compile(r"/(?:\.|%2e){2}(?:[/?#\\]|%5c|$)", re.IGNORECASE)  # what servers and clients take for `..`
+_CLIMBS = re.compile(r"/(?:\.|%2e){2}(?:[/?#\\]|%5c|$)", re.IGNORECASE)  # what servers and clients read as `..`
 
 
 def read_list(stores: Stores, listed: FileList) -> Iterator[str]:
-    """Yield the paths that a list names, as they stand there.
+    """Yield the paths that a list names, unchanged.
 
     Raises:
-        FileMissingError: when the list is not there.
-        SourceError: when a line is no path; naming its number.
+        FileMissingError: if the list is not there.
+        SourceError: if a line is not a path; naming its number.
     """
     uri = stores.canonical(listed.uri)
     with _opened(stores, uri) as file, translated(uri):
@@ -42,7 +42,7 @@ def read_list(stores: Stores, listed: FileList) -> Iterator[str]:
             path = _path(line.removeprefix(_BOM) if number == 1 else line, is_json=listed.is_json)
             if path is None:
                 what = "a JSON text or an object with the text `path`" if listed.is_json else "a path in UTF-8"
-                advice = "correct the list, or say its format by its suffix (.jsonl for JSON) or FileList(format=...)"
+                advice = "correct the list, or give its format by its suffix (.jsonl for JSON) or FileList(format=...)"
                 msg = f"{uri} line {number:,} is not {what}, but {line[:80]!r}; {advice}"
                 raise SourceError(msg, uri)
             if path:
@@ -58,9 +58,9 @@ def _opened(stores: Stores, uri: str) -> BinaryIO:
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a file, without what ends them; one that is too long is given up in its middle."""
+    """Yield the lines of a file without their ends; a line that is too long is cut off."""
     rest = b""
-    while data := file.read(_LONGEST):  # may come back short; and not every store's files know lines
+    while data := file.read(_LONGEST):  # may come back short; and not every store's files have lines
         *whole, rest = (rest + data).split(b"\n")
         yield from whole
         if len(rest) > _LONGEST:
@@ -70,7 +70,7 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _path(line: bytes, *, is_json: bool) -> str | None:
-    """Return the path of a line, blank for a blank line, None where it holds none."""
+    """Return the path of a line, blank for a blank line, None if it contains none."""
     if len(line) > _LONGEST:
         return None
     try:
@@ -78,7 +78,7 @@ def _path(line: bytes, *, is_json: bool) -> str | None:
         if not is_json or not text.strip():
             return None if "\0" in text else text if text.strip() else ""
         return path_of(json.loads(text))
-    except (ValueError, RecursionError):  # the latter by lists within lists without end
+    except (ValueError, RecursionError):  # the latter from deeply nested lists
         return None
 
 
@@ -91,10 +91,10 @@ def path_of(named: object) -> str | None:
 def named_files(
     stores: Stores, source: FileSource, paths: Iterable[str], held: HeldBack | None = None
 ) -> Iterator[FileVersion]:
-    """Yield the versions of files by their paths, in order; the same path soon again is left out.
+    """Yield the versions of files by their paths, in order; a path that is soon repeated is yielded once.
 
-    Stores that take several requests at once are asked about many files at a time. Patterns and other rules of the
-    source do not apply: who names a file has chosen it. But links lead no further than the source lets them.
+    Stores that serve requests in parallel are asked about many files at a time. Patterns and other rules of the source
+    do not apply, since each file was chosen by name; but links lead no further than the source allows.
 
     Args:
         stores: opens the roots.
@@ -103,32 +103,32 @@ def named_files(
         held: counts the files that are left out, and why.
 
     Raises:
-        SourceError: when a path lies in none of the source's roots, or is no file.
-        FileMissingError: when nothing is there.
-        OptionsError: when a path cannot be addressed.
+        SourceError: if a path is in none of the source's roots, or is not a file.
+        FileMissingError: if nothing is there.
+        OptionsError: if a path cannot be addressed.
     """
     roots = [uris.canonical(root) for root in source.roots]
     named = (_inside(uris.canonical(path), roots) for path in paths)
     held = HeldBack() if held is None else held
     rest = _unless_linked_out(named, Inside.of(source), held)
-    for uri, version in _looked_at(stores, rest, partial(_look, stores, RemoteLinks(stores, source))):
+    for uri, version in _versions(stores, rest, partial(_version, stores, RemoteLinks(stores, source))):
         if version is None:
-            held.note("linked_out", uri)
+            held.add("linked_out", uri)
         else:
             yield version
 
 
-def _looked_at(
-    stores: Stores, named: Iterator[str], look: Callable[[str], FileVersion | None]
+def _versions(
+    stores: Stores, named: Iterator[str], version_of: Callable[[str], FileVersion | None]
 ) -> Iterator[tuple[str, FileVersion | None]]:
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="blockread-stat") as pool:
         while batch := list(dict.fromkeys(islice(named, _BATCH))):
-            found = pool.map(look, batch) if _take_many(stores, batch) else map(look, batch)
+            found = (pool.map if _are_concurrent(stores, batch) else map)(version_of, batch)
             yield from zip(batch, found, strict=True)
 
 
 def _unless_linked_out(named: Iterator[str], inside: Inside | None, held: HeldBack) -> Iterator[str]:
-    """Yield the URIs of files, but for local ones behind links that lead out; of a folder links are resolved once."""
+    """Yield the URIs of files, except local ones behind links out of the roots; links of a folder are resolved once."""
     last, real = "", ""
     for uri in named:
         path = uris.local_path(uri)
@@ -142,7 +142,7 @@ def _unless_linked_out(named: Iterator[str], inside: Inside | None, held: HeldBa
         if inside.holds(place):
             yield uri
         else:
-            held.note("linked_out", uri)
+            held.add("linked_out", uri)
 
 
 def _inside(uri: str, roots: list[str]) -> str:
@@ -150,21 +150,21 @@ def _inside(uri: str, roots: list[str]) -> str:
     if not climbs and any(uris.relative_to(uri, root) is not None for root in roots):
         return uri
     msg = (
-        f"{uris.printable(uri)} is named upstream, but lies in none of the source's roots ({', '.join(roots)}); add its"
+        f"{uris.printable(uri)} is named upstream, but is in none of the source's roots ({', '.join(roots)}); add its"
         " folder to the roots, or leave it out of the list"
     )
     raise SourceError(msg, uri)
 
 
-def _take_many(stores: Stores, batch: list[str]) -> bool:
-    """Tell whether the stores of all these files may be asked from several threads, and gain by it."""
+def _are_concurrent(stores: Stores, batch: list[str]) -> bool:
+    """Return whether the stores of all these files serve several threads at once."""
     places = {(uris.scheme_of(uri), uris.authority_of(uri)): uri for uri in batch}
     remote = [uri for uri in places.values() if uris.local_path(uri) is None]
-    return bool(remote) and all(stores.remote(uri)[0].system.async_impl for uri in remote)
+    return bool(remote) and all(stores.remote(uri)[0].concurrent for uri in remote)
 
 
-def _look(stores: Stores, links: RemoteLinks, uri: str) -> FileVersion | None:
-    """Return the version of a file, None where a link leads out of the source."""
+def _version(stores: Stores, links: RemoteLinks, uri: str) -> FileVersion | None:
+    """Return the version of a file, None if a link leads out of the source."""
     try:
         return stores.stat(uri) if links.may_follow(uri) else None
     except FileMissingError as error:

@@ -26,7 +26,6 @@ from airflow_provider_blockread.steps.describe import describe_block_size
 from airflow_provider_blockread.steps.plan.discovering import discover
 from airflow_provider_blockread.steps.plan.preview import preview
 from airflow_provider_blockread.steps.plan.taking import Chosen, group_limits
-from airflow_provider_blockread.storage.backends.store_blocks import StoreBlocks
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.make import Pipe, ReadHere
 
@@ -233,7 +232,7 @@ def webhdfs() -> Iterator[tuple[str, list[str]]]:
 def test_a_store_with_blocks_of_its_own_is_asked_once(webhdfs: tuple[str, list[str]]) -> None:
     """About the first file that is there; one that is gone says nothing, and other stores are not asked."""
     root, asked = webhdfs
-    block_of = StoreBlocks(Stores())
+    block_of = Stores().block_size
 
     assert [block_of(f"{root}/{name}") // MIB for name in ("gone", "a", "b")] == [128, 32, 32]
     assert block_of("s3://bucket/a") // MIB == 64

@@ -77,7 +77,7 @@ def test_unreadable_file(two: Pipe) -> None:
     """A file that may not be read is named with what to do; readable again, the retry completes the window."""
     (two.source / "a.txt").chmod(0)
     two.submitter = ReadHere(_Somebody())
-    ref = _fails(two, SourceError, r"file://.*/a\.txt: access denied; let the account.* then retry")
+    ref = _fails(two, SourceError, r"file://.*/a\.txt: access denied; give the account.* then retry")
     (two.source / "a.txt").chmod(0o644)
     two.submitter = ReadHere()
     two.read(ref)

@@ -20,15 +20,15 @@ __all__ = ["pipe"]
 @pytest.mark.parametrize("action", ["delete", "archive"])
 def test_what_lands_in_the_last_moment_stays(pipe: Pipe, monkeypatch: pytest.MonkeyPatch, action: str) -> None:
     """A file that takes another's place while that one is taken away was never read, and is never lost."""
-    take_away = Stores.take_away
+    delete_version = Stores.delete_version
 
     def late(stores: Stores, version: FileVersion) -> bool:
         if version.path.endswith("a.txt"):
             (pipe.source / ".new").write_bytes(b"new\n")
             (pipe.source / ".new").rename(pipe.source / "a.txt")
-        return take_away(stores, version)
+        return delete_version(stores, version)
 
-    monkeypatch.setattr(Stores, "take_away", late)
+    monkeypatch.setattr(Stores, "delete_version", late)
     asked = request(pipe, action)
     done = clean(pipe.env, asked, who="me")
 
@@ -76,14 +76,14 @@ def test_three_files_of_one_name(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) ->
         path.write_bytes(b"third\n")
 
     monkeypatch.setattr(LocalDisk, "rename", late)
-    with pytest.raises(SourceError, match=r"replaced twice while it was taken away.*/\.[0-9a-f]{32}\.tmp"):
-        pipe.env.stores.take_away(version)
+    with pytest.raises(SourceError, match=r"replaced twice while it was being deleted.*/\.[0-9a-f]{32}\.tmp"):
+        pipe.env.stores.delete_version(version)
     (aside,) = pipe.source.glob(".*.tmp")
     assert (path.read_bytes(), aside.read_bytes()) == (b"third\n", b"second\n")
     path.unlink()
-    assert pipe.env.stores.settle(version) is False
+    assert pipe.env.stores.finish_delete(version) is False
     assert (path.read_bytes(), aside.exists()) == (b"second\n", False)
-    assert pipe.env.stores.settle(version) is None
+    assert pipe.env.stores.finish_delete(version) is None
 
 
 @pytest.mark.parametrize("action", ["delete", "archive"])
@@ -91,7 +91,7 @@ def test_a_folder_exchanged_for_a_link_leads_to_nothing(
     pipe: Pipe, monkeypatch: pytest.MonkeyPatch, action: str
 ) -> None:
     """What lies behind the link stays, though it has the size and time of the file that was read."""
-    take_away, far = Stores.take_away, pipe.folder / "far"
+    delete_version, far = Stores.delete_version, pipe.folder / "far"
     far.mkdir()
     shutil.copy2(pipe.source / "sub" / "b.txt", far / "b.txt")
 
@@ -99,9 +99,9 @@ def test_a_folder_exchanged_for_a_link_leads_to_nothing(
         if version.path.endswith("a.txt"):
             (pipe.source / "sub").rename(pipe.folder / "before")
             (pipe.source / "sub").symlink_to(far)
-        return take_away(stores, version)
+        return delete_version(stores, version)
 
-    monkeypatch.setattr(Stores, "take_away", late)
+    monkeypatch.setattr(Stores, "delete_version", late)
     done = clean(pipe.env, request(pipe, action), who="me")
     assert (done.files, done.left) == (1, {"changed": 1})
     assert there(far) == ["b.txt"]

@@ -10,16 +10,28 @@ STORES = "tests/remedies/data/test_stores.py"
 
 STORAGE_SIDE: list[Entry] = [
     Remedy(
-        "storage/edge.py",
+        "storage/backends/errors.py",
         "no file can have this path",
         f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
     ),
-    Remedy("storage/edge.py", "the store is full", f"{STORES}::test_a_disk_that_failed_is_written_once_it_does_not"),
-    Remedy("storage/edge.py", "the store failed (", f"{STORES}::test_a_disk_that_failed_is_written_once_it_does_not"),
     Remedy(
-        "storage/edge.py", "exclude it from its window", f"{STORES}::test_a_file_that_is_gone_is_restored_or_excluded"
+        "storage/backends/errors.py",
+        "the store is full",
+        f"{STORES}::test_a_disk_that_failed_is_written_once_it_does_not",
     ),
-    Remedy("storage/edge.py", "access denied", f"{STORES}::test_a_store_that_refused_is_read_once_it_does_not"),
+    Remedy(
+        "storage/backends/errors.py",
+        "the store failed (",
+        f"{STORES}::test_a_disk_that_failed_is_written_once_it_does_not",
+    ),
+    Remedy(
+        "storage/backends/errors.py",
+        "exclude it from its window",
+        f"{STORES}::test_a_file_that_is_gone_is_restored_or_excluded",
+    ),
+    Remedy(
+        "storage/backends/errors.py", "access denied", f"{STORES}::test_a_store_that_refused_is_read_once_it_does_not"
+    ),
     Remedy(
         "storage/listing/globs.py",
         "*.csv or **/*.json",
@@ -31,13 +43,13 @@ STORAGE_SIDE: list[Entry] = [
         f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
     ),
     Remedy(
-        "storage/listing/holding.py",
-        "let a done_marker say",
+        "storage/listing/held_back.py",
+        "use a done_marker",
         f"{WEB}::test_an_age_that_cannot_be_told_is_left_out_and_a_marker_says_when",
     ),
     Remedy(
-        "storage/identity.py",
-        "does not tell the file's size",
+        "storage/backends/identity.py",
+        "does not report the file's size",
         f"{WEB}::test_a_file_of_unknown_size_is_read_from_a_store_that_tells_it",
     ),
     Remedy(
@@ -50,10 +62,10 @@ STORAGE_SIDE: list[Entry] = [
         "neither a folder nor a file",
         f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
     ),
-    Remedy("storage/listing/files.py", "name the one above it", f"{STORES}::test_a_root_with_a_name_is_listed"),
+    Remedy("storage/backends/objects.py", "name the one above it", f"{STORES}::test_a_root_with_a_name_is_listed"),
     Remedy("storage/backends/sftp.py", "link to a folder", "tests/stores/test_sftp.py::test_links"),
     Remedy(
-        "storage/backends/web.py", "on and on", f"{WEB}::test_folders_that_go_on_and_on_end_by_a_depth_or_a_pattern"
+        "storage/backends/web.py", "never end", f"{WEB}::test_folders_that_go_on_and_on_end_by_a_depth_or_a_pattern"
     ),
     Remedy(
         "storage/backends/web.py",
@@ -70,12 +82,12 @@ STORAGE_SIDE: list[Entry] = [
         "storage/patience.py", "tried {} times", f"{STORES}::test_a_listing_that_fails_again_and_again_goes_on_later"
     ),
     Remedy(
-        "storage/backends/pinned.py",
-        "does not tell of which version",
+        "storage/backends/objects.py",
+        "does not say which version",
         f"{STORES}::test_a_file_whose_answers_tell_no_version_is_read_elsewhere",
     ),
     Explained(
-        "storage/backends/pinned.py",
+        "storage/backends/objects.py",
         "no longer the version",
         "No server that runs here ignores If-Match; the remedy is that of storage/versions.py.",
     ),
@@ -85,12 +97,12 @@ STORAGE_SIDE: list[Entry] = [
         f"{WEB}::test_a_file_without_ranges_is_read_from_a_store_that_gives_them",
     ),
     Explained(
-        "storage/backends/redirects.py",
+        "storage/backends/web.py",
         "from https to http",
         "What to write instead is the user's to know; test_redirects.py reads by https.",
     ),
     Remedy(
-        "storage/backends/redirects.py",
+        "storage/backends/web.py",
         "redirects to another host",
         f"{WEB}::test_a_redirect_is_followed_to_the_host_that_the_message_names",
     ),
@@ -105,72 +117,76 @@ STORAGE_SIDE: list[Entry] = [
         f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
     ),
     Remedy(
-        "storage/regular.py",
+        "storage/backends/disk_calls.py",
         "a pipe, a socket or a device",
         f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
     ),
     Remedy(
-        "storage/backends/remote.py",
+        "storage/backends/base.py",
         "gives no ranges",
         f"{WEB}::test_a_file_without_ranges_is_read_from_a_store_that_gives_them",
     ),
     Explained(
-        "storage/backends/renaming.py",
+        "storage/backends/disk_calls.py",
         "might overwrite",
         "Every disk that runs these tests renames to a free name in one step.",
     ),
     Remedy(
-        "storage/listing/folders.py", "vanished while", f"{STORES}::test_a_folder_that_vanished_is_listed_the_next_time"
+        "storage/listing/local.py", "vanished while", f"{STORES}::test_a_folder_that_vanished_is_listed_the_next_time"
     ),
     Remedy(
-        "storage/listing/folders.py",
-        "must not be listed",
+        "storage/listing/local.py",
+        "cannot be listed",
         f"{SOURCES}::test_a_folder_is_listed_once_the_account_may_or_when_it_is_excluded",
     ),
     Explained(
-        "storage/listing/folders.py",
+        "storage/listing/local.py",
         "exclude it from its window",
-        "Only tells what storage/edge.py says; a folder that is gone has vanished instead.",
+        "Only repeats what storage/backends/errors.py says; a folder that is gone has vanished instead.",
     ),
     Explained(
-        "storage/listing/folders.py",
+        "storage/listing/local.py",
         "access denied",
-        "Only tells what storage/edge.py says; a folder that is locked must not be listed instead.",
+        "Only repeats what storage/backends/errors.py says; a folder that is locked cannot be listed instead.",
     ),
     Explained(
-        "storage/listing/folders.py",
+        "storage/listing/local.py",
         "no file can have this path",
-        "Only tells what storage/edge.py says, whose remedies are carried out there.",
+        "Only repeats what storage/backends/errors.py says, whose remedies are carried out there.",
     ),
     Explained(
-        "storage/listing/folders.py",
+        "storage/listing/local.py",
         "the store failed",
-        "Only tells what storage/edge.py says, whose remedies are carried out there.",
+        "Only repeats what storage/backends/errors.py says, whose remedies are carried out there.",
     ),
     Explained(
-        "storage/listing/folders.py",
+        "storage/listing/local.py",
         "the store is full",
-        "Only tells what storage/edge.py says, whose remedies are carried out there.",
+        "Only repeats what storage/backends/errors.py says, whose remedies are carried out there.",
     ),
-    Explained("storage/schemes.py", "Data Lake Gen1", "Azure has ended that store, so nothing can be moved from it."),
     Explained(
-        "storage/schemes.py",
+        "storage/backends/registry.py", "Data Lake Gen1", "Azure has ended that store, so nothing can be moved from it."
+    ),
+    Explained(
+        "storage/backends/registry.py",
         "install it: ",
         "No test installs packages; tests/storage/test_schemes.py holds the names of the extras.",
     ),
     Remedy(
-        "storage/schemes.py",
+        "storage/backends/registry.py",
         "the scheme is unknown",
         f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
     ),
-    Remedy("storage/schemes.py", "options do not fit", f"{STORES}::test_options_that_do_not_fit_are_corrected"),
+    Remedy(
+        "storage/backends/registry.py", "options do not fit", f"{STORES}::test_options_that_do_not_fit_are_corrected"
+    ),
     Explained(
-        "storage/schemes.py",
+        "storage/backends/hdfs.py",
         "libhdfs",
         "No test installs Hadoop; tests/stores/test_hdfs.py reads by webhdfs, the other remedy.",
     ),
     Remedy(
-        "storage/schemes.py",
+        "storage/backends/azure.py",
         "opens the account",
         "tests/stores/test_accounts.py::test_one_connection_for_both_is_an_error",
     ),
@@ -178,14 +194,14 @@ STORAGE_SIDE: list[Entry] = [
     Explained(
         "storage/stores.py",
         "clear the group that wrote it",
-        "The proof looks at each size before; only a change right after it is told here.",
+        "The proof looks at each size before; only a change right after it is reported here.",
     ),
     Remedy("storage/stores.py", "cannot be moved", f"{STORES}::test_a_file_is_put_in_its_own_store"),
     Remedy("storage/stores.py", "cannot be put at", f"{STORES}::test_a_file_is_put_in_its_own_store"),
     Remedy("storage/stores.py", "move it away, then repeat", f"{STORES}::test_a_file_is_put_in_its_own_store"),
-    Remedy("storage/taking.py", "was not renamed", f"{STORES}::test_a_file_that_may_be_renamed_is_taken_away"),
+    Remedy("storage/backends/model.py", "was not renamed", f"{STORES}::test_a_file_that_may_be_renamed_is_taken_away"),
     Remedy(
-        "storage/taking.py",
+        "storage/backends/model.py",
         "replaced twice",
         f"{STORES}::test_a_file_that_was_replaced_twice_is_brought_to_a_name_that_is_read",
     ),
@@ -197,7 +213,7 @@ STORAGE_SIDE: list[Entry] = [
     ),
     Remedy(
         "storage/listing/upstream.py",
-        "lies in none of the source's roots",
+        "is in none of the source's roots",
         f"{SOURCES}::test_a_file_of_a_list_is_read_when_restored_or_its_folder_is_a_root",
     ),
     Remedy(
@@ -210,7 +226,9 @@ STORAGE_SIDE: list[Entry] = [
     Remedy("storage/uris.py", "is no URI", f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"),
     Remedy("storage/uris.py", "is not absolute", f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"),
     Remedy(
-        "storage/uris.py", "holds a password", f"{STORES}::test_a_place_without_a_password_is_opened_by_its_connection"
+        "storage/uris.py",
+        "contains a password",
+        f"{STORES}::test_a_place_without_a_password_is_opened_by_its_connection",
     ),
     Remedy(
         "storage/versions.py",
@@ -233,22 +251,22 @@ STORAGE_SIDE: list[Entry] = [
         "tests/storage/test_links.py::test_a_link_exchanged_after_the_plan_leads_nowhere",
     ),
     Remedy(
-        "storage/listing/walk.py",
+        "storage/listing/paged.py",
         "takes this for another name",
         f"{STORES}::test_a_name_that_the_client_takes_for_another_is_renamed_or_excluded",
     ),
     Remedy(
-        "storage/listing/walk.py",
-        "same page again",
+        "storage/listing/paged.py",
+        "same page repeatedly",
         f"{STORES}::test_a_listing_that_fails_again_and_again_goes_on_later",
     ),
     Remedy(
-        "storage/listing/walk.py", "vanished while", f"{STORES}::test_a_folder_that_vanished_is_listed_the_next_time"
+        "storage/listing/paged.py", "vanished while", f"{STORES}::test_a_folder_that_vanished_is_listed_the_next_time"
     ),
     Explained(
-        "storage/listing/walk.py", "was given up", "It ends the threads of a listing that nobody waits for any more."
+        "storage/listing/paged.py", "was stopped", "It ends the threads of a listing that nobody waits for any more."
     ),
     Remedy(
-        "storage/listing/walk.py", "is not UTF-8", f"{SOURCES}::test_names_that_are_no_text_are_renamed_or_excluded"
+        "storage/listing/paged.py", "is not UTF-8", f"{SOURCES}::test_names_that_are_no_text_are_renamed_or_excluded"
     ),
 ]

@@ -51,7 +51,7 @@ WRITTEN = [
     Asked(["{in}", "--pattern", "re:"], "write one such as re:", {r"re:.*\.csv": ["{in}", "--pattern", r"re:.*\.txt"]}),
     Asked(["s3:/bucket/in"], "write s3:// with two slashes, or ./s3:/bucket/in for a local path",
           {"./s3:/bucket/in": ["./s3:/bucket/in"]}),
-    Asked(["sftp://me:secret@host/in"], "keep it in a connection", {}),
+    Asked(["sftp://me:secret@host/in"], "put it into a connection", {}),
 ]  # fmt: skip
 
 
@@ -135,7 +135,7 @@ def test_a_folder_is_listed_once_the_account_may_or_when_it_is_excluded(desk: De
         command = [sys.executable, "-c", AS_SOMEBODY, str(desk.source), *exclude]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
-    assert "locked: this folder must not be listed; let the reading account in, or exclude the folder" in listed()
+    assert "locked: this folder cannot be listed; give the reading account access, or exclude the folder" in listed()
     assert listed("locked/") == f"['file://{desk.source}/a.txt']\n"
     (desk.source / "locked").chmod(0o755)
     assert "locked/b.txt" in listed()
@@ -189,7 +189,7 @@ def test_a_file_of_a_list_is_read_when_restored_or_its_folder_is_a_root(desk: De
     (other / "b.txt").write_text("y\n")
     listed = desk.folder / "listed.txt"
     listed.write_text(f"{desk.source}/c.txt\n{other}/b.txt\n")
-    assert "is named upstream, but lies in none of the source's roots" in desk.fails("--files-from", str(listed))
+    assert "is named upstream, but is in none of the source's roots" in desk.fails("--files-from", str(listed))
     two = [*desk.reading(), str(other), "--name", "two", "--files-from", str(listed)]
     assert "c.txt is named upstream, but does not exist; restore it" in desk.says(*two)
     desk.put({"c.txt": b"z\n"})

@@ -28,11 +28,11 @@ def listed(stores: Stores, root: str) -> list[str]:
 @pytest.mark.parametrize(
     ("status", "code", "says"),
     [
-        (403, "AccessDenied", "let the account that runs this (or its connection) in; renew its key"),
+        (403, "AccessDenied", "give the account that runs this (or its connection) access; renew its key"),
         (400, "ExpiredToken", "renew them in the connection, then retry"),
         (403, "InvalidObjectState", "the object is archived (InvalidObjectState); restore it in its store"),
         (400, "Nonsense", "correct the path or the connection, then retry"),
-        (503, "SlowDown", "try again later, with less at once"),
+        (503, "SlowDown", "try again later, with fewer requests at once"),
         (500, "InternalError", "try again when it is back"),
     ],
     ids=["denied", "expired", "archived", "refused", "throttled", "failed"],
@@ -59,7 +59,7 @@ def test_a_listing_that_fails_again_and_again_goes_on_later(monkeypatch: pytest.
         with pytest.raises(TransientError, match=r"try again when it is back \(tried 6 times\)"):
             listed(stores, "s3://b/in/")
         server.told = lambda server, query, _body: (200, server.page({**query, "continuation-token": "1000"}))
-        with pytest.raises(TransientError, match="lists the same page again and again; try again"):
+        with pytest.raises(TransientError, match="returns the same page repeatedly; try again"):
             listed(stores, "s3://b/in/")
 
         server.told = well
@@ -109,16 +109,16 @@ def test_a_file_whose_answers_tell_no_version_is_read_elsewhere(tmp_path: Path) 
 def test_options_that_do_not_fit_are_corrected() -> None:
     """As the message says of a connection's."""
     with pytest.raises(OptionsError, match="its connection's options do not fit; correct them"):
-        Stores({"abfs://c": {"connection_string": "nonsense"}}).filesystem("abfs://c/x")
+        Stores({"abfs://c": {"connection_string": "nonsense"}}).remote("abfs://c/x")
     account = "DefaultEndpointsProtocol=http;AccountName=one;AccountKey=Zm9v;BlobEndpoint=http://127.0.0.1:1/one;"
 
-    assert Stores({"abfs://c": {"connection_string": account}}).filesystem("abfs://c/x")
+    assert Stores({"abfs://c": {"connection_string": account}}).remote("abfs://c/x")
 
 
 def test_a_place_without_a_password_is_opened_by_its_connection() -> None:
     """The address in the source, what opens it in the connection."""
     with lister(KEYS) as server:
-        with pytest.raises(OptionsError, match=r"holds a password.*; keep it in a connection instead"):
+        with pytest.raises(OptionsError, match=r"contains a password.*; put it into a connection instead"):
             listed(Stores(), "s3://KEY:SECRET-OF-TESTS@b/in/")
 
         assert len(listed(Stores({"s3://b": server.options}), "s3://b/in/")) == 2
@@ -129,7 +129,7 @@ def test_a_place_without_a_password_is_opened_by_its_connection() -> None:
     [
         (errno.ENOSPC, TransientError, "the store is full .*; free space there, then retry"),
         (errno.EIO, TransientError, "the store failed .*; try again when it is back"),
-        (errno.EACCES, SourceError, "access denied; let the account that runs this .* in, then retry"),
+        (errno.EACCES, SourceError, "access denied; give the account that runs this .* access, then retry"),
     ],
 )
 def test_a_disk_that_failed_is_written_once_it_does_not(
@@ -191,8 +191,8 @@ def test_a_file_that_may_be_renamed_is_taken_away(monkeypatch: pytest.MonkeyPatc
     with monkeypatch.context() as patch:
         patch.setattr(LocalDisk, "rename", lambda *_: None)
         with pytest.raises(SourceError, match="let the account rename files there, then repeat"):
-            Stores().take_away(version)
-    assert Stores().take_away(version)
+            Stores().delete_version(version)
+    assert Stores().delete_version(version)
 
     assert not (tmp_path / "a.txt").exists()
 
@@ -214,11 +214,11 @@ def test_a_file_that_was_replaced_twice_is_brought_to_a_name_that_is_read(
     with monkeypatch.context() as patch:
         patch.setattr(LocalDisk, "rename", late)
         with pytest.raises(SourceError, match="replaced twice") as raised:
-            Stores().take_away(version)
+            Stores().delete_version(version)
     aside = str(raised.value).partition("beside it as ")[2].partition(":")[0]
     Path(aside).rename(tmp_path / "b.txt")
 
-    assert Stores().settle(version) is None
+    assert Stores().finish_delete(version) is None
     assert [Path(name.removeprefix("file://")).read_text() for name in listed(Stores(), str(tmp_path))] == [
         "and third",
         "second",

@@ -123,7 +123,7 @@ def test_a_folder_that_is_named_like_a_file_is_excluded_and_may_be_a_root_of_its
 def test_an_age_that_cannot_be_told_is_left_out_and_a_marker_says_when() -> None:
     """As the message says where the server tells no time."""
     with server(**{"in/": links("a.csv"), "in/a.csv": ("text/csv", "1\n")}) as (address, pages):
-        with pytest.raises(SourceError, match="leave it out, and let a done_marker say when files are whole"):
+        with pytest.raises(SourceError, match="leave it out, and use a done_marker for files that are complete"):
             listed(FileSource(f"{address}/in/", min_age=60))
         marked = FileSource(f"{address}/in/", done_marker="{name}.done")
 
@@ -143,7 +143,7 @@ def test_a_file_of_unknown_size_is_read_from_a_store_that_tells_it(desk: Desk) -
     """Copied, as the message says."""
     untold = type("Untold", (Pages,), {"pages": {"/a.csv": ("text/csv", "1\n")}, "told": False})
     for address in serving(untold):
-        with pytest.raises(SourceError, match=r"does not tell the file's size.*; copy it to a store that does"):
+        with pytest.raises(SourceError, match=r"does not report the file's size.*; copy it to a store that does"):
             listed(FileSource(f"{address}/a.csv"))
 
         assert copied(desk, f"{address}/a.csv") == [{"value": "1"}]

@@ -213,7 +213,7 @@ def test_a_folder_that_must_not_be_read_is_an_error(locked: str) -> None:
         (root / locked).chmod(0o755)
 
     named = Stores().canonical(f"{folder}/{locked}")
-    assert done.stdout.startswith(f"SourceError {named}: this folder must not be listed")
+    assert done.stdout.startswith(f"SourceError {named}: this folder cannot be listed")
 
 
 def test_a_folder_that_vanishes_is_an_error(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
-from airflow_provider_blockread.storage.listing.holding import HeldBack
+from airflow_provider_blockread.storage.listing.held_back import HeldBack
 from airflow_provider_blockread.storage.listing.markers import Marked, Marker
 from tests.examples import examples
 
@@ -101,7 +101,7 @@ def test_a_flat_listing_in_order_of_keys_serves_too(files: set[str], marker: str
         asked.append(uri)
         return uri.removeprefix("s3://b/") in files
 
-    marked = Marked(Marker(marker), exists, lambda version: held.append(version.path), most=most)
+    marked = Marked(Marker(marker), exists, held.append, most=most)
     found = [v.path for v in marked.of(FileVersion(path=f"s3://b/{k}", size=0, mtime_ns=0) for k in sorted(files))]
     taken, waiting = expected(files, marker)
 
@@ -122,7 +122,7 @@ def test_little_is_held_where_a_marker_begins_as_its_file() -> None:
             most = max(most, shown - waited)
             yield FileVersion(path=f"s3://b/{number:06d}.csv", size=1, mtime_ns=1)
 
-    def wait(_: FileVersion) -> None:
+    def wait(_: str) -> None:
         nonlocal waited
         waited += 1
 

@@ -23,7 +23,7 @@ from airflow_provider_blockread.exchange.results import read_spec
 from airflow_provider_blockread.options import FileList
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.backends.disk import LocalDisk
-from airflow_provider_blockread.storage.backends.renaming import rename_if_free
+from airflow_provider_blockread.storage.backends.disk_calls import rename_if_free
 from airflow_provider_blockread.storage.listing.upstream import read_list
 from airflow_provider_blockread.storage.versions import open_version
 from tests.examples import examples
@@ -211,7 +211,7 @@ def test_what_took_a_files_place_is_put_back_whatever_it_is(tmp_path: Path) -> N
     path.unlink()
     os.mkfifo(path)
     taken: list[bool] = []
-    assert ends(lambda: taken.append(Stores().take_away(version))) is None
+    assert ends(lambda: taken.append(Stores().delete_version(version))) is None
     assert taken == [False]
     assert path.is_fifo()
     assert [one.name for one in tmp_path.iterdir()] == ["x"]

@@ -108,9 +108,9 @@ def test_files_come_in_order_with_their_versions(tmp_path: Path) -> None:
     [
         ("{0}/in/none", FileMissingError, "/in/none is named upstream, but does not exist; restore it"),
         ("{0}/in/sub", SourceError, "is a folder or a device"),
-        ("{0}/inner/a", SourceError, "lies in none of the source's roots .file://{0}/in, memory:///up.; add its"),
-        ("{0}/in/../a", SourceError, "/a is named upstream, but lies in none"),
-        ("s3://bucket/a", SourceError, "s3://bucket/a is named upstream, but lies in none"),
+        ("{0}/inner/a", SourceError, "is in none of the source's roots .file://{0}/in, memory:///up.; add its"),
+        ("{0}/in/../a", SourceError, "/a is named upstream, but is in none"),
+        ("s3://bucket/a", SourceError, "s3://bucket/a is named upstream, but is in none"),
         ("  ", OptionsError, "names no place"),
     ],
 )

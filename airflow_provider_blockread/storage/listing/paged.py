@@ -1,8 +1,8 @@
-"""A scan of one root of a store: pages fetched ahead, several folders at once, files yielded in the listing's order.
+"""The listing of one root of a store: pages fetched ahead, several folders at once, files yielded in order.
 
-A folder below which the patterns leave nothing out is listed flat, with all that lies in it. When such a listing goes
-on and shows few folders with many files in each, these are listed side by side instead. What waits is bounded: some
-thousand entries for each folder under way, and the folders of the pages that led there.
+A folder in which the patterns exclude nothing is listed flat, with everything below it. If such a listing has further
+pages and shows few folders with many files in each, these are listed in parallel instead. The entries that wait are
+bounded: some thousand of each folder being listed, and the folders of the pages above it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TypeAlias, TypeVar
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError, TransientError
-from airflow_provider_blockread.storage.backends import Entry, FolderLinkError, Page, Pages
+from airflow_provider_blockread.storage.backends.pages import Entry, FolderLinkError, Page, Pages
 from airflow_provider_blockread.storage.listing.ahead import Ahead
 from airflow_provider_blockread.storage.listing.rules import NameRules
 from airflow_provider_blockread.storage.patience import Patience
@@ -27,26 +27,26 @@ from airflow_provider_blockread.storage.uris import canonical, child, printable
 _Answer = TypeVar("_Answer")
 _Part: TypeAlias = Ahead | Iterable[FileVersion]
 
-#: A pattern of the paths that hold bytes which are not UTF-8.
+#: A pattern of paths with bytes that are not UTF-8.
 NOT_UTF8 = r"re:.*[\udc80-\udcff].*"
 
-_AHEAD = 1500  # entries that may wait of the last folder under way; of the one before it twice as many, and so on
-_MANY = 50  # files of a page in each of its folders, from which these are worth a request each
-#: What clients of stores, or URIs, may take for something other than a part of a name.
+_AHEAD = 1500  # entries that may wait of the last folder being listed; of the one before it twice as many, and so on
+_MANY = 50  # files of a page in each of its folders, above which each folder is worth a request
+#: What clients of stores, or URIs, may not read as a part of a name.
 _ODD = re.compile(r"[\x00-\x1f\x7f?#\\]|//|^/|(?:^|/)\.\.?(?:/|$)|/$")
 #: The same in the segments of many names, a `/` around each.
 _ODD_SIGN, _ODD_SEGMENTS = re.compile(r"[\x00-\x1f\x7f?#\\\udc80-\udcff]"), ("//", "/./", "/../")
 
 
-class Walk:
-    """One scan of one root.
+class PagedListing:
+    """One listing of one root.
 
     Args:
         uri: canonical URI of the root.
-        pages: its listings.
+        pages: its pages.
         rules: which names are taken.
-        patience: how failing requests are tried again.
-        may_follow: tells whether what may be a link leads to where it may.
+        patience: how failing requests are retried.
+        may_follow: returns whether an entry that may be a link stays within bounds.
     """
 
     def __init__(
@@ -65,15 +65,15 @@ class Walk:
         self._may_follow = may_follow
         self._patience = patience or Patience()
         self._stopped = Event()
-        self._folder = ""  # whose verdict is known
+        self._folder = ""  # of which `_reached` is known
         self._reached = True
 
     def files(self) -> Iterator[FileVersion]:
-        """Yield each file of the root that the rules want.
+        """Yield each file of the root that matches the rules.
 
         Raises:
-            TransientError: when the store fails for good, or what is listed vanishes.
-            SourceError: when access is denied, or a name cannot be handed to the store's client.
+            TransientError: if the store keeps failing, or a folder vanishes while it is listed.
+            SourceError: if access is denied, or a name cannot be passed to the store's client.
         """
         with self._threads() as pool:
             plan: deque[_Part] = deque([self._open("", pool)])
@@ -99,13 +99,13 @@ class Walk:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _start(self, plan: deque[_Part]) -> None:
-        """Let the next folders be fetched, the sooner one is due the further: so all of them go on side by side."""
+        """Fetch the next folders ahead, the nearest one furthest, so that all of them progress in parallel."""
         folders = (part for part in plan if isinstance(part, Ahead))
         for most, folder in zip(range(self._pages.width, 0, -1), folders, strict=False):
             folder.start(most * _AHEAD)
 
     def _parts(self, page: Page, pool: ThreadPoolExecutor | None) -> list[_Part]:
-        """Return the wanted of a page: files, and folders between them."""
+        """Return the files of a page that match, and the folders between them."""
         segments = "/".join(("", *page.names, ""))
         if _is_plain(page, segments):
             return [self._plain(page, segments)]
@@ -123,7 +123,7 @@ class Walk:
         return parts
 
     def _plain(self, page: Page, segments: str) -> Iterable[FileVersion]:
-        """Return the wanted files of a page that holds nothing but files of plain names, made as they are taken."""
+        """Return the matching files of a page of files with plain names only, made as they are consumed."""
         paths = map(child(self._uri, "").__add__, page.names)
         versions = map(FileVersion._make, zip(paths, page.sizes, page.times, page.etags, strict=True))
         if self._rules.take_all(segments):
@@ -163,7 +163,7 @@ class Walk:
         if size is None:
             if self._pages.folder_links and not self._ask(uri, lambda: self._may_follow(uri)):
                 return None
-            return self._ask(uri, lambda: self._pages.look(uri, name))
+            return self._ask(uri, lambda: self._pages.version(uri, name))
         return FileVersion(path=uri, size=size, mtime_ns=mtime_ns, etag=etag)
 
     def _require_address(self, uri: str, name: str) -> None:
@@ -199,7 +199,7 @@ class Walk:
             if page.cursor is None:
                 return
             if page.cursor == cursor:
-                msg = f"{child(self._uri, folder)}: the store lists the same page again and again; try again"
+                msg = f"{child(self._uri, folder)}: the store returns the same page repeatedly; try again"
                 raise TransientError(msg)
             cursor = page.cursor
 
@@ -216,7 +216,7 @@ class Walk:
 
     def _pause(self, seconds: float) -> None:
         if self._stopped.wait(seconds):
-            msg = f"{self._uri}: this listing was given up"
+            msg = f"{self._uri}: this listing was stopped"
             raise TransientError(msg)
 
 
@@ -224,7 +224,7 @@ def require_text(uri: str, name: str) -> None:
     """Make sure that a name is text.
 
     Raises:
-        SourceError: when it is not UTF-8.
+        SourceError: if it is not UTF-8.
     """
     if name.isascii():
         return
@@ -232,21 +232,21 @@ def require_text(uri: str, name: str) -> None:
         name.encode()
     except UnicodeEncodeError as error:
         msg = (
-            f"{printable(uri)}: this name is not UTF-8, so no plan can hold it; rename the file, or exclude it by a"
+            f"{printable(uri)}: this name is not UTF-8, so no plan can store it; rename the file, or exclude it by a"
             f" pattern, as exclude={NOT_UTF8!r} does with all such names"
         )
         raise SourceError(msg) from error
 
 
 def _few_folders(folder: str, page: Page) -> bool:
-    """Tell whether a page of a flat listing shows folders, and so many files in each that they are worth a request."""
+    """Return whether a page of a flat listing shows folders with so many files that each is worth a request."""
     below = (name[len(folder) :].partition("/") for name in page.names)
     folders = {name for name, slash, _ in below if slash}
     return 0 < len(folders) <= len(page.names) // _MANY
 
 
 def _is_plain(page: Page, segments: str) -> bool:
-    """Tell whether a page holds nothing but files that need no look, with names that every client takes as they are."""
+    """Return whether a page contains only files with known sizes, and names that every client reads literally."""
     if page.folders is not None or None in page.sizes or _ODD_SIGN.search(segments) is not None:
         return False
     return not any(odd in segments for odd in _ODD_SEGMENTS)

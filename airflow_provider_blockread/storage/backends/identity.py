@@ -1,4 +1,4 @@
-"""What a store says about a file, as a file version. Times are nanoseconds since the epoch, UTC."""
+"""File versions from what a store says about a file. Times are nanoseconds since the epoch, UTC."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def from_stat(uri: str, found: os.stat_result) -> FileVersion:
-    """Return the version that the local disk shows: size and modification time."""
+    """Return the version on the local disk: size and modification time."""
     return FileVersion(uri, found.st_size, found.st_mtime_ns)
 
 
 def from_info(uri: str, info: Mapping[str, object]) -> FileVersion:
-    """Return the version that an fsspec info dictionary shows; a listing and a stat of one file agree.
+    """Return the version that an info dictionary of fsspec describes; a listing and a stat of one file agree.
 
     Raises:
-        SourceError: when the store does not tell the size.
+        SourceError: if the store does not report the size.
     """
     size = info.get("size")
     if not isinstance(size, int):
-        msg = f"{uri}: the store does not tell the file's size, so it cannot be split; copy it to a store that does"
+        msg = f"{uri}: the store does not report the file's size, so it cannot be split; copy it to a store that does"
         raise SourceError(msg)
     etags = (str(info[key]) for key in _ETAGS if info.get(key))
     times = (_time(key, info[key]) for key in _TIMES if info.get(key) is not None)
@@ -41,14 +41,14 @@ def from_info(uri: str, info: Mapping[str, object]) -> FileVersion:
 
 
 def _time(key: str, time: object) -> object:
-    """Return a time as far as each way of asking tells it: S3 lists fractions of seconds, but does not head them."""
+    """Return a time as precisely as every request gives it: S3 lists fractions of seconds, but HEAD has none."""
     if key == "LastModified" and isinstance(time, datetime):
         return time.replace(microsecond=0)
     try:
         if key == _HTTP:
             return parsedate_to_datetime(str(time))
         return datetime.strptime(str(time)[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC) if key == _FTP else time
-    except ValueError:  # as FTP's older way of listing, which tells no year
+    except ValueError:  # as in FTP's older listings, which have no year
         return None
 
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.storage.backends import Entry, Page
+from airflow_provider_blockread.storage.backends.pages import Entry, Page
+from airflow_provider_blockread.storage.listing.paged import PagedListing
 from airflow_provider_blockread.storage.listing.rules import NameRules
-from airflow_provider_blockread.storage.listing.walk import Walk
 from airflow_provider_blockread.storage.uris import canonical
 
 PARTS = st.sampled_from(["a", "b", "a.csv", "b.csv", "2024", "_x", ".y", "c.tmp", "z"])
@@ -59,7 +59,7 @@ class Keys:
         more = at < len(self.keys) and self.keys[at].startswith(folder)
         return Page.of(entries, str(at) if more else None)
 
-    def look(self, uri: str, name: str) -> FileVersion | None:
+    def version(self, uri: str, name: str) -> FileVersion | None:
         """Each entry tells all."""
         raise ValueError(uri, name)
 
@@ -75,7 +75,7 @@ def test_files_are_those_that_the_rules_take(
     """A walk yields exactly the keys whose names are taken, in their order."""
     ordered = sorted(keys)
     rules = NameRules(FileSource("s3://b", pattern=pattern, exclude=exclude))
-    found = [version.path for version in Walk("s3://b", Keys(ordered, size, width), rules).files()]
+    found = [version.path for version in PagedListing("s3://b", Keys(ordered, size, width), rules).files()]
 
     assert found == [f"s3://b/{key}" for key in ordered if rules.takes(key)]
 
@@ -94,7 +94,7 @@ def test_names_that_mean_another_place_are_errors_where_they_are_taken(
     rules = NameRules(source)
     marks = {key for number, key in enumerate(ordered) if number == 0 and (not key or key.endswith("/"))}
     taken = [f"s3://b/{key}" for key in ordered if rules.takes(key) and key not in marks]
-    walk = Walk("s3://b", Keys(ordered, size, 0), rules)
+    walk = PagedListing("s3://b", Keys(ordered, size, 0), rules)
     if any(canonical(uri) != uri or not _ODD.isdisjoint(uri) for uri in taken):
         with pytest.raises(SourceError, match="takes this for another name"):
             list(walk.files())
@@ -110,7 +110,7 @@ def test_few_entries_wait_however_many_there_are(shape: str) -> None:
         keys = sorted(shape.format(n, n * 20 // total, n // 5) for n in range(total))
         listing = Keys(keys, 1000, 8)
         yielded = waiting = 0
-        for _ in Walk("s3://b", listing, NameRules(FileSource("s3://b"))).files():
+        for _ in PagedListing("s3://b", listing, NameRules(FileSource("s3://b"))).files():
             yielded += 1
             waiting = max(waiting, listing.fetched - yielded)
 

@@ -1,4 +1,4 @@
-"""What a listing holds back: files that its patterns want, and that are not to be taken, or not yet."""
+"""What a listing holds back: files that match its patterns, but must not be taken, or not yet."""
 
 from __future__ import annotations
 
@@ -10,27 +10,24 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage.backends.registry import scheme_named
 
-#: Why a file is held back: it may still be written, its marker is not there, its size lies outside of the bounds, or a
-#: link leads out of the roots.
-REASONS = ("young", "unmarked", "too_small", "too_large", "linked_out")
 _SAMPLES = 3
-_TIMED = {"file", "s3", "gs", "abfs", "sftp", "ssh"}  # where a time of 0 is one
 
 
 @dataclass(slots=True)
 class HeldBack:
-    """Files by reason, and the paths of some of them."""
+    """Files by reason, and the paths of some of them.
+
+    A file may still be written (`young`), lack its marker (`unmarked`), be `too_small` or `too_large`, or be behind a
+    link out of the roots (`linked_out`).
+    """
 
     counts: Counter[str] = field(default_factory=Counter)
     samples: dict[str, list[str]] = field(default_factory=dict)
 
-    def add(self, reason: str, version: FileVersion) -> None:
-        """Count a file."""
-        self.note(reason, version.path)
-
-    def note(self, reason: str, uri: str) -> None:
-        """Count a file, or the link to a folder, that nobody has looked at."""
+    def add(self, reason: str, uri: str) -> None:
+        """Count a file, or a link to a folder."""
         self.counts[reason] += 1
         shown = self.samples.setdefault(reason, [])
         if len(shown) < _SAMPLES:
@@ -43,7 +40,7 @@ class VersionRules:
     Args:
         source: the options.
         now_s: the present, seconds since the epoch.
-        held: takes what they hold back.
+        held: counts what they hold back.
     """
 
     def __init__(self, source: FileSource, now_s: float, held: HeldBack) -> None:
@@ -59,7 +56,7 @@ class VersionRules:
     def _admits(self, version: FileVersion) -> bool:
         reason = self._reason(version)
         if reason is not None:
-            self._held.add(reason, version)
+            self._held.add(reason, version.path)
         return reason is None
 
     def _reason(self, version: FileVersion) -> str | None:
@@ -71,10 +68,10 @@ class VersionRules:
 
     @staticmethod
     def _is_young(version: FileVersion, latest_ns: int) -> bool:
-        if version.mtime_ns == 0 and uris.scheme_of(version.path) not in _TIMED:
+        if version.mtime_ns == 0 and not scheme_named(uris.scheme_of(version.path)).has_times:
             msg = (
-                f"{version.path}: its store tells no time of a file, so min_age cannot be kept; leave it out, and let a"
-                " done_marker say when files are whole"
+                f"{version.path}: its store reports no modification times, so min_age cannot apply; leave it out, and"
+                " use a done_marker for files that are complete"
             )
             raise SourceError(msg, version.path)
         return version.mtime_ns > latest_ns

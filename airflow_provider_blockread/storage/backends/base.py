@@ -1,0 +1,259 @@
+"""Any store that fsspec opens: what its file system does by itself, and no cache of listings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import BinaryIO, cast
+
+from fsspec.spec import AbstractFileSystem
+
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage.backends.identity import from_info
+from airflow_provider_blockread.storage.backends.model import Store
+from airflow_provider_blockread.storage.backends.pages import Entry, Page, Pages
+from airflow_provider_blockread.storage.ranges import Fetch, exactly
+
+_NAME = "name"
+_ROUNDS = 5  # at deleting a folder in which others delete, too
+_READ_AHEAD = 8 * 2**20  # bytes that a file fetches at once
+
+
+def origin_of(uri: str) -> str:
+    """Return scheme and authority of a canonical URI."""
+    return f"{uris.scheme_of(uri)}://{uris.authority_of(uri)}"
+
+
+class FsspecStore(Store):
+    """A store behind a file system of fsspec. A store with a file of its own overrides what fsspec does not do well.
+
+    Args:
+        kind: the class of file system.
+        uri: a canonical URI in the store.
+        options: fsspec's options, from the connection.
+        redirect_hosts: where a web server may redirect to, besides itself.
+    """
+
+    def __init__(
+        self,
+        kind: type[AbstractFileSystem],
+        uri: str,
+        options: Mapping[str, object],
+        redirect_hosts: Sequence[str] = (),
+    ) -> None:
+        self._kind = kind
+        self._redirect_hosts = tuple(redirect_hosts)
+        named = kind._get_kwargs_from_urls(f"{origin_of(uri)}/")  # noqa: SLF001 - host, port, account
+        self._system = self.connect(uri, named, options)
+
+    def connect(self, uri: str, named: Mapping[str, object], options: Mapping[str, object]) -> AbstractFileSystem:  # noqa: ARG002 - some need it
+        """Return the file system.
+
+        Args:
+            uri: a canonical URI in the store.
+            named: the options that follow from its scheme and authority.
+            options: those of the connection.
+        """
+        return self._kind(**{**named, **options})
+
+    @property
+    def system(self) -> AbstractFileSystem:
+        """The file system, connected."""
+        return self._system
+
+    @property
+    def renames(self) -> bool:
+        """Whether the file system brings a rename of its own, as those with folders do; fsspec's copies and deletes."""
+        return self._kind.mv is not AbstractFileSystem.mv
+
+    @property
+    def concurrent(self) -> bool:
+        """Whether several threads may ask at once: fsspec runs the requests in a loop of its own."""
+        return bool(self._system.async_impl)
+
+    def path_of(self, uri: str) -> str:
+        """Return the path by which the file system knows a canonical URI.
+
+        fsspec is asked with a plain name instead of the path: in some schemes it takes `?`, `#` and control characters
+        for a URL's, while here a name is its bytes.
+        """
+        folder, slash, path = uri.partition("://")[2].partition("/")
+        if not path:
+            return str(self._kind._strip_protocol(uri))  # noqa: SLF001 - how fsspec itself maps URIs
+        mapped = str(self._kind._strip_protocol(f"{uris.scheme_of(uri)}://{folder}{slash}{_NAME}"))  # noqa: SLF001 - as above
+        return mapped.removesuffix(_NAME) + path
+
+    def pages(self, path: str) -> Pages:
+        """Return the listings below a path."""
+        return FolderPages(self, path)
+
+    def info(self, path: str) -> dict[str, object]:
+        """Return what the store says about a file or folder now."""
+        self.system.invalidate_cache()
+        return cast("dict[str, object]", self.system.info(path))
+
+    def version(self, uri: str, path: str) -> FileVersion | None:
+        """Return the version of a file, None if something else is there."""
+        info = self.info(path)
+        return from_info(uri, info) if info["type"] == "file" else None
+
+    def open_read(self, path: str) -> BinaryIO:
+        """Return a file that fetches several MiB at once, and accepts no answer of another length than requested."""
+        file = self.system.open(path, "rb", block_size=_READ_AHEAD, **self.facts(path))
+        cache = getattr(file, "cache", None)
+        if cache is not None and hasattr(cache, "fetcher") and isinstance(file.size, int):
+            cache.fetcher = _exact(cache.fetcher, file.size, path)
+        return cast("BinaryIO", file)
+
+    def facts(self, path: str) -> dict[str, object]:  # noqa: ARG002 - a store may need it
+        """Return options that save fsspec a request of its own when it opens a file to read."""
+        return {}
+
+    def open_write(self, path: str) -> BinaryIO:
+        """Return a file to fill."""
+        return cast("BinaryIO", self.system.open(path, "wb"))
+
+    def read_bytes(self, path: str) -> bytes:
+        """Return a file's content."""
+        return cast("bytes", self.system.cat_file(path))
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        """Write a file in one request."""
+        self.system.pipe_file(path, data)
+
+    def remove(self, path: str) -> None:
+        """Delete a file, if it is there."""
+        try:
+            self.system.rm_file(path)
+        except FileNotFoundError:
+            return
+
+    def rename(self, source: str, target: str) -> None:
+        """Rename a file, and replace what has the new name."""
+        self.system.mv(source, target)
+
+    def put_back(self, source: str, target: str) -> None:
+        """Rename a file to a name that is free; few stores check and rename in one step."""
+        self.system.invalidate_cache()
+        if self.system.exists(target):
+            raise FileExistsError(target)
+        self.system.mv(source, target)
+
+    def move(self, source: str, target: str) -> None:
+        """Rename if the store can; otherwise copy within the store and leave the source to pruning."""
+        if self.renames:
+            self.rename(source, target)
+        else:
+            self.system.cp_file(source, target)
+
+    def place(self, source: str, target: str) -> None:
+        """Rename a file to a name that is free if the store can, so that it keeps its times; otherwise copy it."""
+        if self.renames:
+            self.put_back(source, target)
+        else:
+            self.system.cp_file(source, target)
+
+    def makedirs(self, path: str) -> None:
+        """Make a folder and those above it, if the store has folders."""
+        if self.renames:
+            self.system.makedirs(path, exist_ok=True)
+
+    def names(self, path: str) -> Iterator[tuple[str, int]]:
+        """Yield name and size of each file directly in a folder."""
+        for info in self.entries(path):
+            if info["type"] == "file":
+                yield uris.name_of(str(info["name"])), cast("int", info["size"])
+
+    def folders(self, path: str) -> Iterator[str]:
+        """Yield the names of the folders directly in a folder."""
+        for info in self.entries(path):
+            if info["type"] == "directory":
+                yield uris.name_of(str(info["name"]).rstrip("/"))
+
+    def remove_folder(self, path: str) -> None:
+        """Delete a folder with everything in it, if it is there."""
+        for _ in range(_ROUNDS):
+            self.system.invalidate_cache()
+            try:
+                self.system.rm(path, recursive=True)
+            except FileNotFoundError:
+                if self.system.exists(path):  # somebody else deletes what is in it, and may leave the rest
+                    continue
+            finally:
+                self.system.invalidate_cache()
+            return
+        raise FileNotFoundError(path)
+
+    def entries(self, path: str) -> list[dict[str, object]]:
+        """Return what the store says about each entry of a folder, in order of their names."""
+        self.system.invalidate_cache()
+        found = self.system.ls(path, detail=True)
+        self.system.invalidate_cache()  # a million entries in a cache would be kept for nothing
+        inside = (info for info in found if str(info["name"]).rstrip("/") != path.rstrip("/"))
+        return sorted(inside, key=lambda info: str(info["name"]))
+
+
+def _exact(fetcher: Fetch, size: int, path: str) -> Fetch:
+    """Return a fetch whose answers have the length asked for: a cache takes any answer for the whole."""
+
+    def fetch(start: int, end: int) -> bytes:
+        try:
+            return exactly(fetcher, start, max(start, min(end, size)), path)
+        except ValueError as error:
+            msg = f"{path}: the server gives no ranges of a file; copy the file to a store that does"
+            raise SourceError(msg) from error
+
+    return fetch
+
+
+class FolderPages(Pages):
+    """The listings below a folder of any file system: each folder whole, its files by name, then its folders."""
+
+    def __init__(self, store: FsspecStore, path: str) -> None:
+        self._store = store
+        self._path = path
+        self._root = path if path.endswith("/") or not path else f"{path}/"
+        self.width = self.width if store.concurrent else 0
+
+    def page(self, folder: str, cursor: str | None, *, flat: bool) -> Page:  # noqa: ARG002 - it is one page, and never flat
+        """Return a whole folder."""
+        entries = self._store.entries(self.place(folder))
+        return Page.of(
+            sorted((entry_of(folder, info) for info in entries), key=lambda entry: (entry.folder, entry.name))
+        )
+
+    def place(self, folder: str) -> str:
+        """Return the path of a folder."""
+        return (self._root + folder).rstrip("/") or self._root
+
+    def root(self, uri: str, tail: str) -> tuple[FileVersion | None, bool]:
+        """Return the file that the root is, if it is one, and whether it is a folder."""
+        version = self._store.version(uri, self._path)
+        if version is not None and tail:
+            raise FileNotFoundError(self._path)
+        return version, version is None
+
+    def version(self, uri: str, name: str) -> FileVersion | None:
+        """Return the version of a file, also of the one that a link leads to."""
+        try:
+            return self._store.version(uri, self._root + name)
+        except FileNotFoundError:
+            return None
+
+    def addresses(self, name: str) -> bool:
+        """Return whether the file system takes the path of that name for that file."""
+        path = self._root + name
+        return bool(self._store.system._strip_protocol(path) == path)  # noqa: SLF001 - what its calls begin with
+
+
+def entry_of(folder: str, info: Mapping[str, object]) -> Entry:
+    """Return what an info dictionary of fsspec says of an entry of a folder."""
+    name = folder + uris.name_of(str(info["name"]).rstrip("/"))
+    kind = str(info["type"]).lower()
+    if kind == "directory":
+        return Entry(f"{name}/", folder=True)
+    known = {**info, "size": info.get("size", info.get("length"))}
+    if kind != "file" or not isinstance(known["size"], int):
+        return Entry(name)
+    return Entry.of(name, known)

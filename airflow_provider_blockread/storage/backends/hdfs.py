@@ -1,0 +1,105 @@
+"""HDFS: by Hadoop's own library, or by WebHDFS, which needs neither Java nor Hadoop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from fsspec.spec import AbstractFileSystem
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.storage.backends.base import FolderPages, FsspecStore, entry_of
+from airflow_provider_blockread.storage.backends.pages import Page, Pages
+
+_BATCH = "LISTSTATUS_BATCH"
+_BLOCK = 128 * 2**20  # Hadoop's own default
+
+
+class HdfsStore(FsspecStore):
+    """A name node and its data nodes."""
+
+    _block_size: int | None = None
+
+    def connect(self, uri: str, named: Mapping[str, object], options: Mapping[str, object]) -> AbstractFileSystem:
+        """Return the file system.
+
+        Raises:
+            OptionsError: if Java or Hadoop's library is not installed here.
+        """
+        try:
+            return super().connect(uri, named, options)
+        except OSError as error:
+            if "Unable to load lib" not in str(error):  # as pyarrow says of both
+                raise
+            msg = (
+                f"{uri}: HDFS needs Java and Hadoop's libhdfs here (JAVA_HOME, HADOOP_HOME, CLASSPATH); install them,"
+                " or write webhdfs://, which needs neither"
+            )
+            raise OptionsError(msg) from None
+
+    def block_size(self, path: str) -> int:
+        """Return the bytes of a block as the first file that is there has them; no other one is asked."""
+        if self._block_size is None:
+            try:
+                found = self.info(path).get("blockSize")
+            except FileNotFoundError:  # reading it will raise; the next file is asked
+                return _BLOCK
+            self._block_size = found if isinstance(found, int) and found > 0 else _BLOCK
+        return self._block_size
+
+
+class WebHdfsStore(HdfsStore):
+    """The same over HTTP. The name node redirects to data nodes, which get none of its credentials."""
+
+    def connect(self, uri: str, named: Mapping[str, object], options: Mapping[str, object]) -> AbstractFileSystem:
+        """Return the file system, whose session gives its credentials to the name node alone."""
+        system = super().connect(uri, named, options)
+        if system.session.auth is not None and not isinstance(system.session.auth, _OwnOrigin):
+            system.session.auth = _OwnOrigin(system.session.auth, system.url)
+        return system
+
+    def pages(self, path: str) -> Pages:
+        """Return the listings below a folder."""
+        return _WebHdfsPages(self, path)
+
+
+class _OwnOrigin:
+    """Credentials of a session of `requests`, given to one server only."""
+
+    def __init__(self, auth: Any, url: str) -> None:  # noqa: ANN401 - any of the kinds that `requests` knows
+        self._auth, self._origin = auth, _origin(url)
+
+    def __call__(self, request: Any) -> Any:  # noqa: ANN401 - of `requests`, which is no dependency
+        return self._auth(request) if _origin(request.url) == self._origin else request
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+
+
+class _WebHdfsPages(FolderPages):
+    """The listings below a folder, in order of names: in pages if the name node can (Hadoop 2.8), otherwise whole."""
+
+    _whole = False
+
+    def page(self, folder: str, cursor: str | None, *, flat: bool) -> Page:
+        """Return as many entries of a folder as the name node gives at once."""
+        if self._whole:
+            return super().page(folder, cursor, flat=flat)
+        try:
+            found = self._ask(self.place(folder), {} if cursor is None else {"startAfter": cursor})
+        except (ValueError, RuntimeError) as error:  # an older name node, or gateway, does not know the operation
+            if cursor is not None or (isinstance(error, RuntimeError) and _BATCH not in str(error)):
+                raise
+            self._whole = True
+            return super().page(folder, cursor, flat=flat)
+        statuses = found["partialListing"]["FileStatuses"]["FileStatus"]
+        entries = [entry_of(folder, {**status, "name": status["pathSuffix"]}) for status in statuses]
+        return Page.of(entries, statuses[-1]["pathSuffix"] if found["remainingEntries"] else None)
+
+    def _ask(self, place: str, more: dict[str, str]) -> dict[str, Any]:
+        answer = self._store.system._call(_BATCH, path=place, **more)  # noqa: SLF001 - no public call has pages
+        found: dict[str, Any] = answer.json()["DirectoryListing"]
+        return found
