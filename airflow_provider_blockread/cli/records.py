@@ -14,6 +14,7 @@ from airflow_provider_blockread.cli.options.shared import format_options, make_f
 from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.options import parse_size
 from airflow_provider_blockread.records import RecordFormat, make_format, read_records, scan_block
+from airflow_provider_blockread.records.format import codec_of
 from airflow_provider_blockread.storage.stores import Stores
 
 
@@ -27,7 +28,7 @@ def records(file: str, format_name: str, format_option: tuple[str, ...], schema:
     stores = Stores()
     size = _size(stores, file)
     fmt = make_format(option)
-    whole = option.codec(file) is not None or not fmt.splittable
+    whole = codec_of(fmt, file) is not None or not fmt.splittable
     ranges = list(iter_ranges(size, max(size, 1) if whole else parse_size(block_size)))
     with stores.open_read(file) as opened:
         named = _named(opened, stores.canonical(file))

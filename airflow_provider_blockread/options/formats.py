@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.compression import COMPRESSIONS, codec_of
 from airflow_provider_blockread.options.encodings import UNIT_BYTES, encode_text, normal_encoding
 from airflow_provider_blockread.options.values import Value
+
+#: Values of the option `compression`: by suffix, never, or one codec for all files.
+COMPRESSIONS = ("auto", "none", "gzip", "bzip2", "xz", "zstd")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +33,6 @@ class FormatOption(Value):
         if self.compression not in COMPRESSIONS:
             msg = f"{self.kind}: compression must be one of {', '.join(COMPRESSIONS)}, not {self.compression!r}"
             raise OptionsError(msg)
-
-    def codec(self, path: str) -> str | None:
-        """Return the codec of a file of this format; None if it is not compressed."""
-        return codec_of(path, self.compression)
 
 
 def _one_byte(kind: str, what: str, value: str | bytes, encoding: str) -> None:

@@ -8,8 +8,8 @@ from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.blocks.ids import same_version
 from airflow_provider_blockread.errors import ProofError, SourceError, shell_word
 from airflow_provider_blockread.exchange.model import Receipt
-from airflow_provider_blockread.options.compression import codec_of
 from airflow_provider_blockread.proof.model import Evidence, FileSums, PartBorders, Sums
+from airflow_provider_blockread.records.format import codec_of
 
 _BATCH_FILES = 10_000  # whose sums are held at once
 _ADVICE = "clear the group's task to read it again"
@@ -67,7 +67,7 @@ class Chain:
 
     def _begin_file(self, block: Block, receipt: Receipt) -> None:
         self._first = receipt
-        self._compressed = codec_of(block.version.path, self._evidence.fmt.compression) is not None
+        self._compressed = codec_of(self._evidence.fmt, block.version.path) is not None
         if block.start != block.part_start:
             self.refuse(f"the file's first block starts at byte {block.start}, not {block.part_start}", block)
         if block.part_start:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import Protocol, cast
 
-from airflow_provider_blockread.options.compression import codec_of
 from airflow_provider_blockread.records.decode import RawDecoder
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import Decoder, Walk
@@ -20,6 +19,9 @@ from airflow_provider_blockread.records.statemap import StateMap
 
 #: Most bytes that a look-back reads.
 MAX_LOOK_BACK = 64 * 2**20
+
+_SUFFIXES = {".gz": "gzip", ".gzip": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd", ".zstd": "zstd"}
+_ANY, _LONGEST = tuple(_SUFFIXES), max(map(len, _SUFFIXES))
 
 #: The remedy for a file in which a look-back finds no record start.
 ONE_BLOCK = (
@@ -74,9 +76,19 @@ class RecordFormat(Protocol):
         ...
 
 
+def codec_of(fmt: RecordFormat, path: str) -> str | None:
+    """Return the codec of a file of this format (`gzip`, `bzip2`, `xz`, `zstd`); None if it is not compressed."""
+    if fmt.compression != "auto":
+        return None if fmt.compression == "none" else fmt.compression
+    if not path[-_LONGEST:].lower().endswith(_ANY):
+        return None
+    name = path.rpartition("/")[2].lower()
+    return next((codec for suffix, codec in _SUFFIXES.items() if name.endswith(suffix)), None)
+
+
 def must_scan(fmt: RecordFormat, path: str) -> bool:
     """Return whether a file of several blocks must be scanned: a compressed one is read whole, whatever its blocks."""
-    return fmt.needs_scan and codec_of(path, fmt.compression) is None
+    return fmt.needs_scan and codec_of(fmt, path) is None
 
 
 class BaseFormat:

@@ -7,24 +7,36 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from airflow_provider_blockread.errors import RecordError, SourceError
-from airflow_provider_blockread.options.compression import codec_of
-from airflow_provider_blockread.records.format import RecordFormat
+from airflow_provider_blockread.records.format import RecordFormat, codec_of
 from airflow_provider_blockread.records.io.codecs import HEAD_BYTES, codec_of_head
 from airflow_provider_blockread.records.io.source import ByteSource
-from airflow_provider_blockread.records.io.streaming import StreamSource
+from airflow_provider_blockread.records.io.streaming import StreamLimits, StreamSource
 from airflow_provider_blockread.records.statemap import StateMap
 from airflow_provider_blockread.records.text.format import TextFormat
 from airflow_provider_blockread.records.walking import CHUNK_BYTES, WalkLimits, first_start, walk_block
 
 
-def open_source(file: BinaryIO, fmt: RecordFormat) -> tuple[ByteSource, RecordFormat]:
+def open_source(
+    file: BinaryIO, fmt: RecordFormat, *, name: str = "", size: int | None = None, limits: StreamLimits | None = None
+) -> tuple[ByteSource, RecordFormat]:
     """Return the file as exact reads, decompressed, and the format as it applies to it.
 
-    The codec follows from the format's `compression`; `"auto"` looks at the suffix of the file object's name.
+    The codec follows from the format's `compression`; `"auto"` looks at the suffix of the name.
+
+    Args:
+        file: a seekable binary file.
+        fmt: the record format.
+        name: the file's name; by default that of the file object.
+        size: its bytes, if they are known.
+        limits: what to refuse.
     """
-    name = str(getattr(file, "name", "input"))
-    codec = codec_of(name, fmt.compression)
-    source = ByteSource(file, name=name) if codec is None else StreamSource(file, codec, name=name)
+    name, limits = name or str(getattr(file, "name", "input")), limits or StreamLimits()
+    codec = codec_of(fmt, name)
+    if codec is None:
+        source = ByteSource(file, size=size, name=name, max_record_bytes=limits.max_record_bytes)
+    else:
+        source = StreamSource(file, codec, size=size, name=name, limits=limits)
+    source.max_columns = limits.max_columns
     return source, bind(source, fmt)
 
 

@@ -81,7 +81,7 @@ def _compare(trial: Trial) -> str | None:
 def _ways(
     trial: Trial, whole: list[tuple[int, int]], blocks: list[tuple[int, int]]
 ) -> list[tuple[list[tuple[int, int]], int]]:
-    return [(whole, 2**20), (whole if trial.option.codec("") else blocks, trial.chunk)]
+    return [(whole, 2**20), (whole if trial.option.compression not in {"auto", "none"} else blocks, trial.chunk)]
 
 
 def _outcome(read: Callable[[], Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import BinaryIO, NoReturn
 
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.records.io.codecs import open_stream
-from airflow_provider_blockread.records.io.source import MAX_RECORD_BYTES, ByteSource
+from airflow_provider_blockread.records.io.source import MAX_COLUMNS, MAX_RECORD_BYTES, ByteSource
 
 _STEP = 2**20  # bytes decoded at once
 _FREE = 16 * 2**20  # decoded bytes before the ratio is checked
@@ -17,11 +17,12 @@ _UNKNOWN = 2**62  # larger than any file
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamLimits:
-    """Limits of a compressed file: bytes of a record, decoded bytes, and decoded bytes per compressed byte."""
+    """Limits of a file: bytes of a record, decoded bytes (also per compressed byte), and columns of a header."""
 
     max_record_bytes: int = MAX_RECORD_BYTES
     max_decoded_bytes: int = 2**40
     max_expansion: int = 1000
+    max_columns: int = MAX_COLUMNS
 
 
 class StreamSource(ByteSource):

@@ -20,7 +20,6 @@ from airflow_provider_blockread.records.excerpts import excerpt, line_number
 from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import BadRecord, Chunk
-from airflow_provider_blockread.records.reading import bind
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.registry import make_sink, quarantine_of
@@ -53,8 +52,7 @@ def scan_blocks(spec: JobSpec, stores: Stores, blocks: Iterable[Block]) -> State
     for _, members in groupby(blocks, key=lambda block: block.file):
         of_file = list(members)
         version = of_file[0].version
-        with _named(spec, version), open_version(stores, version, spec.options) as source:
-            bound = bind(source, fmt)
+        with _named(spec, version), open_version(stores, version, fmt, spec.options) as (source, bound):
             for block in of_file:
                 start = min(max(block.start, source.data_offset), block.end)
                 maps.append((block.number, bound.scan(source, start, block.end).to_json()))
@@ -112,8 +110,11 @@ class _Task:
 
     def read(self, blocks: Iterable[Block], states: Mapping[int, int]) -> Iterator[Receipt]:
         for version, members in groupby(blocks, key=lambda block: block.version):
-            with _named(self._spec, version), open_version(self._stores, version, self._spec.options) as source:
-                self._source, fmt = source, bind(source, self._fmt)
+            with (
+                _named(self._spec, version),
+                open_version(self._stores, version, self._fmt, self._spec.options) as (source, fmt),
+            ):
+                self._source = source
                 decoder = self._decoder if fmt is self._fmt else fmt.decoder()
                 file = OpenFile(source=source, fmt=fmt, decoder=decoder)
                 for block in members:

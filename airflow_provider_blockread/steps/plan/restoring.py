@@ -13,7 +13,7 @@ from airflow_provider_blockread.ledger.upkeep.retention import restore_plan
 from airflow_provider_blockread.ledger.windows.generations import PRUNED, as_read_by, published_generation
 from airflow_provider_blockread.ledger.windows.parts import giving_up, giving_up_parts
 from airflow_provider_blockread.ledger.windows.selection import window_files
-from airflow_provider_blockread.options import FormatOption
+from airflow_provider_blockread.records.format import RecordFormat, codec_of
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 
@@ -23,19 +23,19 @@ def manifest_identity(env: Environment, window: str, feed: str) -> dict[str, str
     return {"window": window, "feed": feed, "ledger": env.ledger.uuid}
 
 
-def part_of(ledger: Ledger, found: PendingFile, option: FormatOption) -> Part:
+def part_of(ledger: Ledger, found: PendingFile, fmt: RecordFormat) -> Part:
     """Return what a window reads of a file: a part or all of it, in one block where it is compressed.
 
     Raises:
         OptionsError: when earlier windows read parts of the file, and this format cannot go on in its middle.
     """
     version, part = found.version, found.part
-    whole = option.codec(version.path) is not None
+    whole = codec_of(fmt, version.path) is not None
     if part is None:
         return Part(found.file, version, 0, version.size, whole)
-    if part.start and (whole or not make_format(option).splittable):
+    if part.start and (whole or not fmt.splittable):
         msg = (
-            f"{version.path} was read up to byte {part.start} by earlier windows, and format {option.kind} cannot go on"
+            f"{version.path} was read up to byte {part.start} by earlier windows, and format {fmt.name} cannot go on"
             " there; plan with the format that they were read with, or give these windows up, in this order:"
             f" {', '.join(giving_up_parts(ledger, found.file))}"
         )
@@ -78,7 +78,8 @@ def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, reque
         read_checked(env.stores, window.manifest_uri, window.manifest_hash, MANIFEST)
     except ExchangeError as error:
         found = window_files(env.ledger, window.id, order=request.selection.order)
-        parts = (part_of(env.ledger, file, request.generation.record_format) for file in found)
+        fmt = make_format(request.generation.record_format)
+        parts = (part_of(env.ledger, file, fmt) for file in found)
         blocks = iter_blocks(parts, limits, total_bytes=window.bytes)
         data, summary = render_manifest(blocks, identity=manifest_identity(env, window.id, window.feed))
         if summary.hash != window.manifest_hash:

@@ -22,6 +22,7 @@ from airflow_provider_blockread.ledger.windows.planning import Planner
 from airflow_provider_blockread.ledger.windows.selection import pending_files, window_files
 from airflow_provider_blockread.options import Limits, Selection, parse_size
 from airflow_provider_blockread.options.plan import AUTO
+from airflow_provider_blockread.records.format import codec_of
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.steps.plan.restoring import part_of
@@ -67,7 +68,7 @@ class Chosen:
     ) -> None:
         """Choose nothing yet."""
         self._env, self._request, self._limits, self._planner = env, request, limits, planner
-        self._format = request.generation.record_format
+        self._format = make_format(request.generation.record_format)
         self.ids = array("q")
         self.files = self.blocks = self.bytes = 0
         self.late = 0  # files of another interval
@@ -118,7 +119,7 @@ class Chosen:
         self.files, self.blocks, self.bytes = self.files + files, self.blocks + blocks, self.bytes + read
 
     def _is_whole(self, path: str) -> bool:
-        return self._format.codec(path) is not None
+        return codec_of(self._format, path) is not None
 
     def check(self, planned: ManifestSummary) -> None:
         """Compare what the groups of a plan hold with what was chosen.

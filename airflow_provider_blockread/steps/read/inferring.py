@@ -21,7 +21,6 @@ from airflow_provider_blockread.exchange.seals import sealed, unsealed
 from airflow_provider_blockread.ledger.model import Claim, Window
 from airflow_provider_blockread.options import Csv, FormatOption, GenerationOptions
 from airflow_provider_blockread.records.csv.infer import Sample, infer_schema, sample_file
-from airflow_provider_blockread.records.reading import bind
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.tasks.opening import open_version
 from airflow_provider_blockread.steps.model import Environment
@@ -134,8 +133,8 @@ def _infer(
         fmt = make_format(option)
         for version in islice(_with_bytes(env, window, excluded), _TRIED):
             paths.append(version.path)
-            with open_version(env.stores, version, options) as source:
-                taken = sample_file(source, bind(source, fmt), _BYTES)
+            with open_version(env.stores, version, fmt, options) as (source, bound):
+                taken = sample_file(source, bound, _BYTES)
             if taken.is_blank:
                 paths.pop()
                 continue

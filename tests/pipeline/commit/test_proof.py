@@ -25,7 +25,6 @@ from airflow_provider_blockread.options import (
 from airflow_provider_blockread.proof import prove
 from airflow_provider_blockread.proof.model import Sums
 from airflow_provider_blockread.records.model import Chunk, Decoder
-from airflow_provider_blockread.records.reading import bind
 from airflow_provider_blockread.records.walking import WalkLimits
 from airflow_provider_blockread.spark.tasks import block_reader
 from airflow_provider_blockread.spark.tasks.block_reader import BlockReader, OpenFile, Rows
@@ -148,8 +147,7 @@ def _read_with(reading: Reading, cls: type[BlockReader], emit: Callable[[Block, 
     reader.limits = WalkLimits(chunk_bytes=6)
     receipts = []
     for block in reading.blocks:
-        with open_version(STORES, block.version, reading.spec.options) as source:
-            fmt = bind(source, reading.fmt)
+        with open_version(STORES, block.version, reading.fmt, reading.spec.options) as (source, fmt):
             file = OpenFile(source=source, fmt=fmt, decoder=fmt.decoder())
             receipts.append(reader.read(file, block, fmt.initial_state))
     return receipts
