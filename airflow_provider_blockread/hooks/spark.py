@@ -9,6 +9,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,7 @@ class SparkSubmitter:
         self._cancelled = False
         self._hook: TrackedSubmitHook | None = None
 
-    @property
+    @cached_property
     def keeps_secrets(self) -> bool:
         """Whether the driver runs on this host, where it can read a private file."""
         return not self._make_hook("spark", [], py_files="").is_remote_driver

@@ -14,9 +14,6 @@ from uuid import UUID
 from airflow_provider_blockread.blocks.ids import digest
 from airflow_provider_blockread.ledger.store import Ledger, utc_now
 
-#: What stands in place of a URL, and of a connection's name.
-NOOP_URL, NOOP_CONN_ID = "noop://", "noop"
-
 _IDENTITY = str(UUID(int=0))
 #: How long a run can still be cleared.
 _KEPT = timedelta(days=30)

@@ -45,7 +45,7 @@ UNREACHED = {
     "statement:ledger.windows.exclusions._file/2": _WORDS,
     "statement:ledger.windows.exclusions._file/3": _WORDS,
     "statement:ledger.feeds.require_feed/1": _WORDS,
-    "statement:ledger.windows.generations._latest/2": _WORDS,
+    "statement:ledger.windows.generations.newest_row/2": _WORDS,
     "statement:ledger.windows.groups._overtaken/1": _WORDS,
     "statement:ledger.windows.parts.giving_up_command/1": _WORDS,
     "statement:ledger.windows.parts.giving_up_parts/1": _WORDS,

@@ -21,7 +21,12 @@ from airflow_provider_blockread.ledger.schema.tables import generations
 from airflow_provider_blockread.ledger.schema.upkeep_tables import request_generations, requests
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.correcting import begin_corrected, carry_over
-from airflow_provider_blockread.ledger.windows.generations import lock_unfinished, next_generation
+from airflow_provider_blockread.ledger.windows.generations import (
+    lock_unfinished,
+    newest_row,
+    next_generation,
+    published_row,
+)
 from airflow_provider_blockread.ledger.windows.replacing import NewerPlan, lock_feed_of, take_versions
 
 
@@ -113,12 +118,11 @@ def _start(
     unneeded: int,
     now: datetime,
 ) -> Generation:
-    of_window = select(generations).where(generations.c.window_id == window_id)
-    shown = connection.execute(of_window.where(generations.c.state == "published")).one_or_none()
-    base = shown or connection.execute(of_window.order_by(generations.c.number.desc()).limit(1)).one_or_none()
-    if base is None or (shown is None and plan is None):
+    shown = published_row(connection, window_id)
+    if shown is None and plan is None:
         msg = f"window {window_id} is no longer published; repeat the command, which says what it is now"
         raise ConflictError(msg)
+    base = shown or newest_row(connection, window_id)
     kept = {name: getattr(base, name) for name in ("options", "clear_number", "run")}
     row = kept | {"mode": "write", "created_at": now}
     if shown is None and plan is not None:

@@ -36,7 +36,7 @@ from airflow_provider_blockread.ledger.schema.tables import (
 )
 from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings, withdrawals
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.windows.generations import insert_groups
+from airflow_provider_blockread.ledger.windows.generations import insert_groups, lock_window
 from airflow_provider_blockread.ledger.windows.replacing import lock_feed_of
 
 _FEW_STRETCHES = 1000
@@ -121,7 +121,7 @@ def begin_pruning(ledger: Ledger, window_id: str, bound: Bound) -> bool:
     It is not when something has happened to it since it was chosen.
     """
     with ledger.writing() as connection:
-        _lock(connection, window_id)
+        lock_window(connection, window_id)
         if connection.scalar(select(windows.c.id).where(windows.c.id == window_id, _HALF_PRUNED)) is not None:
             return True
         old = (windows.c.id == window_id, windows.c.pruned_at.is_(None), or_(_is_settled(bound), _is_given_up(bound)))
@@ -164,7 +164,6 @@ def finish_pruning(ledger: Ledger, window_id: str) -> None:
 def restore_plan(ledger: Ledger, window_id: str, planned: Iterable[BlockGroup]) -> None:
     """Give a pruned window its groups back, as its manifest tells them, so that a generation may start."""
     with ledger.writing() as connection:
-        _lock(connection, window_id)
         if not _is_being_pruned(connection, window_id):
             return
         # Whose plan it is: that of what is published, which the next generation goes on from.
@@ -233,11 +232,6 @@ def _is_settled(bound: Bound | None = None) -> ColumnElement[bool]:
 def _is_given_up(bound: Bound) -> ColumnElement[bool]:
     over = exists().where(withdrawals.c.window_id == windows.c.id, withdrawals.c.finished_at < bound.before)
     return and_(windows.c.state == "abandoned", over)
-
-
-def _lock(connection: Connection, window_id: str) -> None:
-    """Make whoever starts a generation or gives the window up wait until this transaction ends."""
-    connection.execute(select(windows.c.id).where(windows.c.id == window_id).with_for_update(key_share=True))
 
 
 def _is_being_pruned(connection: Connection, window_id: str) -> bool:

@@ -16,9 +16,9 @@ from sqlalchemy import Connection, Row, select
 from airflow_provider_blockread.errors import ConflictError
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.model import Generation
-from airflow_provider_blockread.ledger.schema.tables import files, generations, groups
+from airflow_provider_blockread.ledger.schema.tables import files, groups
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.windows.generations import lock_unfinished, next_generation
+from airflow_provider_blockread.ledger.windows.generations import lock_unfinished, newest_row, next_generation
 from airflow_provider_blockread.ledger.windows.replacing import NewerPlan, lock_feed_of, take_versions
 
 #: What a group that is not read again takes over from an earlier generation.
@@ -67,8 +67,7 @@ def begin_corrected(
     lost: int | None = None,
 ) -> Generation:
     """Insert the generation that `start_corrected` returns, once feed and window are locked."""
-    of_window = select(generations).where(generations.c.window_id == window_id)
-    base = connection.execute(of_window.order_by(generations.c.number.desc()).limit(1)).one()
+    base = newest_row(connection, window_id)
     if base.number != plan.base or base.state == "published":
         msg = f"window {window_id}: generation {base.number} was begun or published in between; repeat this"
         raise ConflictError(msg)

@@ -44,9 +44,9 @@ def latest_generation(ledger: Ledger, window_id: str) -> Generation:
         StateError: when the window has none, since it is empty or still being planned.
     """
     with ledger.reading() as connection:
-        latest = _latest(connection, window_id)
+        latest = newest_row(connection, window_id)
         given_up = latest.state == "superseded"
-        return generation_from((_base(connection, window_id) or latest) if given_up else latest)
+        return generation_from((published_row(connection, window_id) or latest) if given_up else latest)
 
 
 def get_generation(ledger: Ledger, window_id: str, number: int) -> Generation:
@@ -68,9 +68,8 @@ def list_generations(ledger: Ledger, window_id: str) -> list[Generation]:
 
 def published_generation(ledger: Ledger, window_id: str) -> Generation | None:
     """Return the generation that readers see; None before the first one is published."""
-    query = select(generations).where(generations.c.window_id == window_id, generations.c.state == "published")
     with ledger.reading() as connection:
-        row = connection.execute(query).one_or_none()
+        row = published_row(connection, window_id)
     return None if row is None else generation_from(row)
 
 
@@ -139,8 +138,8 @@ def next_generation(
         msg = f"window {window_id} was pruned on {window.pruned_at:%Y-%m-%d %H:%M:%SZ}: {PRUNED}"
         raise PrunedError(msg)
     refuse_cleaned(connection, window_id, unneeded=unneeded)
-    latest = _latest(connection, window_id)
-    base = _base(connection, window_id) or latest
+    latest = newest_row(connection, window_id)
+    base = published_row(connection, window_id) or latest
     give_back_versions(connection, window_id)
     forget_exclusions(connection, window_id)
     unfinished = (generations.c.window_id == window_id, generations.c.state.in_(UNFINISHED))
@@ -152,7 +151,13 @@ def next_generation(
     earlier = (groups.c.window_id == window_id, groups.c.generation == base.number)
     copy = select(*planned, *fresh).where(*earlier)
     connection.execute(groups.insert().from_select([c.name for c in planned] + [c.name for c in fresh], copy))
-    return generation_from(_latest(connection, window_id))
+    return generation_from(newest_row(connection, window_id))
+
+
+def lock_window(connection: Connection, window_id: str) -> Row[Any] | None:
+    """Return the window's row; until this transaction ends, no other starts a generation or gives the window up."""
+    query = select(windows).where(windows.c.id == window_id).with_for_update(key_share=True)
+    return connection.execute(query).one_or_none()
 
 
 def lock_unfinished(connection: Connection, window_id: str, *, lost: int | None = None) -> Row[Any] | None:
@@ -163,8 +168,7 @@ def lock_unfinished(connection: Connection, window_id: str, *, lost: int | None 
     Raises:
         ConflictError: when one of them is being published, but for the `lost` one.
     """
-    query = select(windows).where(windows.c.id == window_id).with_for_update(key_share=True)
-    window = connection.execute(query).one_or_none()
+    window = lock_window(connection, window_id)
     unfinished = (generations.c.window_id == window_id, generations.c.state.in_(UNFINISHED))
     left = select(generations.c.number, generations.c.state).where(*unfinished)
     for number, state in connection.execute(left.with_for_update(key_share=True)).all():
@@ -183,9 +187,9 @@ def give_up_generation(ledger: Ledger, window_id: str) -> Generation | None:
         StateError: when it is half published, and can only go forward.
     """
     with ledger.writing() as connection:
-        connection.execute(select(windows.c.id).where(windows.c.id == window_id).with_for_update(key_share=True))
-        newest = _latest(connection, window_id).number
-        begun, shown = lock_generation(connection, window_id, newest), _base(connection, window_id)
+        lock_window(connection, window_id)
+        newest = newest_row(connection, window_id).number
+        begun, shown = lock_generation(connection, window_id, newest), published_row(connection, window_id)
         if shown is None or begun.state not in UNFINISHED:
             return None
         if begun.state == "publishing":
@@ -247,12 +251,18 @@ def as_read_by(window: Window, generation: Generation | None) -> Window:
     return replace(window, manifest_uri=generation.manifest_uri, manifest_hash=generation.manifest_hash)
 
 
-def _base(connection: Connection, window_id: str) -> Row[Any] | None:
+def published_row(connection: Connection, window_id: str) -> Row[Any] | None:
+    """Return the row of the generation that readers see; None before the first one is published."""
     query = select(generations).where(generations.c.window_id == window_id, generations.c.state == "published")
     return connection.execute(query).one_or_none()
 
 
-def _latest(connection: Connection, window_id: str) -> Row[Any]:
+def newest_row(connection: Connection, window_id: str) -> Row[Any]:
+    """Return the row of the window's newest generation.
+
+    Raises:
+        StateError: when the window has none.
+    """
     query = select(generations).where(generations.c.window_id == window_id).order_by(generations.c.number.desc())
     row = connection.execute(query.limit(1)).one_or_none()
     if row is None:

@@ -7,12 +7,12 @@ whose owner is known to be gone, or has not been heard of for the stale time, is
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, case, func, select, tuple_
+from sqlalchemy import Connection, Row, and_, case, func, select, tuple_
 
 from airflow_provider_blockread.ledger.model import Generation, Group, Window
 from airflow_provider_blockread.ledger.owners import is_live
@@ -80,16 +80,23 @@ def group_progress(group: Group, now: datetime) -> Progress:
 
 def windows_progress(ledger: Ledger, ids: Sequence[str]) -> dict[str, Progress]:
     """Return how far windows are, by their ids: each is as its newest generation, where it has one."""
-    found, now = {}, ledger.now()
+    found: dict[str, Progress] = {}
+    now = ledger.now()
     with ledger.reading() as connection:
         for start in range(0, len(ids), _BATCH):
             batch = ids[start : start + _BATCH]
             named = select(*WINDOW_COLUMNS).join(feeds).where(windows.c.id.in_(batch))
-            newest = {row.window_id: generation_from(row) for row in connection.execute(newest_generations(batch))}
-            signs = _signs(connection, [of for of in newest.values() if of.state in UNFINISHED_STATES])
-            for window in map(window_from, connection.execute(named)):
-                found[window.id] = _of_window(window, newest.get(window.id), signs[window.id], now)
+            some, newest = connection.execute(named).all(), newest_generations(connection, batch)
+            found |= progress_of(connection, map(window_from, some), newest, now)
     return found
+
+
+def progress_of(
+    connection: Connection, found: Iterable[Window], newest: Mapping[str, Generation], now: datetime
+) -> dict[str, Progress]:
+    """Return how far windows are, by their ids, given the newest generation of each."""
+    signs = _signs(connection, [of for of in newest.values() if of.state in UNFINISHED_STATES])
+    return {window.id: _of_window(window, newest.get(window.id), signs[window.id], now) for window in found}
 
 
 def window_progress(ledger: Ledger, window_id: str) -> Progress:
@@ -97,12 +104,13 @@ def window_progress(ledger: Ledger, window_id: str) -> Progress:
     return windows_progress(ledger, [window_id])[window_id]
 
 
-def newest_generations(ids: Sequence[str]) -> Select[Any]:
-    """Return the query for the newest generation of each window."""
+def newest_generations(connection: Connection, ids: Sequence[str]) -> dict[str, Generation]:
+    """Return the newest generation of each window that has one, by the window's id."""
     newest = select(generations.c.window_id, func.max(generations.c.number).label("number"))
     newest_of = newest.where(generations.c.window_id.in_(ids)).group_by(generations.c.window_id).subquery()
     same = and_(generations.c.window_id == newest_of.c.window_id, generations.c.number == newest_of.c.number)
-    return select(generations).join(newest_of, same)
+    rows = connection.execute(select(generations).join(newest_of, same))
+    return {row.window_id: generation_from(row) for row in rows}
 
 
 def age(heartbeat_at: datetime | None, now: datetime) -> str:

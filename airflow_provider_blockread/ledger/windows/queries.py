@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, exists, func, select
+from sqlalchemy import Connection, Select, exists, func, select, tuple_
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import OptionsError
@@ -26,7 +26,12 @@ from airflow_provider_blockread.ledger.schema.tables import (
     windows,
 )
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.windows.progress import Progress, newest_generations, windows_progress
+from airflow_provider_blockread.ledger.windows.progress import (
+    Progress,
+    newest_generations,
+    progress_of,
+    windows_progress,
+)
 from airflow_provider_blockread.options.plan import one_of
 
 
@@ -81,16 +86,15 @@ def list_windows(
     with ledger.reading() as connection:
         found = [window_from(row) for row in connection.execute(query.limit(limit))]
         ids = [window.id for window in found]
-        newest = newest_generations(ids)
-        passes = {row.window_id: generation_from(row) for row in connection.execute(newest)}
-        done = _by_window(connection, _groups_done(ids))
+        newest = newest_generations(connection, ids)
+        progress = progress_of(connection, found, newest, ledger.now())
+        done = _by_window(connection, _groups_done(newest.values()))
         excluded = _by_window(connection, _excluded(ids))
         shown = {row.window_id: generation_from(row) for row in connection.execute(_published(ids))}
-    progress = windows_progress(ledger, ids)
     return [
         WindowSummary(
             window=window,
-            generation=passes.get(window.id),
+            generation=newest.get(window.id),
             progress=progress[window.id],
             groups_done=done.get(window.id, 0),
             excluded=excluded.get(window.id, 0),
@@ -208,11 +212,9 @@ def _by_window(connection: Connection, query: Select[str, int]) -> dict[str, int
     return {row[0]: row[1] for row in connection.execute(query)}
 
 
-def _groups_done(ids: list[str]) -> Select[str, int]:
-    newest = newest_generations(ids).subquery()
-    same = and_(groups.c.window_id == newest.c.window_id, groups.c.generation == newest.c.number)
-    query = select(groups.c.window_id, func.count()).join(newest, same).where(groups.c.state == "done")
-    return query.group_by(groups.c.window_id)
+def _groups_done(newest: Iterable[Generation]) -> Select[str, int]:
+    mine = tuple_(groups.c.window_id, groups.c.generation).in_([(of.window, of.number) for of in newest])
+    return select(groups.c.window_id, func.count()).where(mine, groups.c.state == "done").group_by(groups.c.window_id)
 
 
 def _excluded(ids: list[str]) -> Select[str, int]:
