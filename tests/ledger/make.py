@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from airflow_provider_blockread.blocks import BlockGroup, FileVersion
 from airflow_provider_blockread.blocks.ids import window_id
+from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.ledger.feeds import batched
 from airflow_provider_blockread.ledger.files.discovery import record_files
-from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.ledger.model import (
     Claim,
     GroupOutcome,
