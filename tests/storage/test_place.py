@@ -14,6 +14,7 @@ from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage.contents import same_content
 from airflow_provider_blockread.storage.listing.roots import SourceRoots
 from airflow_provider_blockread.storage.stores import Stores
+from tests.disks import another_disk
 
 _NAMES = st.lists(st.sampled_from(["a", "b c", "#", "%41", "=", "é"]), min_size=1, max_size=3).map("/".join)
 
@@ -40,11 +41,8 @@ def test_nothing_is_overwritten_on_the_local_disk(tmp_path: Path) -> None:
 
 def test_to_another_disk(tmp_path: Path) -> None:
     """It is copied there with its times."""
-    memory = Path("/dev/shm")  # noqa: S108 - another disk, where there is one
-    if not memory.is_dir() or memory.stat().st_dev == tmp_path.stat().st_dev:
-        pytest.skip("one disk only")
     (tmp_path / "a").write_bytes(b"1")
-    target = memory / f"{tmp_path.parent.name}-{tmp_path.name}-place"
+    target = another_disk(tmp_path) / f"{tmp_path.parent.name}-{tmp_path.name}-place"
     try:
         Stores().place(str(tmp_path / "a"), str(target))
         assert target.read_bytes() == b"1"

@@ -18,6 +18,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError, TransientError
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.backends.errors import translated
+from tests.disks import another_disk
 
 
 @pytest.fixture(params=["disk", "memory"])
@@ -178,10 +179,7 @@ def test_a_write_on_disk_leaves_no_trace_of_itself(tmp_path: Path) -> None:
 
 def test_files_move_between_disks(tmp_path: Path) -> None:
     """A work area on another disk than the output is copied beside the target first, then renamed."""
-    shared = Path("/dev/shm")  # noqa: S108 - another disk wherever it exists
-    if not shared.is_dir() or shared.stat().st_dev == tmp_path.stat().st_dev:
-        pytest.skip("this machine has one disk only")
-    source = shared / f"blockread-{tmp_path.name}-{id(tmp_path)}"
+    source = another_disk(tmp_path) / f"blockread-{tmp_path.name}-{id(tmp_path)}"
     source.write_bytes(b"abc")
     Stores().move(str(source), str(tmp_path / "out" / "x"), size=3)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
 from airflow_provider_blockread.errors import ProofError, RecordError
 from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
@@ -17,6 +15,7 @@ from tests.crash.scenarios.corrected import CORRECTED
 from tests.crash.scenarios.making import FILES, Scenario
 from tests.crash.scenarios.parts import PARTS
 from tests.crash.scenarios.upkeep import UPKEEP
+from tests.disks import another_disk
 from tests.pipeline.make import START
 
 
@@ -133,7 +132,7 @@ def _to_bucket(pipe: Doomed) -> None:
 
 def _to_another_disk(pipe: Doomed) -> None:
     place = f"{pipe.folder.parent.name}-{pipe.folder.name}.blockread"  # of this run alone, whoever else runs one
-    pipe.elsewhere = Path(tempfile.gettempdir()) / place
+    pipe.elsewhere = another_disk(pipe.folder.parent) / place
 
 
 def _small_row_groups(pipe: Doomed) -> None:

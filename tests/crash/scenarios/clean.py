@@ -17,6 +17,7 @@ from airflow_provider_blockread.steps.upkeep.cleaning import CleanRequest, clean
 from tests.crash.doomed import Doomed, Tasks, die_at
 from tests.crash.scenarios.making import FILES, Scenario
 from tests.crash.scenarios.upkeep import later, long_ago
+from tests.disks import another_disk
 
 _OTHER = b"of somebody else\n"
 _NEW = {"a.csv": b"landed since\n"}
@@ -134,7 +135,7 @@ def _expect(
 def _to_another_disk(pipe: Doomed) -> None:
     later(pipe)
     place = f"{pipe.folder.parent.name}-{pipe.folder.name}.blockread"
-    pipe.elsewhere = Path("/var/tmp") / place  # noqa: S108 - a disk, where others are memory
+    pipe.elsewhere = another_disk(pipe.folder.parent) / place
 
 
 def _scenario(name: str, act: Callable[[Doomed, Tasks], None], prepare: Callable[[Doomed], None]) -> Scenario:
