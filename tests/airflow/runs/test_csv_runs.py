@@ -69,4 +69,4 @@ def test_csv_is_exact(runs: Any, dag_id: str, landing: Path, tmp_path: Path, *, 
     (submitted,) = list(lake.parent.rglob("states-*/job.json")) or [None]
     assert (submitted is not None) == spans
     if submitted is not None:
-        assert json.loads(submitted.read_bytes())["mode"] == "scan"
+        assert json.loads(submitted.read_bytes())["kind"] == "scan"
