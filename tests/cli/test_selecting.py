@@ -135,7 +135,7 @@ def test_plan_tells_which_block_size_was_chosen_and_why(hours: Place) -> None:
         (["--done-marker", "done/"], "is not a marker"),
         (["--exclude", "re:("], "is not a regular expression"),
         (["--files-from", "/none.txt"], "the list file:///none.txt does not exist"),
-        (["--time-pattern", "%H"], "must hold %Y, then what is finer"),
+        (["--time-pattern", "%H"], "must contain %Y and then finer"),
         ([*PATTERN, "--on-untimed", "fail"], "notes.log has no time"),
     ],
 )

@@ -113,7 +113,7 @@ class TestCorruptManifest:
         planned = manifest.read_bytes()
         harm(manifest)
         two.block_size = 3
-        with pytest.raises(ExchangeError, match="with the splitting it was planned with"):
+        with pytest.raises(ExchangeError, match="with the same splitting as before"):
             two.plan()
         manifest.write_bytes(planned)
         two.run()
@@ -153,7 +153,7 @@ def test_foreign_result(two: Pipe, text: str) -> None:
                 two.attempt_files("result.json")[0].write_text(text)
 
     two.submitter = Foreign()
-    ref = _fails(two, ExchangeError, r"result file file://.*result\.json is not .*clear the group's task")
+    ref = _fails(two, ExchangeError, r"result file file://.*result\.json was not .*clear the group's task")
     two.read(ref)
     two.commit(ref)
 

@@ -166,7 +166,7 @@ def test_every_value_that_a_message_offers_is_taken(refused: Refused) -> None:
 def test_every_place_column_that_a_message_offers_is_taken() -> None:
     """The columns are several."""
     message = Refused(AsRead, {"columns": ["_line"]}, "columns must be one of").message()
-    offered = re.findall(r"_\w+", message.partition(", not")[0])
+    offered = re.findall(r"\b_\w+", message.partition(", not")[0])
 
     assert AsRead(columns=offered).columns == ["_file", "_block", "_offset"]
 
