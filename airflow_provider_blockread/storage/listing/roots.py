@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
 from typing import Self
 
 from airflow_provider_blockread.errors import FileMissingError
@@ -11,6 +13,8 @@ from airflow_provider_blockread.options import Bounds, FileSource
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.listing.rules import NameRules
 from airflow_provider_blockread.storage.stores import Stores
+
+_FOLDERS = 64  # whose links are resolved once
 
 
 def real_uri(uri: str) -> str:
@@ -46,17 +50,22 @@ class Inside:
         return real.startswith(self._folders) or real in self._roots
 
 
-class RemoteLinks:
-    """Whether links of remote stores lead out of a source, for the stores that resolve links: over SSH."""
+class Links:
+    """Which links of a source may be followed: on the local disk, and in stores that resolve links, as over SSH."""
 
     def __init__(self, stores: Stores, source: FileSource) -> None:
         self._stores = stores
         self._anywhere = source.follow_links == "anywhere"
         self._roots = tuple(dict.fromkeys(map(uris.canonical, source.roots)))
+        self._local = Inside.of(source)
+        self._folder = lru_cache(_FOLDERS)(os.path.realpath)
         self._inside: dict[str, tuple[str, ...]] = {}  # real folders, by server
 
     def may_follow(self, uri: str) -> bool:
         """Return whether a place is inside any of the source's roots in its store, once links are resolved."""
+        path = uris.local_path(uri)
+        if path is not None:
+            return self._local is None or self._local.holds(self._place(path))
         try:
             real = None if self._anywhere else self._stores.real_path(uri)
         except FileMissingError:  # it leads nowhere; opening it will raise
@@ -68,6 +77,13 @@ class RemoteLinks:
             roots = (self._stores.real_path(root) for root in self._roots if _server(root) == server)
             self._inside[server] = tuple(root for root in roots if root is not None)
         return any(uris.relative_to(real, root) is not None for root in self._inside[server])
+
+    def _place(self, path: str) -> str:
+        """Return a local path with its links resolved, those of its folder once for many files."""
+        if Path(path).is_symlink():
+            return os.path.realpath(path)
+        folder, _, name = path.rpartition("/")
+        return uris.child(self._folder(folder or "/"), name)
 
 
 def _server(uri: str) -> str:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os.path
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import BinaryIO
 
 from airflow_provider_blockread.blocks import FileVersion
@@ -18,7 +16,7 @@ from airflow_provider_blockread.options import FileList, FileSource
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.backends.errors import translated
 from airflow_provider_blockread.storage.listing.held_back import HeldBack
-from airflow_provider_blockread.storage.listing.roots import Inside, RemoteLinks
+from airflow_provider_blockread.storage.listing.roots import Links
 from airflow_provider_blockread.storage.stores import Stores
 
 _BATCH = 1000  # paths held at once
@@ -110,8 +108,7 @@ def named_files(
     roots = [uris.canonical(root) for root in source.roots]
     named = (_inside(uris.canonical(path), roots) for path in paths)
     held = HeldBack() if held is None else held
-    rest = _unless_linked_out(named, Inside.of(source), held)
-    for uri, version in _versions(stores, rest, partial(_version, stores, RemoteLinks(stores, source))):
+    for uri, version in _versions(stores, named, partial(_version, stores, Links(stores, source))):
         if version is None:
             held.add("linked_out", uri)
         else:
@@ -125,24 +122,6 @@ def _versions(
         while batch := list(dict.fromkeys(islice(named, _BATCH))):
             found = (pool.map if _are_concurrent(stores, batch) else map)(version_of, batch)
             yield from zip(batch, found, strict=True)
-
-
-def _unless_linked_out(named: Iterator[str], inside: Inside | None, held: HeldBack) -> Iterator[str]:
-    """Yield the URIs of files, except local ones behind links out of the roots; links of a folder are resolved once."""
-    last, real = "", ""
-    for uri in named:
-        path = uris.local_path(uri)
-        if path is None or inside is None:
-            yield uri
-            continue
-        folder, _, name = path.rpartition("/")
-        if folder != last or not real:
-            last, real = folder, os.path.realpath(folder or "/")
-        place = os.path.realpath(path) if Path(path).is_symlink() else uris.child(real, name)
-        if inside.holds(place):
-            yield uri
-        else:
-            held.add("linked_out", uri)
 
 
 def _inside(uri: str, roots: list[str]) -> str:
@@ -163,7 +142,7 @@ def _are_concurrent(stores: Stores, batch: list[str]) -> bool:
     return bool(remote) and all(stores.remote(uri)[0].concurrent for uri in remote)
 
 
-def _version(stores: Stores, links: RemoteLinks, uri: str) -> FileVersion | None:
+def _version(stores: Stores, links: Links, uri: str) -> FileVersion | None:
     """Return the version of a file, None if a link leads out of the source."""
     try:
         return stores.stat(uri) if links.may_follow(uri) else None
