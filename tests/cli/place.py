@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -100,14 +103,41 @@ class Place:
         return subprocess.run(command, cwd=self.folder, capture_output=True, timeout=240, check=False).returncode
 
     def many(self, *commands: list[str]) -> list[Done]:
-        """Call commands one after the other in a process of their own, which starts one JVM for all."""
-        done = subprocess.run(
+        """Call commands one after the other in a process that all tests share, and with it its JVM."""
+        return [_shared().call(command) for command in commands]
+
+
+class _Process:
+    """A process that calls commands in a folder of its own."""
+
+    def __init__(self) -> None:
+        """Start it."""
+        self._folder = tempfile.TemporaryDirectory(prefix="blockread-commands-")
+        self._process = subprocess.Popen(
             [sys.executable, "-c", _MANY],
-            input="".join(f"{json.dumps(command)}\n" for command in commands),
-            capture_output=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             text=True,
-            cwd=self.folder,
-            timeout=240,
-            check=True,
+            cwd=self._folder.name,
         )
-        return [Done(*json.loads(line)) for line in done.stdout.splitlines()]
+
+    def call(self, command: list[str]) -> Done:
+        """Call a command."""
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(f"{json.dumps(command)}\n")
+        self._process.stdin.flush()
+        return Done(*json.loads(self._process.stdout.readline()))
+
+    def end(self) -> None:
+        """End it, and with it its JVM."""
+        self._process.communicate(timeout=60)
+        self._folder.cleanup()
+
+
+@cache
+def _shared() -> _Process:
+    process = _Process()
+    atexit.register(process.end)
+    return process

@@ -15,8 +15,8 @@ from tests.crash.killing import DATABASES, Lab, Traces
 
 pytestmark = [pytest.mark.postgres, pytest.mark.crash]
 
-_KILLED = {"sqlite": 1000, "postgresql": 120}
-_ASLEEP = 25
+_KILLED = {"sqlite": 1000, "postgresql": 40}
+_ASLEEP = 15
 _PARTS = 6  # each ends well within the time that a test has
 
 

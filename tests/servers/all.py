@@ -14,7 +14,7 @@ import botocore.session
 import fsspec
 
 from tests.servers.ceph import Keys, gateway
-from tests.servers.processes import PROGRAMS, answers, free_port, new_folder, run, running
+from tests.servers.processes import PROGRAMS, answers, free_port, install, new_folder, run, running
 from tests.servers.store import Store
 
 _SSHD = """
@@ -35,6 +35,7 @@ Subsystem sftp internal-sftp
 @contextmanager
 def ceph() -> Iterator[Store]:
     """Give a Ceph gateway: S3 with signatures checked, conditional requests and versions."""
+    install()
     with new_folder("ceph") as folder, gateway(folder) as keys:
         yield _s3("ceph", keys)
 
@@ -77,6 +78,7 @@ def gcs() -> Iterator[Store]:
 @contextmanager
 def sftp() -> Iterator[Store]:
     """Give an SSH server that lets the user who runs this in, by a key made for the run."""
+    install()
     port = free_port()
     sshd = shutil.which("sshd", path=PROGRAMS)
     if sshd is None:

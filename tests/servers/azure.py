@@ -21,7 +21,7 @@ from azure.storage.blob import (
     generate_container_sas,
 )
 
-from tests.servers.processes import ROOT, answers, free_port, new_folder, running
+from tests.servers.processes import ROOT, answers, free_port, install, new_folder, running
 from tests.servers.store import Store
 
 _AZURITE = ROOT / ".servers/node_modules/azurite/dist/src/azurite.js"
@@ -31,6 +31,7 @@ _QUIET = ("--silent", "--skipApiVersionCheck", "--disableTelemetry", "--inMemory
 @contextmanager
 def azurites(count: int) -> Iterator[list[Store]]:
     """Give some accounts of one Azurite, each with blobs and queues."""
+    install()
     if not _AZURITE.exists():
         msg = "azurite is not installed: run `make servers`"
         raise RuntimeError(msg)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import socket
@@ -11,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,6 +20,15 @@ PROGRAMS = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PA
 
 _READY_WITHIN_S = 120
 _POLL_S = 0.05
+
+
+@cache
+def install() -> None:
+    """Install the programs that are missing, where `make test` lets tests do that; one process at a time."""
+    if "INSTALL_SERVERS" in os.environ:
+        with (ROOT / "tools" / "servers.sh").open("rb") as script:
+            fcntl.flock(script, fcntl.LOCK_EX)
+            subprocess.run([script.name], check=True, stdin=subprocess.DEVNULL)
 
 
 @contextmanager

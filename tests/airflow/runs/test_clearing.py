@@ -13,7 +13,7 @@ from airflow_provider_blockread.hooks.ledger import LedgerHook
 from airflow_provider_blockread.ledger.windows.queries import list_windows
 from airflow_provider_blockread.options import ArrowFunction, AsRead, FileSource, ParquetSink, SparkJob, Splitting
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
-from tests.airflow.runs.test_runs import lines, values
+from tests.airflow.published import lines, values
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("without_spark")]
 

@@ -19,7 +19,7 @@ from airflow_provider_blockread.ledger.windows.queries import list_windows
 from airflow_provider_blockread.options import Csv, FileSource, ParquetSink, Policies, SparkJob, Splitting
 from airflow_provider_blockread.steps.commit import committing
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
-from tests.airflow.runs.test_runs import attempts, lines, values
+from tests.airflow.published import attempts, lines, values
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("without_spark")]
 

@@ -14,13 +14,9 @@ from airflow.sdk import DAG
 
 from airflow_provider_blockread.options import Csv, FileSource, ParquetSink, Policies, SparkJob, Splitting
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
+from tests.airflow.published import QUICK
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark]
-
-_QUICK = {
-    "spark.ui.enabled": "false",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-}
 
 
 def _rows(low: int, high: int) -> list[dict[str, Any]]:
@@ -44,7 +40,7 @@ def _dag(dag_id: str, landing: Path, lake: Path, *, group_bytes: int) -> DAG:
             record_format=Csv(header=True),
             splitting=Splitting(block_size=16, group_bytes=group_bytes),
             policies=Policies(on_bad_record="quarantine"),
-            spark=SparkJob(master="local[2]", conf=_QUICK),
+            spark=SparkJob(master="local[2]", conf=QUICK),
         )
     return dag
 

@@ -13,7 +13,7 @@ from airflow.sdk import DAG, CronDataIntervalTimetable
 from airflow_provider_blockread.operators.split_files import SplitFilesOperator
 from airflow_provider_blockread.options import FileSource, ParquetSink, Selection, SparkJob
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
-from tests.airflow.runs.test_runs import lines, values
+from tests.airflow.published import lines, values
 
 pytestmark = pytest.mark.airflow
 

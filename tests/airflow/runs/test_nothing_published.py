@@ -11,7 +11,7 @@ from airflow.sdk import DAG, BaseOperator
 
 from airflow_provider_blockread.options import ArrowFunction, FileSource, JsonLines, ParquetSink, Policies, SparkJob
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
-from tests.airflow.runs.test_runs import lines, values
+from tests.airflow.published import lines, values
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("without_spark")]
 

@@ -1,8 +1,7 @@
-"""Whole runs by `dag.test()` with Spark: first, second, cleared, failed and mended."""
+"""Whole runs by `dag.test()`, two of them with Spark: first, second, cleared, and retried after a failure."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -14,15 +13,10 @@ from airflow.sdk import DAG
 
 from airflow_provider_blockread.options import ArrowFunction, FileSource, ParquetSink, Policies, SparkJob, Splitting
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
+from tests.airflow.published import SPARK, SUCCESS, attempts, lines, values
+from tests.airflow.without_spark import install
 
-pytestmark = [pytest.mark.airflow, pytest.mark.spark]
-
-QUICK = {
-    "spark.ui.enabled": "false",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # a third less time to start
-}
-SPARK = SparkJob(master="local[1]", conf=QUICK)
-SUCCESS = {"logs.plan": "success", "logs.read[0]": "success", "logs.commit": "success"}
+pytestmark = pytest.mark.airflow
 
 
 @pytest.fixture
@@ -44,21 +38,7 @@ def make_dag(dag_id: str, landing: Path, lake: Path) -> Callable[..., DAG]:
     return make
 
 
-def values(lake: Path) -> list[str]:
-    """Return all that is published, sorted."""
-    return sorted(v for path in lake.glob("*.parquet") for v in pq.read_table(path).column("value").to_pylist())
-
-
-def attempts(lake: Path) -> list[str]:
-    """Return whose files are published: groups with the epoch of the attempt that read them."""
-    return sorted(path.name.split("-t")[0][-8:] for path in lake.glob("*.parquet"))
-
-
-def lines(**counts: int) -> list[str]:
-    """Return the lines of the files that `land` makes, sorted."""
-    return sorted(f"{name} {number}" for name, count in counts.items() for number in range(count))
-
-
+@pytest.mark.spark
 def test_each_run_takes_what_is_new(
     runs: Any, make_dag: Callable[..., DAG], land: Callable[..., None], lake: Path
 ) -> None:
@@ -82,6 +62,7 @@ def test_each_run_takes_what_is_new(
     assert third.get_task_instance("logs.read", map_index=0).rendered_map_index == "group 0: 1 file, 50 B, c.log"
 
 
+@pytest.mark.usefixtures("without_spark")
 def test_a_cleared_run_is_rebuilt_verified_or_left(
     runs: Any, make_dag: Callable[..., DAG], land: Callable[..., None], lake: Path
 ) -> None:
@@ -102,6 +83,7 @@ def test_a_cleared_run_is_rebuilt_verified_or_left(
     assert pq.ParquetFile(path).metadata.row_group(0).column(0).compression == "ZSTD"
 
 
+@pytest.mark.spark
 def test_a_failed_read_publishes_nothing_until_it_is_mended(
     runs: Any, make_dag: Callable[..., DAG], land: Callable[..., None], lake: Path, tmp_path: Path, dag_id: str
 ) -> None:
@@ -140,10 +122,11 @@ def test_a_retry_reads_only_what_is_not_done(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Spark fails once: Airflow's own retry takes that group over, the other one stays as it is."""
+    """The application fails once: Airflow's own retry takes that group over, the other one stays as it is."""
     program = tmp_path / "bin" / "spark-submit"
     program.parent.mkdir()
-    real = Path(sys.executable).with_name("spark-submit")
+    install(tmp_path / "real")
+    real = tmp_path / "real" / "spark-submit"
     program.write_text(
         f'#!/bin/sh\necho >> {tmp_path}/calls\n[ $(wc -l < {tmp_path}/calls) != 2 ] && exec {real} "$@"\n'
     )

@@ -12,9 +12,9 @@ from airflow.sdk import DAG
 from airflow_provider_blockread.operators.clean_source import CleanSourceOperator
 from airflow_provider_blockread.options import FileSource, ParquetSink
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
-from tests.airflow.runs.test_runs import SPARK, lines, values
+from tests.airflow.published import SPARK, lines, values
 
-pytestmark = [pytest.mark.airflow, pytest.mark.spark]
+pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("without_spark")]
 
 
 def test_a_dag_cleans_up_behind_itself(

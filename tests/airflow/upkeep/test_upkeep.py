@@ -15,7 +15,7 @@ from airflow_provider_blockread.operators.split_files import SplitFilesOperator
 from airflow_provider_blockread.operators.withdraw_window import AbandonWindowOperator, UndoWindowOperator
 from airflow_provider_blockread.options import FileSource, ParquetSink
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
-from tests.airflow.runs.test_runs import SPARK, lines, values
+from tests.airflow.published import SPARK, lines, values
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark]
 

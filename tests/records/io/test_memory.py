@@ -14,6 +14,8 @@ import pytest
 from airflow_provider_blockread.records.io.streaming import StreamSource
 from tests.records.runs_in_memory import ENDING, ENDLESS, LIMIT, MIB
 
+pytestmark = pytest.mark.slow
+
 BUFFER = 72 * MIB  # a chunk as columns, its places, bad records, and what the allocator holds back
 
 
