@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-settings.register_profile("unit", derandomize=True, deadline=None, max_examples=20, print_blob=True)
+settings.register_profile("unit", derandomize=True, deadline=None, max_examples=10, print_blob=True)
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=100, print_blob=True)
 settings.register_profile(
     "deep", deadline=None, max_examples=3000, print_blob=True, suppress_health_check=[HealthCheck.too_slow]

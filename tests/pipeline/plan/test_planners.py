@@ -15,6 +15,7 @@ from airflow_provider_blockread.ledger.windows.queries import feed_counts
 from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.options import Splitting
 from airflow_provider_blockread.steps import plan
+from airflow_provider_blockread.steps.plan import taking
 from airflow_provider_blockread.steps.plan.discovering import discover
 from airflow_provider_blockread.steps.plan.taking import Chosen, group_limits
 from tests.pipeline.make import Pipe
@@ -25,7 +26,7 @@ FILES = {f"{n:04}": b"x" * (n + 1) for n in range(30)}
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches of four files."""
-    monkeypatch.setattr("airflow_provider_blockread.steps.plan.taking.BATCH_FILES", 4)
+    monkeypatch.setattr(taking, "BATCH_FILES", 4)
 
 
 def _claimed(pipe: Pipe, key: str) -> Planner:

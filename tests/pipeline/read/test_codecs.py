@@ -226,6 +226,7 @@ except BlockReadError as error:
 """
 
 
+@pytest.mark.slow
 def test_memory_stays_flat_while_zeros_are_decoded() -> None:
     """A small file of many zeros is decoded a chunk at a time; as one endless line it ends at `max_record_bytes`."""
     answer = subprocess.run([sys.executable, "-c", _READ_ZEROS], capture_output=True, text=True, check=True)

@@ -121,6 +121,7 @@ def test_a_crash_between_its_moves_is_made_good(bad: Pipe) -> None:
     assert (len(_kept(bad)), bad.values()) == (3, ["four", "one", "three"])
 
 
+@pytest.mark.slow
 def test_huge_and_many_bad_records_stay_within_memory(tmp_path: Path) -> None:
     """A large record is kept whole; many small ones become few batches, and memory stays flat."""
     name = AttemptName(window="ab", generation=1, group=0, epoch=1, attempt=0)

@@ -235,6 +235,7 @@ def interrupted(here: Pipe, after: int) -> Iterator[list[int]]:
         here.env = plain
 
 
+@pytest.mark.slow
 def test_pruning_goes_on_after_a_crash_anywhere(here: Pipe, tmp_path: Path) -> None:
     """Stopped before any statement or removal, a repetition ends as if nothing had happened."""
     three_windows(here)

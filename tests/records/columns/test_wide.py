@@ -117,6 +117,7 @@ def test_a_wide_row_behind_the_first_ones_is_bad_alone() -> None:
     assert [bad.reason for part in found for bad in part.bad] == ["1000000 fields, expected 2"]
 
 
+@pytest.mark.slow
 def test_a_wide_file_is_inferred_and_read_in_seconds() -> None:
     """Ten thousand columns, one row of which is bad."""
     data = row(MANY) + b"".join(row(MANY, start=str(digit)) for digit in range(1, 5)) + b"1,2\n"
@@ -144,6 +145,7 @@ def test_a_header_with_a_name_twice_is_refused_quickly() -> None:
     assert timed(read) < _SECONDS
 
 
+@pytest.mark.slow
 def test_wide_json_is_read_in_seconds() -> None:
     """Objects of ten thousand fields, a bad one among them, and one of many more that nobody asks for."""
     names = [f"c{number}" for number in range(MANY)]
@@ -163,6 +165,7 @@ def test_wide_json_is_read_in_seconds() -> None:
     assert timed(work) < _SECONDS
 
 
+@pytest.mark.slow
 def test_a_schema_of_very_many_columns_is_parsed_in_seconds() -> None:
     """And one that is nested deeper than anything can read is refused; messages stay short."""
     text = ", ".join(f"c{number} long" for number in range(MILLION // 4))
