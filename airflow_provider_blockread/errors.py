@@ -1,7 +1,7 @@
 """Every error of this package, named by what happens next.
 
     BlockReadError
-    ├── PermanentError               trying again cannot help: change the input, an option or the plan
+    ├── PermanentError               a retry cannot help: change the input, an option or the plan
     │   ├── OptionsError             an option is unknown, malformed or contradicts another
     │   ├── SourceError              a source or file is missing or cannot be read
     │   │   ├── FileMissingError     a planned file is gone
@@ -10,26 +10,26 @@
     │   │   └── LookBackError        no record start was found within `max_look_back`
     │   ├── ExchangeError            a manifest, receipt or result file is missing, corrupt or foreign
     │   ├── ProofError               a plan or generation does not cover its window, or its output is not what was read
-    │   ├── FunctionError            the user's function raised, or returned what it must not
+    │   ├── FunctionError            the user's function raised, or returned something invalid
     │   │   └── RowError             a sink cannot hold one of the rows
     │   ├── PrunedError              what is asked for was pruned
     │   ├── CleanedError             files that must be read again were archived or deleted at the source
-    │   ├── WrongLedgerError         the step was handed a window of another ledger
+    │   ├── WrongLedgerError         the window was planned in another ledger
     │   └── LedgerSchemaError        no ledger is there, or its schema is older or newer than this package
     ├── TransientError               the same call may succeed later
     │   ├── LedgerUnavailableError   the ledger cannot be reached or stays locked
     │   └── SparkJobError            the Spark application failed or left no result
-    └── ConflictError                somebody else was first: another try reads the state again and goes on from there
+    └── ConflictError                another process was first: a retry reads the state again and continues from it
         ├── OwnedError               a live owner holds the group or the publication
         ├── FencedError              a newer epoch has taken over; this attempt must stop
         ├── PlanConflictError        another planner took the window or its files first
         │   └── PlannerBusyError     another planner is at work in the feed
-        └── StateError               the window's state forbids it, and trying again cannot help: do first what it says
+        └── StateError               the window's state forbids it: do first what the message says, then retry
             └── CompleteError        the generation is published or verified, and is not read again
 
-Each message names what, where (feed, file, block, byte offset) and what to do. Names in it are other people's, so it is
-one line without control characters; `printable` sees to that here and wherever text reaches a terminal or a log.
-Errors pickle, since they cross Spark's process borders.
+Each message says what failed, where (feed, file, block, byte offset) and what to do. Names in it come from outside, so
+a message is one line without control characters: `printable` replaces them, here and wherever text reaches a terminal
+or a log. Errors can be pickled, since they cross the borders of Spark's processes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ import re
 import shlex
 from collections.abc import Callable
 
-# What moves a cursor, ends a line, hides or reorders text; and the marks by which Airflow's pages fold lines of a log.
+# Characters that move a cursor, end a line, hide or reorder text, and the marks by which Airflow folds lines of a log.
 _UNPRINTABLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]|:(?=:(?:end)?group::)"
@@ -53,14 +53,14 @@ def _escaped(character: str) -> str:
 def printable(text: str, escaped: Callable[[str], str] = _escaped) -> str:
     r"""Return text as one line for a terminal or log: `\xNN`, `\uNNNN` or `\UNNNNNNNN` stand for what does not print.
 
-    Those are control characters, newlines and tabs among them, what changes the direction of text, lone surrogates, and
-    the first colon of `::group::`. All else stays as it is, backslashes too, so that a second time changes nothing.
+    These are control characters (newlines and tabs included), characters that change the direction of text, lone
+    surrogates, and the first colon of `::group::`. All others stay, backslashes too, so a second call changes nothing.
     """
     return _UNPRINTABLE.sub(lambda match: escaped(match[0]), text)
 
 
 def shell_word(text: str) -> str:
-    """Return text as one word of a command to be copied; what does not print is written as bash and zsh understand."""
+    """Return text as one word of a shell command; characters that do not print are escaped for bash and zsh."""
     if not _UNPRINTABLE.search(text):
         return shlex.quote(text)
     quoted = text.replace("\\", "\\\\").replace("'", "\\'")
@@ -83,7 +83,7 @@ class BlockReadError(Exception):
 
 
 class PermanentError(BlockReadError):
-    """Trying again cannot help."""
+    """A retry cannot help."""
 
 
 class OptionsError(PermanentError):
@@ -124,7 +124,7 @@ class ProofError(PermanentError):
 
 
 class FunctionError(PermanentError):
-    """The user's function raised, or returned what it must not."""
+    """The user's function raised, or returned something invalid."""
 
 
 class RowError(FunctionError):
@@ -145,7 +145,7 @@ class CleanedError(PermanentError):
 
 
 class WrongLedgerError(PermanentError):
-    """The step was handed a window of another ledger."""
+    """The window was planned in another ledger."""
 
 
 class LedgerSchemaError(PermanentError):
@@ -165,7 +165,7 @@ class SparkJobError(TransientError):
 
 
 class ConflictError(BlockReadError):
-    """Somebody else was first: another try reads the state again and goes on from there."""
+    """Another process was first: a retry reads the state again and continues from it."""
 
 
 class OwnedError(ConflictError):
@@ -181,18 +181,18 @@ class PlanConflictError(ConflictError):
 
 
 class PlannerBusyError(PlanConflictError):
-    """Another planner is at work in the feed; when it is done, the next may begin."""
+    """Another planner is at work in the feed; the next may begin when it is done."""
 
 
 class StateError(ConflictError):
-    """The window's state forbids it, and trying again cannot help: somebody must do first what the message says."""
+    """The window's state forbids it: a retry fails again until what the message says has been done."""
 
 
 class CompleteError(StateError):
     """The generation is published or verified, and is not read again."""
 
 
-#: Errors that another try of the same call ends in, too.
+#: Errors in which a retry of the same call ends, too.
 FINAL_ERRORS = (PermanentError, StateError)
 
 
