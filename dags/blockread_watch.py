@@ -46,7 +46,7 @@ LANDED = Asset(
     watchers=[
         AssetWatcher(
             name="new_logs",
-            trigger=NewFilesEventTrigger(source=LOGS, feed="blockread_watches.log_lines", scan=10),
+            trigger=NewFilesEventTrigger(source=LOGS, feed="blockread_watches.log_lines", listing=10),
         )
     ],
 )

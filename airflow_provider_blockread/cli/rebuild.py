@@ -44,7 +44,7 @@ class RebuildOptions(Confirmed):
     def run(self, files: FileChoice | None) -> None:
         """Show what will be done, ask for confirmation, and do it."""
         env, request = open_environment(self.state), RebuildRequest(range=self._range(), files=files)
-        intent = propose_rebuild(env, request, anew=self.restart)
+        intent = propose_rebuild(env, request, restarts=self.restart)
         if not self.confirm(intent):
             return
         if not intent.is_empty:

@@ -1,4 +1,4 @@
-"""Where a ledger lies, as people write it: a URL, which is never shown with its password."""
+"""The address of a ledger: a URL, which is never shown with its password."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _check_file(url: URL) -> None:
 
 
 def file_of(url: URL) -> Path | None:
-    """Return where an embedded ledger lies, None for one on a server."""
+    """Return the file of an embedded ledger, None for one on a server."""
     if url.get_backend_name() != "sqlite":
         return None
     name = str(url.database)
@@ -61,7 +61,7 @@ def file_of(url: URL) -> Path | None:
 
 
 def is_missing(file: Path) -> bool:
-    """Tell whether there is no such file; of one that cannot be looked at, SQLite says what is the matter."""
+    """Return whether there is no such file; for a file that cannot be inspected, SQLite reports the reason."""
     try:
         file.stat()
     except (FileNotFoundError, NotADirectoryError):

@@ -40,7 +40,7 @@ _SQLITE_SETTINGS = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA synchronous = FULL",  # a commit that a power cut undid would have its published files read again
     "PRAGMA cache_size = -32768",  # KiB; the default of 2 MB makes a million digests thrash, more is no help
-    "PRAGMA wal_autocheckpoint = 8192",  # pages, 32 MiB; checkpoints of the default 4 MiB cost a third of a scan
+    "PRAGMA wal_autocheckpoint = 8192",  # pages, 32 MiB; checkpoints of the default 4 MiB cost a third of a listing
 )
 _ROWS_A_STATEMENT = 250
 _AS_TEXT = 0  # `psycopg.pq.Format.TEXT`; the driver need not be installed
@@ -115,7 +115,7 @@ def among(connection: Connection, column: ColumnElement[Any], values: Iterable[i
 def insert_many(connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
     """Insert many rows, given in the order of the columns and in the driver's own types.
 
-    SQLAlchemy turns every value of every row by itself, which for a large scan takes longer than the database does;
+    SQLAlchemy turns every value of every row by itself, which for a large listing takes longer than the database does;
     and many rows in one statement take the database two thirds of what they take one by one.
     """
     if connection.dialect.name == "postgresql":
@@ -182,7 +182,7 @@ def _begin_sqlite(connection: Connection) -> None:
     lasting = connection.get_execution_options().get("blockread_lasting", True)
     raw.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")  # inside of a transaction it would be late
     # A deferred transaction that writes later fails at once when another one wrote in between; this one waits. SQLite
-    # by itself would look ever more rarely, every 100 ms in the end, and miss the gaps between the batches of a scan.
+    # by itself would look ever more rarely, every 100 ms in the end, and miss the gaps between a listing's batches.
     deadline = time.monotonic() + _BUSY_TIMEOUT_S
     raw.execute(f"PRAGMA busy_timeout = {_LOOK_MS}")
     try:
@@ -203,7 +203,7 @@ def _begun(raw: sqlite3.Connection, deadline: float) -> bool:
 
 
 def wait_for_no_disk(connection: Connection) -> None:
-    """Let this transaction's commit not wait for the disk; SQLite was told when it began."""
+    """Do not let this transaction's commit wait for the disk; for SQLite this is set when it begins."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SET LOCAL synchronous_commit TO off"))
 
@@ -218,7 +218,7 @@ def pass_over_dead(connection: Connection) -> None:
     """Keep bitmaps of an index out of this transaction: going entry by entry, PostgreSQL marks those of rows long gone.
 
     After a million files were taken, the index of waiting ones is full of these until the next vacuum. By a bitmap,
-    which PostgreSQL prefers, each query would look all of them up anew.
+    which PostgreSQL prefers, each query would look all of them up again.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SET LOCAL enable_bitmapscan TO off"))

@@ -1,4 +1,4 @@
-"""Feeds by name, and the lock that puts scans and plans of one feed in a row."""
+"""Feeds by name, and the lock that puts listings and plans of one feed in a row."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def find_feed(connection: Connection, name: str) -> int | None:
-    """Return the feed's id; None where no scan or plan has named it yet."""
+    """Return the feed's id; None where no listing or plan has named it yet."""
     found = connection.scalar(select(feeds.c.id).where(feeds.c.name == name))
     return None if found is None else int(found)
 
@@ -54,7 +54,7 @@ def open_feed(ledger: Ledger, name: str) -> int:
 
 
 def lock_feed(connection: Connection, feed_id: int) -> None:
-    """Make other scans and plans of the feed wait until this transaction ends.
+    """Make other listings and plans of the feed wait until this transaction ends.
 
     They change the same files in different orders; without the lock PostgreSQL would find deadlocks.
     """

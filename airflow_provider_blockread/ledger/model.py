@@ -16,16 +16,16 @@ from airflow_provider_blockread.proof.model import Sums
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovered:
-    """What a listing told the ledger, in files."""
+    """What a listing recorded, in numbers of files."""
 
     seen: int = 0
     new: int = 0  # paths not known before
     modified: int = 0  # known paths, in a version not known before
     waiting: int = field(default=0, compare=False)  # known from earlier listings, and in no window yet
     returned: int = 0  # versions known but never read (missing, changed, ignored) that wait to be read again
-    ignored: int = 0  # modified after they were taken, and left out by `on_modified="ignore"`; counted at every scan
+    ignored: int = 0  # modified after they were taken, and left out by `on_modified="ignore"`; counted at every listing
     missing: int = 0  # pending ones that this listing no longer saw
-    untimed: int = 0  # not taken, and left out since no time is known for them; this and the next two at every scan
+    untimed: int = 0  # not taken, and left out since no time is known for them; this and the next two at every listing
     before_start: int = 0  # left out by `start_from`
     too_old: int = 0  # left out by `max_age`
     samples: tuple[str, ...] = ()  # some paths of the ignored ones
@@ -51,7 +51,7 @@ class PendingFile(NamedTuple):
     file: int
     version: FileVersion
     part: FilePart | None = None  # that the window reads; None where it reads all of the file
-    late: bool = False  # its time lies outside of the interval that is planned
+    late: bool = False  # its time is outside the planned interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +178,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupOutcome:
-    """What a finished attempt at a group reported, and where its result file lies."""
+    """What a finished attempt at a group reported, and its result file."""
 
     result_uri: str
     result_hash: str

@@ -20,7 +20,7 @@ _KEPT = timedelta(days=30)
 
 
 def is_noop(url: str | None) -> bool:
-    """Tell whether a URL asks for a ledger that forgets."""
+    """Return whether a URL asks for a ledger that forgets."""
     return url is not None and url.startswith("noop:")
 
 
@@ -28,7 +28,7 @@ def noop_ledger(folder: Path, run: str, *, now: Callable[[], datetime] = utc_now
     """Return the ledger of a run, made at its first use; those of runs long ago are removed.
 
     Args:
-        folder: where such ledgers lie; all steps of a run must see it.
+        folder: of such ledgers; all steps of a run must have access to it.
         run: names the run, among all that use the folder.
         now: the clock.
     """
@@ -44,7 +44,7 @@ def noop_ledger(folder: Path, run: str, *, now: Callable[[], datetime] = utc_now
 def key_of_run(ledger: Ledger, key: str, run: str) -> str:
     """Return a window's key; of a ledger that forgets, one that no other run has.
 
-    Without a memory, nothing would tell the output of one run from that of another with the same key.
+    Without a memory, the outputs of two runs with the same key could not be told apart.
     """
     if not key.strip() or key.endswith(run) or not forgets(ledger):
         return key
@@ -52,7 +52,7 @@ def key_of_run(ledger: Ledger, key: str, run: str) -> str:
 
 
 def forgets(ledger: Ledger) -> bool:
-    """Tell whether a ledger belongs to one run."""
+    """Return whether a ledger belongs to one run."""
     return ledger.uuid == _IDENTITY
 
 

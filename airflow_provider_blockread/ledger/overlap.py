@@ -34,7 +34,7 @@ def overlapped(
         work: what is done about an item, one after the other.
         items: as they are made, at most `ahead` more than are done.
         ahead: how many may wait.
-        at_once: tells of the item that was just made whether the caller's thread works on it before it makes the next.
+        at_once: returns whether the caller's thread works on the item just made before it makes the next.
     """
     waiting: deque[Future[R]] = deque()
     with ThreadPoolExecutor(1, thread_name_prefix=THREAD) as pool, _short_turns():

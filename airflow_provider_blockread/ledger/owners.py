@@ -1,10 +1,10 @@
-"""Owners that are processes: what they are called, and how one that died is told from one that lives.
+"""Owners that are processes: their names, and which of them have ended.
 
     cli/ann@host/4711/6f1c02d9a3b8-9911223
 
-That is a name, a process, the place where its number has a meaning (one start of a system, one namespace of processes)
-and when it began there. Whoever works in the same place knows at once that such an owner is gone, even when its number
-was given out again. Any other owner, and one of another place, counts as alive until its heartbeat is stale.
+A name has a label, a process id, the place where that id is valid (one boot of a system, one namespace of processes)
+and the process's start time. In the same place it is known at once that the process has ended, even when its id was
+reused. An owner of another form, or of another place, counts as alive until its heartbeat is stale.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from airflow_provider_blockread.blocks.ids import digest
 
 _PROCESS = re.compile(r"/(?P<pid>[1-9]\d{0,8})/(?P<place>[0-9a-f]{12})-(?P<began>\d+)$")
 _PLACE_DIGITS = 12
-_BEGAN = 19  # the field of a process's statistics that tells when it began, counted from its state
+_BEGAN = 19  # the field of a process's statistics with its start time, counted from its state
 
 
 def process_owner(name: str) -> str:
-    """Return what this process is called in the ledger; only its heartbeat tells where the system has no `/proc`."""
+    """Return this process's name in the ledger; without `/proc`, only its heartbeat shows that it lives."""
     began = _began(os.getpid()) if _place() else None
     return f"{name}/{os.getpid()}" + ("" if began is None else f"/{_place()}-{began}")
 
 
 def is_live(owner: str, heartbeat_at: datetime | None, limit: datetime) -> bool:
-    """Tell whether an owner may still be at work: its heartbeat is not before the limit, and it is not known dead."""
+    """Return whether an owner may be at work: its heartbeat is recent, and its process is not known to have ended."""
     return heartbeat_at is not None and heartbeat_at >= limit and not _is_gone(owner)
 
 
@@ -42,7 +42,7 @@ def _is_gone(owner: str) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return True
-    except PermissionError:  # somebody else's process, about which the system may tell nothing
+    except PermissionError:  # another user's process, which the system may not show
         return False
     return _began(pid) != found["began"]
 

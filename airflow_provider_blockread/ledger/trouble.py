@@ -40,7 +40,7 @@ _REMEDIES = {
 }
 #: What stays as it is until somebody acts.
 _LASTING = re.compile("is not a database|is malformed|malformed database|already exists")
-#: States of PostgreSQL that tell of the server and not of a mistake in this package, whatever class the driver gives.
+#: States of PostgreSQL that mean a problem of the server, not a mistake in this package, whatever the driver's class.
 OF_THE_SERVER = frozenset({"25006", "3F000", "42501", "42710", "42P07"})
 
 
@@ -51,13 +51,13 @@ def remedy(reason: str, state: str | None) -> str:
 
 
 def is_lasting(reason: str) -> bool:
-    """Tell whether trying again cannot help."""
+    """Return whether a retry cannot help."""
     return _LASTING.search(reason) is not None
 
 
 def shared_mount(path: Path) -> str:
     """Return type and place of the network file system that holds a path, such as `nfs4 at /home`; else nothing."""
-    if not _MOUNTS.exists():  # only Linux tells
+    if not _MOUNTS.exists():  # only Linux has them
         return ""
     place = path.resolve()
     held = ("/", "")

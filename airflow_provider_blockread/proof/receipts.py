@@ -157,7 +157,7 @@ class Chain:
             return
         block, size = self._block, self._block.version.size
         plain = not self._compressed
-        ends = block.part_end == size  # else the next part goes on where this one found the next record
+        ends = block.part_end == size  # else the next part continues where this one found the next record
         if block.end != block.part_end or (plain and ends and self._last.next_start != size):
             self.refuse(f"the file's {size} bytes were read up to byte {self._last.next_start}", block)
         if self._read_now:

@@ -29,7 +29,7 @@ from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import Environment, Published
 from airflow_provider_blockread.storage.versions import is_no_file
 
-_TOLD = 10  # files that the log names
+_SHOWN = 10  # files that the log names
 _ERRORS = {"missing": FileMissingError, "changed": FileChangedError}
 
 
@@ -122,14 +122,14 @@ def warn_of_losses(env: Environment, done: Published) -> None:
     """Say what is not in the output of a window that was published just now: excluded files, and bad records."""
     if done.excluded or done.bad_records:
         env.observer.warn(done.message)
-    for out in list_exclusions(env.ledger, done.window, done.generation, limit=_TOLD):
+    for out in list_exclusions(env.ledger, done.window, done.generation, limit=_SHOWN):
         env.observer.warn(f"window {done.window}: {out.path} is excluded ({out.reason}, by {out.who})")
 
 
 def excluded_by_policy(
     env: Environment, window: Window, policies: Policies, error: SourceError, failed: FailedTry
 ) -> bool:
-    """Exclude the file that an error says is missing or changed, if the policies allow it; tell whether they did.
+    """Exclude the file that an error says is missing or changed, if the policies allow it; return whether they did.
 
     What the error says is looked at first: a file that the window does not hold, or that is as it was planned, is not
     excluded, and neither is one that was left out when the error came, so that each further try reads fewer files.
@@ -171,10 +171,10 @@ def excluded_by_policy(
 
 
 def _tell(env: Environment, window: Window, found: Mapping[str, str]) -> None:
-    for path in list(found)[:_TOLD]:
+    for path in list(found)[:_SHOWN]:
         env.observer.warn(f"{path} is {found[path]} and now excluded from window {window.id}")
-    if len(found) > _TOLD:
-        env.observer.warn(f"and so are {len(found) - _TOLD:,} more")
+    if len(found) > _SHOWN:
+        env.observer.warn(f"and so are {len(found) - _SHOWN:,} more")
 
 
 def _kept(window: Window, path: str, reason: str) -> str:
@@ -207,7 +207,7 @@ def _blocks(env: Environment, window: Window, group: int | None = None) -> Itera
 
 
 def _unlike_planned(env: Environment, window: Window, blocks: Iterable[Block]) -> Iterator[tuple[str, str]]:
-    """Yield the files that are no longer what was planned, with `missing` or `changed`; others cannot be told here."""
+    """Yield the files that are no longer what was planned, with `missing` or `changed`; it sees no other change."""
     options = GenerationOptions.from_json(latest_generation(env.ledger, window.id).options)
     stores = env.stores.within(options.bounds)
     for _, same in groupby(blocks, key=lambda block: block.file):

@@ -1,4 +1,4 @@
-"""A heartbeat beside blocking work: tells the ledger that a claim is alive, and stops the work once it is lost."""
+"""A heartbeat during blocking work: records that a claim is alive, and stops the work once the claim is lost."""
 
 from __future__ import annotations
 

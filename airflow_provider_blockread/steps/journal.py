@@ -55,7 +55,7 @@ class Journal:
         """Journal the files of the results, unless that was done, and take all steps that are not done.
 
         Raises:
-            FencedError: when somebody has taken over.
+            FencedError: when another attempt has taken over.
             ConflictError: when the journal holds other steps, or the part of a file before one is not published.
             ProofError: when a step can be taken no more.
         """
@@ -82,7 +82,7 @@ class Journal:
                 env.observer.log(f"removed {stray}, which no published generation of window {self._window.id} names")
 
     def is_lost(self) -> bool:
-        """Tell whether a file that is still to be published is nowhere, so that publishing cannot go forward."""
+        """Return whether a file that is still to be published no longer exists, so that publishing cannot continue."""
         steps = self._steps(self.files())
         marker = _marker(self._env, self._window, self._generation, _PUBLISH)
         todo = (steps[seq] for seq in self._planned())

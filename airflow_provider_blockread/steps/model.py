@@ -21,7 +21,7 @@ class Submitter(Protocol):
 
     @property
     def keeps_secrets(self) -> bool:
-        """Whether a submission's secret reaches the driver by a way that nobody else can read."""
+        """Whether a submission's secret reaches the driver in a way that only the driver can read."""
         ...
 
     def submit(self, submission: Submission, *, name: str) -> None:
@@ -122,7 +122,7 @@ class WindowRef:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOutcome:
-    """What became of one group."""
+    """The outcome of reading one group."""
 
     group: int
     epoch: int

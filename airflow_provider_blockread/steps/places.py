@@ -16,7 +16,7 @@ from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.listing.files import takes
 
 _OWNER = "ledger"  # the file of a feed's work area that names its ledger
-_TORN = timedelta(hours=1)  # by then nobody is still writing it
+_TORN = timedelta(hours=1)  # by then it is no longer being written
 
 
 def check_apart(request: PlanRequest, sink: Sink, window: str) -> None:

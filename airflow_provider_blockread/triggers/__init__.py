@@ -1,3 +1,3 @@
-"""What runs in Airflow's triggerer: nothing here holds up its event loop."""
+"""Triggers, which run in Airflow's triggerer and never block its event loop."""
 
 from __future__ import annotations

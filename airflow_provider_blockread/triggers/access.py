@@ -1,4 +1,4 @@
-"""The way of a trigger's helper to ledger and stores: what Airflow's connections say now."""
+"""How a trigger's helper reaches the ledger and the stores, from Airflow's connections."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from airflow_provider_blockread.options import FileSource
 
 
 async def access(source: FileSource | None, ledger_conn_id: str | None, *, run: str = "") -> dict[str, Any]:
-    """Return `ledger` and `stores` of a request; connections are awaited, as the triggerer wants it.
+    """Return `ledger` and `stores` of a request; connections are awaited, as the triggerer requires.
 
-    It holds credentials: only a helper's standard input may see it.
+    It holds credentials: pass it to a helper's standard input only.
 
     Raises:
         OptionsError: when a connection is missing or of the wrong type.

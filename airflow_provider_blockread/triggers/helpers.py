@@ -1,8 +1,8 @@
-"""Helper processes, which do a trigger's work: the triggerer's event loop goes on whatever a store or the ledger does.
+"""Helper processes that do a trigger's work, so that a slow store or ledger never blocks the triggerer's event loop.
 
-Threads would not do: Python runs one at a time, and one that lists files was seen to keep the loop waiting for 0.3 s
-on a busy host. A helper knows nothing of Airflow; it gets the way to ledger and stores through its standard input, and
-ends with it, so that it never outlives the triggerer.
+Threads are not enough: Python runs one at a time, and one that listed files blocked the loop for 0.3 s on a busy host.
+A helper does not import Airflow. It receives the access to ledger and stores on its standard input, and ends when that
+is closed, so it never outlives the triggerer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 
 from airflow_provider_blockread.errors import TransientError, error_class
 
-#: Helpers of one triggerer at work at once; further requests wait for their turn.
+#: Helpers of one triggerer that work at the same time; further requests wait.
 MOST = 2
 _LONGEST_LINE = 2**20
 _PROGRAM = "airflow_provider_blockread.steps.watch.serving"
@@ -68,14 +68,14 @@ class _Helper:
         return None
 
     async def end(self) -> None:
-        """End the process, whatever it does, and all that belongs to it."""
+        """Kill the process if it is alive, and close its pipes."""
         if self.lives:
             self._process.kill()
         await self._process.communicate()
 
 
 class _Helpers:
-    """The helpers of one event loop, there as long as somebody uses them."""
+    """The helpers of one event loop, kept as long as they are used."""
 
     def __init__(self) -> None:
         self._idle: list[_Helper] = []
@@ -105,7 +105,7 @@ class _Helpers:
         try:
             found = await helper.ask(request, log)
         finally:
-            if found is None:  # cancelled, or of no use any more
+            if found is None:  # cancelled, or the process has ended
                 await helper.end()
             else:
                 self._idle.append(helper)
@@ -120,15 +120,15 @@ def _helpers() -> _Helpers:
 
 
 def kept() -> AbstractAsyncContextManager[None]:
-    """Keep helpers from ending between requests, as long as the context lasts: starting one takes a second or two."""
+    """Keep helpers alive between requests while the context lasts: starting one takes a second or two."""
     return _helpers().used()
 
 
 async def ask(request: dict[str, Any], log: Callable[[str], None]) -> dict[str, Any]:
-    """Return the answer to a request of `steps.serving`, by a helper process; cancelled, its work ends at once.
+    """Return a helper's answer to a request of `steps.watch.serving`; cancelling it kills the helper.
 
     Raises:
-        BlockReadError: the one that the work raised.
+        BlockReadError: as raised by the work.
         TransientError: when the helper was killed.
     """
     found = await _helpers().ask(request, log)

@@ -15,22 +15,22 @@ from airflow_provider_blockread.options import FileSource, Selection, StorageEve
 from airflow_provider_blockread.triggers.access import access
 from airflow_provider_blockread.triggers.helpers import ask
 from airflow_provider_blockread.triggers.new_files import fired
-from airflow_provider_blockread.triggers.watching import Seen, SourceWatch, Stored
+from airflow_provider_blockread.triggers.watching import Marks, SourceWatch, Stored
 
 
 class NewFilesEventTrigger(BaseEventTrigger):
-    """Fires each time a feed has files that it has not told of, with how many, how large, and some of their paths.
+    """Fires each time a feed has files that it has not reported, with their number, size, and some of their paths.
 
-    All watchers with the same source, feed, selection, ledger and `scan` share one scan. Files are recorded in the
-    feed's index as they are seen, where they wait until a plan takes them: the DAG that is started plans from there, so
-    that an event that Airflow merges with another, or loses, loses no file. How far a watcher has told is kept in its
-    asset's state store, and moves on once Airflow has stored the event.
+    Watchers with the same source, feed, selection, ledger and `listing` share one listing. It records files in the
+    feed's index, where they wait until a plan takes them. The DAG that is started plans from the index, so no file is
+    lost when Airflow merges or loses an event. The asset's state store keeps how far a watcher has reported; that
+    advances once Airflow has stored the event.
 
     :param source: where files land, and which to take, as the pipeline's plan has it.
     :param feed: the feed's name, as the pipeline has it: `{dag_id}.{group_id}` unless it names another.
     :param selection: as the pipeline's plan has it.
-    :param only: tell of files only whose URI matches this glob, at any depth unless it begins with a scheme or slash.
-    :param scan: seconds between scans, or a queue of storage events, which stand in for them.
+    :param only: report only files whose URI matches this glob, at any depth unless it begins with a scheme or slash.
+    :param listing: seconds between two listings, or a queue of storage events in their place.
     :param ledger_conn_id: the ledger's connection, as the pipeline has it.
     """
 
@@ -41,7 +41,7 @@ class NewFilesEventTrigger(BaseEventTrigger):
         feed: str,
         selection: Selection | Mapping[str, Any] = Selection(),
         only: str | None = None,
-        scan: float | StorageEvents | Mapping[str, Any] = 60.0,
+        listing: float | StorageEvents | Mapping[str, Any] = 60.0,
         ledger_conn_id: str | None = None,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -49,7 +49,7 @@ class NewFilesEventTrigger(BaseEventTrigger):
         self.feed = feed
         self.selection = selection.to_json() if isinstance(selection, Selection) else dict(selection)
         self.only = only
-        self.scan = scan.to_json() if isinstance(scan, StorageEvents) else scan
+        self.listing = listing.to_json() if isinstance(listing, StorageEvents) else listing
         self.ledger_conn_id = ledger_conn_id
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
@@ -59,43 +59,43 @@ class NewFilesEventTrigger(BaseEventTrigger):
             "feed": self.feed,
             "selection": self.selection,
             "only": self.only,
-            "scan": self.scan,
+            "listing": self.listing,
             "ledger_conn_id": self.ledger_conn_id,
         }
 
     def shared_stream_key(self) -> Hashable:
-        """Return what the scan depends on: all but `only`."""
+        """Return what the listing depends on: all but `only`."""
         shared = {name: value for name, value in self.serialize()[1].items() if name != "only"}
         return "blockread", json.dumps(shared, sort_keys=True)
 
     @classmethod
     def create_shared_stream_producer(cls, kwargs: dict[str, Any]) -> SharedStreamProducer:
-        """Return the scan of all triggers with this key."""
+        """Return the listing of all triggers with this key."""
         lookout = {name: kwargs[name] for name in ("feed", "source", "selection")}
-        return SourceWatch(lookout | {"interval_ns": None}, kwargs["scan"], kwargs["ledger_conn_id"])
+        return SourceWatch(lookout | {"interval_ns": None}, kwargs["listing"], kwargs["ledger_conn_id"])
 
-    async def filter_shared_stream(self, shared_stream: AsyncIterator[Seen | Stored]) -> AsyncIterator[TriggerEvent]:
-        """Yield an event for what the scan shows behind this watcher's cursor."""
+    async def filter_shared_stream(self, shared_stream: AsyncIterator[Marks | Stored]) -> AsyncIterator[TriggerEvent]:
+        """Yield an event for the files after this watcher's cursor."""
         cursor = _Cursor(digest(self.feed, self.only), self._states)
-        only_scan = 0
+        only_listed = 0
         async for one in shared_stream:
             if isinstance(one, Stored):
                 await cursor.stored(one.number)
                 continue
-            only_scan += one.only_scan
+            only_listed += one.only_listed
             after = await cursor.at(one)
             if one.newest <= after:
                 continue
             found = await self._found(after, one.newest)
             if found is None:
                 continue
-            cursor.told(one)
+            cursor.reported(one)
             if found["files"]:
-                yield fired(found | {"only_scan": only_scan})
-                only_scan = 0
+                yield fired(found | {"only_listed": only_listed})
+                only_listed = 0
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Yield the same events by a scan of its own, where no triggerer shares one."""
+        """Yield the same events from a listing of its own, where no triggerer shares one."""
         watch = self.create_shared_stream_producer(self.serialize()[1])
 
         async def alone() -> AsyncIterator[Any]:
@@ -107,7 +107,7 @@ class NewFilesEventTrigger(BaseEventTrigger):
             yield event
 
     async def _found(self, after: int, until: int) -> dict[str, Any] | None:
-        """Return the files between two marks; None when they cannot be told now, and are told with the next."""
+        """Return the files between two marks; None when the ledger fails: the next event has them."""
         request = {"do": "since", "feed": self.feed, "after": after, "until": until, "only": self.only}
         try:
             way = await access(None, self.ledger_conn_id)
@@ -126,7 +126,7 @@ class NewFilesEventTrigger(BaseEventTrigger):
 
 
 class _Cursor:
-    """How far a watcher has told the files of a ledger; what is kept of it follows once Airflow has stored the events.
+    """How far a watcher has reported the files of a ledger; it is saved once Airflow has stored the events.
 
     Args:
         name: of the watcher, the same after each restart.
@@ -136,27 +136,27 @@ class _Cursor:
     def __init__(self, name: str, states: Sequence[Any]) -> None:
         self._name, self._states = name, states
         self._ledger, self._mark = "", 0
-        self._told: dict[int, int] = {}  # marks by the number of the scan that was told
+        self._reported: dict[int, int] = {}  # marks by number, not saved yet
 
-    async def at(self, seen: Seen) -> int:
-        """Return the mark up to which files of the ledger that was looked at have been told."""
+    async def at(self, seen: Marks) -> int:
+        """Return the mark up to which files of this ledger have been reported."""
         if seen.ledger != self._ledger:
-            self._ledger, self._told = seen.ledger, {}
+            self._ledger, self._reported = seen.ledger, {}
             self._mark = max([0, *[int(await state.aget(self._key) or 0) for state in self._states]])
-        if seen.before < self._mark:  # it was put back from a backup, and gives the same marks again
-            self._mark, self._told = seen.before, {}
+        if seen.before < self._mark:  # restored from a backup, it gives the same marks again
+            self._mark, self._reported = seen.before, {}
             await self._save(self._mark)
         return self._mark
 
-    def told(self, seen: Seen) -> None:
-        """Note that all of this was told."""
-        self._mark = self._told[seen.number] = seen.newest
+    def reported(self, seen: Marks) -> None:
+        """Note that all of this was reported."""
+        self._mark = self._reported[seen.number] = seen.newest
 
     async def stored(self, number: int) -> None:
-        """Keep how far it was told up to the scan of this number."""
-        stored = [told for told in self._told if told <= number]
+        """Save the newest mark up to this number."""
+        stored = [other for other in self._reported if other <= number]
         if stored:
-            await self._save(max(self._told.pop(told) for told in stored))
+            await self._save(max(self._reported.pop(other) for other in stored))
 
     @property
     def _key(self) -> str:

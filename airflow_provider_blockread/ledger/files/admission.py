@@ -16,7 +16,7 @@ from airflow_provider_blockread.options import (
 )
 from airflow_provider_blockread.options.plan import one_of
 
-#: Why a file that nobody has taken is left out: no time is known for it, or its time lies before a bound.
+#: Why a file that no window has taken is left out: it has no time, or its time is before a bound.
 LEFT_OUT = ("untimed", "before_start", "too_old")
 
 

@@ -45,7 +45,7 @@ def files_away(ledger: Ledger, window_id: str, *, after: int, limit: int) -> lis
 
 
 def mark_back(ledger: Ledger, files: Collection[int]) -> None:
-    """Record that these files are in their places again, as they were; cleaning waits anew. May be repeated."""
+    """Record that these files are in their places again, as they were, and may be cleaned later. May be repeated."""
     with ledger.writing() as connection:
         change = {"state": "restored", "finished_at": ledger.now()}
         connection.execute(cleanings.update().where(cleanings.c.file_id.in_(files), _AWAY).values(change))

@@ -1,8 +1,8 @@
-"""Discovery: what a listing saw becomes file versions of a feed, in short batches.
+"""Discovery: records the files of a listing as file versions of a feed, in short batches.
 
-A version is known by the digests of its path and content. A version is *taken* once a window planned it; until then
-at most one unread version a path is kept, the newest. Its time, and whether it may be taken at all, is decided anew by
-every listing that shows it. A listing that breaks off leaves what it recorded; the next one finds the rest.
+A version is identified by the digests of its path and content. It is *taken* once a window planned it; of the versions
+that are not taken, only the newest of a path is kept. Each listing that shows it decides again which time it has and
+whether it may be taken. What an aborted listing recorded stays; the next one adds the rest.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _COLUMNS = (
 )
 
 
-class Seen(NamedTuple):
+class Listed(NamedTuple):
     """A file that a listing shows, and what the rules say of it: its time, and why it is left out if it is."""
 
     path: str
@@ -64,7 +64,7 @@ class Batch:
     still_pending: list[int] = field(default_factory=list)
     moved: dict[str, list[int]] = field(default_factory=lambda: {"pending": [], "ignored": []})  # by their new state
     retimed: list[dict[str, int]] = field(default_factory=list)
-    inserts: dict[str, list[Seen]] = field(default_factory=lambda: {"pending": [], "ignored": []})  # by their state
+    inserts: dict[str, list[Listed]] = field(default_factory=lambda: {"pending": [], "ignored": []})  # by their state
     modified: int = 0
     ignored: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -73,7 +73,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scan:
+class Listing:
     """One listing of a feed."""
 
     id: int
@@ -105,15 +105,15 @@ def record_files(
     Raises:
         SourceError: a taken file was modified or a file has no time, under `fail`; or a name is not valid Unicode.
     """
-    scan = _begin(ledger, feed, rules)
+    listing = _begin(ledger, feed, rules)
     total = Discovered()
-    known = KnownStretches(ledger, scan.feed_id, scan.id)
+    known = KnownStretches(ledger, listing.feed_id, listing.id)
     new = by_files(known.new_in(cut(versions, batch_size), batch_size), batch_size)
 
-    def record(shown: tuple[list[Stretch], dict[str, Seen]]) -> Batch:
+    def record(shown: tuple[list[Stretch], dict[str, Listed]]) -> Batch:
         # What a power cut undoes of it, the next listing finds again; the end of this one lasts.
         with ledger.writing(lasting=False) as connection:
-            found = _record(connection, scan, shown[1])
+            found = _record(connection, listing, shown[1])
             known.remember(connection, shown[0])
         return found
 
@@ -122,31 +122,31 @@ def record_files(
         total = _add(total, found)
     total = replace(total, seen=known.seen)
     if complete:
-        total = replace(total, missing=_mark_missing(ledger, scan, known))
+        total = replace(total, missing=_mark_missing(ledger, listing, known))
     counts = {name: getattr(total, name) for name in ("seen", "new", "modified", "ignored")}
     with ledger.writing() as connection:
-        connection.execute(scans.update().where(scans.c.id == scan.id).values(finished_at=ledger.now(), **counts))
+        connection.execute(scans.update().where(scans.c.id == listing.id).values(finished_at=ledger.now(), **counts))
     return total
 
 
-def _begin(ledger: Ledger, feed: str, rules: Admission) -> Scan:
+def _begin(ledger: Ledger, feed: str, rules: Admission) -> Listing:
     feed_id, now = open_feed(ledger, feed), ledger.now()
     with ledger.writing() as connection:
         source = None if rules.source is None else rules.source.to_json()
         row = scans.insert().values(feed_id=feed_id, started_at=now, source=source).returning(scans.c.id)
         number = int(connection.execute(row).scalar_one())
-    return Scan(id=number, feed=feed, feed_id=feed_id, rules=rules, now=now)
+    return Listing(id=number, feed=feed, feed_id=feed_id, rules=rules, now=now)
 
 
-def _identified(new: Iterable[list[Stretch]], rules: Admission) -> Iterator[tuple[list[Stretch], dict[str, Seen]]]:
+def _identified(new: Iterable[list[Stretch]], rules: Admission) -> Iterator[tuple[list[Stretch], dict[str, Listed]]]:
     for stretches in new:
         listed = (identify(version, rules) for stretch in stretches for version in stretch.versions)
         yield stretches, {item.path_digest: item for item in listed}
 
 
-def identify(version: FileVersion, rules: Admission) -> Seen:
+def identify(version: FileVersion, rules: Admission) -> Listed:
     """Return a file as it is looked up."""
-    return Seen(*version, path_digest(version.path), version_digest(version)[:SHORT], *rules.look(version))
+    return Listed(*version, path_digest(version.path), version_digest(version)[:SHORT], *rules.look(version))
 
 
 def _add(total: Discovered, batch: Batch) -> Discovered:
@@ -165,16 +165,16 @@ def _add(total: Discovered, batch: Batch) -> Discovered:
     )
 
 
-def _record(connection: Connection, scan: Scan, seen: dict[str, Seen]) -> Batch:
-    lock_feed(connection, scan.feed_id)
-    # The newest scan begun, perhaps not this one: whoever began it must not call missing what is seen after.
-    stamp = int(connection.execute(select(func.max(scans.c.id)).where(scans.c.feed_id == scan.feed_id)).scalar_one())
+def _record(connection: Connection, listing: Listing, seen: dict[str, Listed]) -> Batch:
+    lock_feed(connection, listing.feed_id)
+    # The newest listing that has begun, perhaps not this one: it must not mark as missing what is seen after it began.
+    stamp = int(connection.execute(select(func.max(scans.c.id)).where(scans.c.feed_id == listing.feed_id)).scalar_one())
     shown = {digest: item.version_digest for digest, item in seen.items()}
-    known = known_versions(connection, scan.feed_id, list(seen))
-    known, cut_short = drop_replaced(connection, scan.feed_id, shown, known)
+    known = known_versions(connection, listing.feed_id, list(seen))
+    known, cut_short = drop_replaced(connection, listing.feed_id, shown, known)
     batch = Batch(cut_short=[seen[digest].path for digest in cut_short])
     for digest, item in seen.items():
-        decide(scan, item, known.get(digest), batch)
+        decide(listing, item, known.get(digest), batch)
     if batch.still_pending:
         still = among(connection, files.c.id, batch.still_pending)
         connection.execute(files.update().where(still).values(last_scan=stamp))
@@ -188,12 +188,12 @@ def _record(connection: Connection, scan: Scan, seen: dict[str, Seen]) -> Batch:
         connection.execute(one.values(time_ns=bindparam("time")), batch.retimed)
     for state, items in batch.inserts.items():
         if items:
-            alike = (state, scan.feed_id, scan.id, stamp)
-            insert_many(connection, files, _COLUMNS, [alike + row for row in _rows(connection, scan, items)])
+            alike = (state, listing.feed_id, listing.id, stamp)
+            insert_many(connection, files, _COLUMNS, [alike + row for row in _rows(connection, listing, items)])
     return batch
 
 
-def decide(scan: Scan, item: Seen, rows: list[Known] | None, batch: Batch) -> str:
+def decide(listing: Listing, item: Listed, rows: list[Known] | None, batch: Batch) -> str:
     """Note in the batch what is to be done about a file, of which these versions are known; return its state then.
 
     Raises:
@@ -206,11 +206,11 @@ def decide(scan: Scan, item: Seen, rows: list[Known] | None, batch: Batch) -> st
     if same is not None and same.state not in _MAY_MOVE:
         return same.state
     waits = same is not None and same.state == "pending"
-    state = "pending" if waits else _state_of_new(scan, item, [row for row in rows or () if row is not same], batch)
-    begun = same is not None and bool(same.part_next_offset)  # then its rest is read, whatever bound it now lies behind
+    state = "pending" if waits else _state_of_new(listing, item, [row for row in rows or () if row is not same], batch)
+    begun = same is not None and bool(same.part_next_offset)  # then its rest is read, whatever its time
     if state == "pending" and item.left_out is not None and not begun:
         state = "ignored"
-        _leave_out(scan, item, item.left_out, batch)
+        _leave_out(listing, item, item.left_out, batch)
     if same is None:
         batch.modified += rows is not None
         batch.inserts[state].append(item)
@@ -224,14 +224,14 @@ def decide(scan: Scan, item: Seen, rows: list[Known] | None, batch: Batch) -> st
     return state
 
 
-def _state_of_new(scan: Scan, item: Seen, others: list[Known], batch: Batch) -> str:
+def _state_of_new(listing: Listing, item: Listed, others: list[Known], batch: Batch) -> str:
     """Return what a version that does not wait yet becomes, as `on_modified` says of a path that was taken."""
     taken = any(row.state in _TAKEN or row.part_next_offset for row in others)
-    if not taken or scan.rules.on_modified == "add":
+    if not taken or listing.rules.on_modified == "add":
         return "pending"
-    if scan.rules.on_modified == "fail":
+    if listing.rules.on_modified == "fail":
         msg = (
-            f"feed {scan.feed}: {item.path} was modified after it was taken (now {item.size} bytes); "
+            f"feed {listing.feed}: {item.path} was modified after it was taken (now {item.size} bytes); "
             "restore it, or set on_modified to 'add' or 'ignore'"
         )
         raise SourceError(msg)
@@ -239,50 +239,50 @@ def _state_of_new(scan: Scan, item: Seen, others: list[Known], batch: Batch) -> 
     return "ignored"
 
 
-def _leave_out(scan: Scan, item: Seen, why: str, batch: Batch) -> None:
+def _leave_out(listing: Listing, item: Listed, why: str, batch: Batch) -> None:
     batch.left_out[why] += 1
     if why != "untimed":
         return
-    if scan.rules.on_untimed == "fail":
-        pattern = scan.rules.pattern
+    if listing.rules.on_untimed == "fail":
+        pattern = listing.rules.pattern
         where = "the store tells none" if pattern is None else f"time_pattern {pattern.text!r} finds none in its path"
         msg = (
-            f"feed {scan.feed}: {item.path} has no time: {where}; correct the pattern, leave the file out by"
+            f"feed {listing.feed}: {item.path} has no time: {where}; correct the pattern, leave the file out by"
             " `exclude`, or set on_untimed to 'ignore'"
         )
         raise SourceError(msg)
     batch.untimed.append(item.path)
 
 
-def _rows(connection: Connection, scan: Scan, items: list[Seen]) -> list[tuple[object, ...]]:
+def _rows(connection: Connection, listing: Listing, items: list[Listed]) -> list[tuple[object, ...]]:
     """Return the rest of the rows of new files, in the driver's own types."""
     of_path = driver_digest(connection)
     for item in items:
         if not item.path.isascii():
-            _check_name(scan, item.path)
+            _check_name(listing, item.path)
     return [
         (path, size, mtime_ns, etag, of_path(digest), short_number(version), time_ns)
         for path, size, mtime_ns, etag, digest, version, time_ns, _ in items
     ]
 
 
-def _check_name(scan: Scan, path: str) -> None:
+def _check_name(listing: Listing, path: str) -> None:
     try:
         path.encode()
     except UnicodeEncodeError as error:
-        msg = f"feed {scan.feed}: the name of {path!r} is not UTF-8; rename the file or exclude it by a pattern"
+        msg = f"feed {listing.feed}: the name of {path!r} is not UTF-8; rename the file or exclude it by a pattern"
         raise SourceError(msg) from error
 
 
-def _mark_missing(ledger: Ledger, scan: Scan, known: KnownStretches) -> int:
-    unseen = (IS_PENDING, files.c.last_scan < scan.id)
-    query = select(files.c.id, files.c.path).where(files.c.feed_id == scan.feed_id, *unseen)
+def _mark_missing(ledger: Ledger, listing: Listing, known: KnownStretches) -> int:
+    unseen = (IS_PENDING, files.c.last_scan < listing.id)
+    query = select(files.c.id, files.c.path).where(files.c.feed_id == listing.feed_id, *unseen)
     with ledger.reading() as connection:
         ids = array("q", (row[0] for row in connection.execute(query) if known.has_looked_for(row[1])))
     marked = 0
     for batch in batched(ids, BATCH_FILES):
         with ledger.writing() as connection:
-            lock_feed(connection, scan.feed_id)
+            lock_feed(connection, listing.feed_id)
             change = files.update().where(files.c.id.in_(batch), *unseen).values(state="missing")
             marked += connection.execute(change).rowcount
     return marked

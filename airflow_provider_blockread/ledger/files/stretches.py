@@ -1,10 +1,9 @@
 """Stretches: files that listings show one after another, known by one digest, so that known ones cost next to nothing.
 
-A listing is cut into stretches where the files themselves say so, so a file that comes or goes changes the stretch it
-lies in and no other. A stretch whose every version is recorded is remembered; the next listing that shows the same one
-looks none of its files up, unless one of them is unsettled: pending, or known and left out, which a listing may
-change. So whatever state files move to, what is remembered stays true. Only deleting an unread version makes it untrue,
-and `forget` goes with that.
+The files themselves decide where a listing is cut, so adding or removing a file changes only its own stretch. A stretch
+is remembered once all its versions are recorded. The next listing that shows it looks up none of its files, unless one
+is unsettled: pending, or known and left out, which a listing may change. The memory therefore stays correct whatever
+state files move to; only deleting an unread version invalidates it, and calls `forget`.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ MAX_UNSETTLED = 100_000
 class Stretch(NamedTuple):
     """Files that follow each other in a listing, and the digest of their paths and versions.
 
-    Most are known and thrown away again, so the files are not held as objects, which the collector of garbage would
-    look through time and again.
+    Most stretches are known and dropped at once, so their files are not objects, which the garbage collector would
+    visit again and again.
     """
 
     data: bytes
@@ -69,7 +68,7 @@ def cut(versions: Iterable[FileVersion], longest: int = _LONGEST) -> Iterator[St
 
 
 def _stretch(held: list[tuple[object, ...]]) -> Stretch:
-    # Version 2 writes equal values alike, whoever else holds them. It is the quickest by far: there are a million.
+    # Version 2 writes equal values alike, also where objects are shared. It is the fastest by far: there are a million.
     data = marshal.dumps(held, 2)
     return Stretch(data, len(held), hashlib.blake2b(data, digest_size=16).hexdigest())
 
@@ -91,16 +90,16 @@ def by_files(stretches: Iterable[Stretch], size: int) -> Iterator[list[Stretch]]
 class KnownStretches:
     """What one listing of a feed need not look up.
 
-    `seen` counts the files that were shown to it; `mostly_known` tells whether it knew more than half of the last ones.
+    `seen` counts the files that were shown to it; `mostly_known` is whether more than half of the last ones were known.
 
     Args:
         ledger: where the stretches are remembered.
         feed_id: whose.
-        scan: the listing's id.
+        listing: its id.
     """
 
-    def __init__(self, ledger: Ledger, feed_id: int, scan: int) -> None:
-        self._ledger, self._feed_id, self._scan = ledger, feed_id, scan
+    def __init__(self, ledger: Ledger, feed_id: int, listing: int) -> None:
+        self._ledger, self._feed_id, self._listing = ledger, feed_id, listing
         self.seen = 0
         self.mostly_known = False
         self._unsettled = self._load_unsettled()
@@ -142,18 +141,18 @@ class KnownStretches:
     def remember(self, connection: Connection, recorded: Iterable[Stretch]) -> None:
         """Keep stretches whose every version has just been recorded, or was."""
         digests = {stretch.digest for stretch in recorded}
-        rows = [{"feed_id": self._feed_id, "digest": digest, "scan_id": self._scan} for digest in digests]
+        rows = [{"feed_id": self._feed_id, "digest": digest, "scan_id": self._listing} for digest in digests]
         if rows:
             connection.execute(insert_or_ignore(connection, stretches), rows)
 
     def has_looked_for(self, path: str) -> bool:
-        """Tell whether the listing, if it showed this pending file, had its row brought up to date.
+        """Return whether the listing would have updated the row of this pending file, had it shown the file.
 
-        A file that went back to pending meanwhile may lie in a stretch that was known: no listing has missed it.
+        A file that went back to pending meanwhile may be in a stretch that was known; the listing did not miss it.
         """
         return self._unsettled is None or path in self._unsettled
 
 
 def forget(connection: Connection, feed_id: int, first_scan: int) -> None:
-    """Forget every stretch that may hold a version first seen by this scan or a later one: it is being deleted."""
+    """Forget every stretch that may hold a version first seen by this listing or a later one: it is being deleted."""
     connection.execute(stretches.delete().where(stretches.c.feed_id == feed_id, stretches.c.scan_id >= first_scan))

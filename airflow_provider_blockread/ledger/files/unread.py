@@ -1,4 +1,4 @@
-"""Looking: what a plan made now would take, and what a feed has learnt since a mark. Nothing here writes."""
+"""What a plan would take now, and what a feed has recorded since a mark. Nothing here writes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed
 from airflow_provider_blockread.ledger.files.admission import EVERY_FILE, Admission
-from airflow_provider_blockread.ledger.files.discovery import Batch, Scan, Seen, decide, identify
+from airflow_provider_blockread.ledger.files.discovery import Batch, Listed, Listing, decide, identify
 from airflow_provider_blockread.ledger.files.known import Known, known_versions, left_by
 from airflow_provider_blockread.ledger.files.stretches import KnownStretches, Stretch, by_files, cut
 from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, files
@@ -43,7 +43,7 @@ def unread_files(
     with ledger.reading() as connection:
         feed_id = find_feed(connection, feed)
     known = None if feed_id is None else KnownStretches(ledger, feed_id, 0)
-    scan = Scan(id=0, feed=feed, feed_id=feed_id or 0, rules=rules, now=ledger.now())
+    listing = Listing(id=0, feed=feed, feed_id=feed_id or 0, rules=rules, now=ledger.now())
     size = BATCH_FILES // 2
     shown = cut(versions, size)
     for new in by_files(shown if known is None else known.new_in(shown, size), size):
@@ -53,7 +53,7 @@ def unread_files(
             of_path = rows.get(digest)
             left = None if of_path is None else left_by(of_path, item.version_digest)
             in_time = interval_ns is None or interval_ns[0] <= item.time_ns < interval_ns[1]
-            if in_time and decide(scan, item, left, Batch()) == "pending":
+            if in_time and decide(listing, item, left, Batch()) == "pending":
                 yield item.version
 
 
@@ -91,7 +91,7 @@ def _feed(ledger: Ledger, feed: str) -> int | None:
         return find_feed(connection, feed)
 
 
-def _listed(stretches: Iterable[Stretch], rules: Admission) -> Iterator[Seen]:
+def _listed(stretches: Iterable[Stretch], rules: Admission) -> Iterator[Listed]:
     return (identify(version, rules) for stretch in stretches for version in stretch.versions)
 
 

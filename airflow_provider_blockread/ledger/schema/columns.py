@@ -89,7 +89,7 @@ class Digest(TypeDecorator[str]):
         return str(value.hex()) if dialect.name == "sqlite" else str(value).replace("-", "")
 
 
-#: Hex digits of a digest that tell the versions of one path apart.
+#: Hex digits of a digest that distinguish the versions of one path.
 SHORT = 16
 
 

@@ -6,8 +6,8 @@
   digits, window ids 16: see `blocks.ids`. Those of files, of which there are many, are stored in binary: the path's in
   16 bytes, the version's first 16 digits as a signed number.
 - Ids of feeds, scans and files grow and are never used again.
-- An epoch counts the attempts at one thing (planning a window, running a group, publishing a generation); whoever
-  holds the highest one owns it.
+- An epoch counts the attempts at one thing (planning a window, running a group, publishing a generation); the attempt
+  with the highest one owns it.
 - Never stored: credentials, records, and anything per block (that stays in the manifest and the receipts).
 """
 
@@ -141,7 +141,7 @@ files = Table(
     Column("part_next_offset", BigInteger),
     Column("feed_id", Integer, ForeignKey("feeds.id"), nullable=False),
     Column("first_scan", Integer, nullable=False),
-    # The newest scan that had begun when the file was last seen; kept up to date while it is pending.
+    # The newest listing that had begun when the file was last seen; kept up to date while it is pending.
     Column("last_scan", Integer, nullable=False),
     Column("path_digest", Digest, nullable=False),
     Column("state", String(16), nullable=False),

@@ -82,9 +82,9 @@ def next_page(ledger: Ledger, fit: Fit, *, after: int) -> CleanPage | None:
 def listed_source(ledger: Ledger, feed: str) -> dict[str, Any] | None:
     """Return the source that the feed has listed last, as JSON; None where that is not known."""
     with ledger.reading() as connection:
-        told = (scans.c.feed_id == find_feed(connection, feed), scans.c.source.is_not(None))
+        known = (scans.c.feed_id == find_feed(connection, feed), scans.c.source.is_not(None))
         found: dict[str, Any] | None = connection.scalar(
-            select(scans.c.source).where(*told).order_by(scans.c.id.desc()).limit(1)
+            select(scans.c.source).where(*known).order_by(scans.c.id.desc()).limit(1)
         )
     return found
 
@@ -211,7 +211,7 @@ def _settled(connection: Connection, fit: Fit, ids: set[str]) -> set[str]:
 
 
 def _lock_windows(connection: Connection, ids: Sequence[int]) -> None:
-    """Make whoever starts a generation that reads one of these files wait until this transaction ends."""
+    """Let no generation that reads one of these files start until this transaction ends."""
     in_parts = select(parts.c.window_id).where(parts.c.file_id.in_(ids))
     whole = select(files.c.window_id).where(files.c.id.in_(ids))
     query = select(windows.c.id).where(or_(windows.c.id.in_(whole), windows.c.id.in_(in_parts)))

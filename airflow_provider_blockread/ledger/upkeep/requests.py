@@ -53,7 +53,7 @@ def open_request(ledger: Ledger, action: str, arguments: dict[str, Any], *, who:
 
 
 def finish_request(ledger: Ledger, request: Request) -> None:
-    """Record that all of it is done, or given up: the same command begins anew. May be repeated."""
+    """Record that all of it is done, or given up: the same command is a new request then. May be repeated."""
     unfinished = (requests.c.id == request.id, requests.c.finished_at.is_(None))
     with ledger.writing() as connection:
         connection.execute(requests.update().where(*unfinished).values(finished_at=ledger.now()))

@@ -107,7 +107,7 @@ def unopened_windows(ledger: Ledger, feed: str | None, *, after: str, limit: int
 
 @contextmanager
 def clearing_unopened(ledger: Ledger, window: Window) -> Iterator[bool]:
-    """Tell whether the window is still empty; if so nobody plans it in the body, after which nothing is left of it."""
+    """Yield whether the window is still empty; then no plan uses it during the body, and nothing is left of it."""
     left = (windows.c.state == "empty", windows.c.manifest_uri == window.manifest_uri)
     with ledger.writing() as connection:
         lock_feed_of(connection, window.id)
@@ -116,7 +116,7 @@ def clearing_unopened(ledger: Ledger, window: Window) -> Iterator[bool]:
 
 
 def begin_pruning(ledger: Ledger, window_id: str, bound: Bound) -> bool:
-    """Mark a window as pruned, so that nobody starts a generation of it; tell whether it is ours to prune.
+    """Mark a window as pruned, so that no generation of it starts; return whether this call may prune it.
 
     It is not when something has happened to it since it was chosen.
     """
@@ -149,7 +149,7 @@ def drop_detail(ledger: Ledger, window_id: str, *, keep_cleanings: bool = False)
 
 
 def is_pruned(ledger: Ledger, window_id: str) -> bool:
-    """Tell whether the window's detail is gone, or going."""
+    """Return whether the window's detail is deleted, or being deleted."""
     with ledger.reading() as connection:
         return connection.scalar(select(windows.c.pruned_at).where(windows.c.id == window_id)) is not None
 
@@ -162,7 +162,7 @@ def finish_pruning(ledger: Ledger, window_id: str) -> None:
 
 
 def restore_plan(ledger: Ledger, window_id: str, planned: Iterable[BlockGroup]) -> None:
-    """Give a pruned window its groups back, as its manifest tells them, so that a generation may start."""
+    """Insert a pruned window's groups again, as its manifest lists them, so that a generation may start."""
     with ledger.writing() as connection:
         if not _is_being_pruned(connection, window_id):
             return
@@ -174,8 +174,8 @@ def restore_plan(ledger: Ledger, window_id: str, planned: Iterable[BlockGroup]) 
         connection.execute(windows.update().where(windows.c.id == window_id).values(pruned_at=None))
 
 
-def drop_scans(ledger: Ledger, bound: Bound) -> int:
-    """Drop old scans that no file was first seen by, and return how many; the newest of a feed stay."""
+def drop_listings(ledger: Ledger, bound: Bound) -> int:
+    """Delete old listings that first saw no file that is left, and return how many; the newest of a feed stay."""
     of_feed = select(feeds.c.id) if bound.feed is None else select(feeds.c.id).where(feeds.c.name == bound.feed)
     newest = select(func.max(scans.c.id)).group_by(scans.c.feed_id)
     old = select(scans.c.id).where(scans.c.started_at < bound.before, scans.c.feed_id.in_(of_feed))
@@ -191,7 +191,7 @@ def drop_scans(ledger: Ledger, bound: Bound) -> int:
 def drop_stretches(ledger: Ledger) -> int:
     """Forget the stretches of feeds that have far more than their files make, and return how many.
 
-    Listings leave them behind where files come and go; the next one learns those anew that it shows.
+    Listings leave them behind where files come and go; the next listing remembers again those that it shows.
     """
     dropped = 0
     with ledger.reading() as connection:

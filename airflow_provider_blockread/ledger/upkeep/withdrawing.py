@@ -212,7 +212,7 @@ def _known_files(connection: Connection, window_id: str) -> int:
 
 
 def _lock_generations(connection: Connection, window_id: str) -> list[Row[Any]]:
-    # Newest first, as whoever publishes one locks them.
+    # Newest first, in the order in which a publisher locks them.
     query = select(generations).where(generations.c.window_id == window_id).order_by(generations.c.number.desc())
     return list(connection.execute(query.with_for_update(key_share=True)))
 
@@ -256,7 +256,7 @@ def _begin(ledger: Ledger, connection: Connection, window_id: str, asked: Withdr
 
 
 def _is_changed(connection: Connection, held: Withdrawal, wanted: str | None) -> bool:
-    """Tell whether something else is asked of the files now: excluded ones may still go back, never the other way."""
+    """Return whether the files are to go elsewhere now: excluded ones may still go back, but not the other way."""
     if wanted in {None, held.files}:
         return False
     if wanted == "excluded":
@@ -277,10 +277,10 @@ def _changed(connection: Connection, held: Withdrawal, wanted: str | None) -> Wi
 
 
 def _lock_release(connection: Connection, withdrawal: Withdrawal) -> dict[str, object]:
-    """Keep scans and plans of the feed out, and return what a file of the window becomes."""
+    """Keep listings and plans of the feed out, and return what a file of the window becomes."""
     query = select(windows.c.feed_id).join(withdrawals, withdrawals.c.window_id == windows.c.id)
     mine = query.where(*_same(withdrawal), windows.c.state == "abandoned")
-    # Held until the files have moved: whoever asks for something else of them waits, and then sees where they are.
+    # Held until the files have moved: a command that wants them elsewhere waits, and then sees where they are.
     feed_id = connection.scalar(mine.with_for_update(of=withdrawals, key_share=True))
     if feed_id is None:
         msg = f"window {withdrawal.window}: its withdrawal was changed by somebody else; repeat the command"
@@ -288,7 +288,7 @@ def _lock_release(connection: Connection, withdrawal: Withdrawal) -> dict[str, o
     lock_feed(connection, feed_id)
     if withdrawal.files == "excluded":
         return {"state": "excluded", **_UNREAD}
-    # A scan that is under way has perhaps passed the file already, and must not call it missing.
+    # A listing that is under way has perhaps passed the file already, and must not call it missing.
     newest = connection.scalar(select(func.max(scans.c.id)).where(scans.c.feed_id == feed_id))
     return {"state": "pending", "window_id": None, **_UNREAD} | ({"last_scan": newest} if newest else {})
 

@@ -32,8 +32,7 @@ def exclude_file(
     published holds its records.
 
     Groups that are done go back to `pending` with their epoch kept, and a proof of the generation no longer counts.
-    A running group is left alone: its owner was told what to leave out when it claimed it. Excluding a file twice
-    changes nothing more.
+    A running group is left alone: its claim says what it leaves out. Excluding a file twice changes nothing more.
 
     Args:
         ledger: where to.

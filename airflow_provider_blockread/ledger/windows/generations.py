@@ -123,7 +123,7 @@ def next_generation(
 
     It has the plan and the groups of what is published, or of the one before where nothing is. So many of the window's
     files as are `unneeded` may have been cleaned from the source. A generation that is being published goes forward,
-    unless it is the `lost` one: whoever publishes it may be taking away what was published before.
+    unless it is the `lost` one: its publisher may be removing what was published before.
 
     Raises:
         ConflictError: when one of its generations is being published.
@@ -161,9 +161,9 @@ def lock_window(connection: Connection, window_id: str) -> Row[Any] | None:
 
 
 def lock_unfinished(connection: Connection, window_id: str, *, lost: int | None = None) -> Row[Any] | None:
-    """Make whoever starts, reads or publishes generations of the window wait, and return the window's row.
+    """Lock the window and its unfinished generations, and return the window's row.
 
-    What is read of the generations before this may be another one's by then.
+    What was read of the generations before this call may have changed.
 
     Raises:
         ConflictError: when one of them is being published, but for the `lost` one.
@@ -203,7 +203,7 @@ def give_up_generation(ledger: Ledger, window_id: str) -> Generation | None:
 
 
 def forget_exclusions(connection: Connection, window_id: str) -> None:
-    """Forget what an unfinished generation alone leaves out, in the place of what is published: another begins anew."""
+    """Forget the files that only an unfinished generation leaves out: its successor starts without exclusions."""
     own = (exclusions.c.window_id == window_id, exclusions.c.generation.is_not(None))
     connection.execute(exclusions.delete().where(*own))
 

@@ -1,7 +1,7 @@
-"""The claim protocol of groups: one owner at a time, told apart from earlier ones by an epoch.
+"""The claim protocol of groups: one owner at a time, distinguished from earlier ones by an epoch.
 
-A claim raises the epoch. Whoever holds an older one is refused at its next heartbeat and at completion, so that a
-worker thought dead can do no harm when it wakes up.
+A claim raises the epoch. An owner with an older one is refused at its next heartbeat and at completion, so a worker
+that was taken for dead does no harm when it wakes up.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def left_out_by(window_id: str, generation: int | None) -> Select[int]:
 
 
 def heartbeat(ledger: Ledger, claim: Claim) -> None:
-    """Tell that the owner lives.
+    """Record that the owner lives.
 
     Raises:
         FencedError: when a newer epoch or generation has taken over; stop the work then.
@@ -110,7 +110,7 @@ def fail_group(ledger: Ledger, claim: Claim, error: str) -> None:
 
 
 def reopen_generation(connection: Connection, window_id: str, number: int) -> None:
-    """Let an unpublished generation be read on; whoever proves or publishes it is fenced.
+    """Let more of an unpublished generation be read; an attempt to prove or publish it is fenced.
 
     Raises:
         StateError: when it is being published, or is complete.
@@ -154,7 +154,7 @@ def _is_done(ref: GroupRef, group: Row[Any], generation_state: str, clear_number
     if generation_state == "superseded":
         msg = f"{ref}: {OVERTAKEN}; clear the run from its plan on"
         raise StateError(msg)
-    # A generation that is being published can only go forward: its groups stay done, whoever was cleared.
+    # A generation that is being published can only go forward: its groups stay done, whatever was cleared.
     if group.state == "done" and (clear_number <= group.clear_number or generation_state == "publishing"):
         return True
     if generation_state == "publishing":
@@ -167,7 +167,7 @@ def _is_done(ref: GroupRef, group: Row[Any], generation_state: str, clear_number
 
 
 def _refuse_zombie(ref: GroupRef, group: Row[Any], owner: str, clear_number: int) -> None:
-    # Airflow's tries of one task have one owner; only the clear number tells which of two was meant to stop.
+    # All tries of an Airflow task have one owner; only the clear number says which of two was meant to stop.
     if group.state == "running" and group.owner == owner and clear_number < group.clear_number:
         msg = f"{ref}: cleared since this task began (clear number {group.clear_number}, not {clear_number}); stop"
         raise FencedError(msg)

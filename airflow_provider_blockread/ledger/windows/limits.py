@@ -15,7 +15,7 @@ class Cuts:
     """How files are cut into blocks."""
 
     size_of: Callable[[FileVersion], int]  # bytes of a file's full block
-    whole: Callable[[str], bool] = lambda _: False  # tells of a path whether its file is one block, however large
+    whole: Callable[[str], bool] = lambda _: False  # whether the file of a path is one block, however large
     splits: bool = True  # a file may be continued by a later window
 
     def blocks(self, version: FileVersion, start: int, end: int) -> int:

@@ -32,7 +32,7 @@ def take_parts(connection: Connection, window_id: str, planned: Iterable[FilePar
     """
     for part in planned:
         before = select(windows.c.state).join(parts).where(parts.c.file_id == part.file, parts.c.part_end == part.start)
-        # Whoever gives that window up waits, and then sees that this one goes on from it.
+        # A transaction that gives that window up waits, and then sees that this window continues from it.
         state = connection.scalar(before.with_for_update(of=windows, key_share=True)) if part.start else "open"
         begun = files.c.part_next_offset == part.start if part.start else files.c.part_next_offset.is_(None)
         held = {"state": "planned", "window_id": window_id} if part.is_last else {}

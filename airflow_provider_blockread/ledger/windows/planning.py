@@ -68,7 +68,7 @@ class Planner:
             self.update(connection, {})
             whole = files.c.part_next_offset.is_(None)  # no part of it was taken since it was chosen
             mine = among(connection, files.c.id, batch)
-            # Not in the words of an index, lest the database looks for the few among all that wait in the feed.
+            # Written to defeat the index: otherwise the database scans every pending file of the feed.
             waits = (files.c.feed_id + 0 == self.feed_id, files.c.state.concat("") == "pending")
             free = (mine, *waits, whole)
             change = files.update().where(*free).values(state="planned", window_id=self.window)
@@ -82,7 +82,7 @@ class Planner:
         self.taken += len(batch)
 
     def announce(self, manifest_uri: str) -> None:
-        """Tell where the manifest is about to be written: what lies there is cleared away if nothing comes of the plan.
+        """Record where the manifest will be written, so that it is removed if the plan is not completed.
 
         Raises:
             PlanConflictError: somebody else has the key.
@@ -181,7 +181,7 @@ def release_stale_plans(ledger: Ledger, feed: str, *, owner: str = "") -> int:
         own = row.owner == owner
         if not own and is_live(row.owner, row.heartbeat_at, limit):
             continue
-        # Take it over before emptying it, lest its planner wakes up and takes more files meanwhile.
+        # Take it over before emptying it: otherwise its planner could wake up and take more files.
         held = [windows.c.id == row.id, windows.c.epoch == row.epoch, windows.c.state == "planning"]
         if not own:
             held.append(windows.c.heartbeat_at == row.heartbeat_at)

@@ -1,7 +1,7 @@
 """How far windows and groups are: the one place where stored states become the words that people see.
 
-A stored state says what was recorded last. Whether anybody is still at work, only the owner's heartbeat tells: work
-whose owner is known to be gone, or has not been heard of for the stale time, is `stalled`.
+A stored state says what was recorded last; only the owner's heartbeat shows whether work continues. Work whose owner is
+known to have ended, or whose heartbeat is stale, is `stalled`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, genera
 from airflow_provider_blockread.ledger.schema.tables import feeds, generations, groups, windows
 from airflow_provider_blockread.ledger.store import Ledger
 
-#: A planner or publisher that was not heard of for so many seconds is taken for dead; of a group its claim says it.
+#: A planner or publisher without a heartbeat for so many seconds counts as dead; a group's claim has its own limit.
 STALE_S = 120.0
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
@@ -30,12 +30,11 @@ _BATCH = 500  # windows that one statement asks about
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far something is, in one word, and when whoever works on it was last heard of.
+    """How far something is, in one word, and when its owner last gave a sign of life.
 
-    `planning`, `reading`, `proving`, `publishing`: somebody is at work. `waiting`: nobody is, and nothing went wrong.
-    `stalled`: whoever was at work is gone. `failed`: an attempt ended in an error, and none runs now. Then there are
-    the words for what is over: `done` of a group, `published`, `verified` and `superseded` of a generation, `empty`
-    and `abandoned` of a window.
+    `planning`, `reading`, `proving`, `publishing`: an owner is at work. `waiting`: none is, and nothing went wrong.
+    `stalled`: the owner has ended. `failed`: an attempt ended in an error, and none runs now. Finished are `done`
+    groups, `published`, `verified` and `superseded` generations, `empty` and `abandoned` windows.
     """
 
     state: str
@@ -43,7 +42,7 @@ class Progress:
     seen_at: datetime  # when it was looked at
 
     def __str__(self) -> str:
-        """Return the word, with the age of the last sign of life where somebody should be at work."""
+        """Return the word, with the age of the last sign of life where an owner should be at work."""
         if self.state != "stalled":
             return self.state
         return f"{self.state} (last sign of life {age(self.last_sign_at, self.seen_at)})"
@@ -56,7 +55,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sign:
-    """What counts of a group that runs, or of all others in one state; no owner means that nobody is at work."""
+    """What counts of a group that runs, or of all others in one state; no owner means that none is at work."""
 
     state: str
     owner: str | None

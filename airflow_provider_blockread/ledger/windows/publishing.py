@@ -73,7 +73,7 @@ def claim_publication(
 
 
 def check_publication(ledger: Ledger, publication: Publication) -> None:
-    """Make sure that nobody has taken over, and tell that the owner lives.
+    """Make sure that the claim stands, and record that the owner lives.
 
     Raises:
         FencedError: when a newer epoch or generation has taken over; stop then.
@@ -261,7 +261,7 @@ def _settle_files(ledger: Ledger, held: Publication) -> None:
 
 
 def _drop_sums(ledger: Ledger, held: Publication) -> None:
-    """Drop what a verification read from each file: the rows of the files tell what is published."""
+    """Drop what a verification read from each file: the rows of the files describe what is published."""
     sums = (file_sums.c.window_id == held.window, file_sums.c.generation == held.generation)
     while batch := _some(ledger, select(file_sums.c.file_id).where(*sums)):
         with ledger.writing() as connection:

@@ -57,7 +57,7 @@ def check_versions(ledger: Ledger, window: Window, found: Sequence[FileVersion])
 def record_versions(ledger: Ledger, window: Window, found: Mapping[int, FileVersion]) -> dict[int, int]:
     """Return the ids of newer versions, by the ids of the files in whose place the window is to read them.
 
-    Those that no listing has recorded yet are recorded now, as `ignored`: a listing decides anew about such a file.
+    Those that no listing has recorded yet are recorded now, as `ignored`; the next listing decides about them again.
 
     Raises:
         StateError: when another window has taken one of them, naming it.
@@ -88,7 +88,7 @@ def replaced_by(ledger: Ledger, window_id: str, generation: int) -> dict[int, Fi
 
 
 def lock_feed_of(connection: Connection, window_id: str) -> int:
-    """Make scans and plans of the window's feed wait, and return its id; to be called before the window is locked."""
+    """Make listings and plans of the window's feed wait, and return its id; call it before the window is locked."""
     feed_id = int(connection.execute(select(windows.c.feed_id).where(windows.c.id == window_id)).scalar_one())
     lock_feed(connection, feed_id)
     return feed_id
@@ -127,7 +127,7 @@ def give_back_versions(connection: Connection, window_id: str) -> None:
         return
     mine = (replacements.c.window_id == window_id, replacements.c.generation == number)
     was = select(replacements.c.was).where(*mine, replacements.c.new_file == files.c.id).scalar_subquery()
-    # A scan that is under way has perhaps passed the file already, and must not call it missing.
+    # A listing that is under way has perhaps passed the file already, and must not call it missing.
     newest = select(func.max(scans.c.id)).where(scans.c.feed_id == files.c.feed_id).scalar_subquery()
     change = {
         "state": was,

@@ -1,6 +1,6 @@
 """Selection: which pending files the next window takes, in a stable order and within limits.
 
-A file is *late* when its time lies in the interval of a window that was planned without it: it came after, or the
+A file is *late* when its time is in the interval of a window that was planned without it: it came after, or the
 limits of that window left it out.
 """
 
@@ -67,8 +67,8 @@ def pending_files(
         feed: the feed's name; an unknown one has no files.
         selection: what to take, in which order, how much; `late="next"` takes late files of other intervals too.
         interval_ns: half-open, in nanoseconds since the epoch; what `select="interval"` selects by.
-        block_size: bytes, or what tells them of each file; what `max_blocks` counts in.
-        whole: tells of a path whether its file is one block, however large it is.
+        block_size: bytes, or a function that returns them for a file; `max_blocks` counts such blocks.
+        whole: whether the file of a path is one block, however large it is.
 
     Raises:
         OptionsError: when `select="interval"` comes without an interval; raised at the call.

@@ -56,10 +56,10 @@ def commit(env: Environment, ref: WindowRef, *, owner: str, stale_after_s: float
 
     Raises:
         ProofError: when the evidence fails; nothing is published then, and what was published before stays.
-        OwnedError: when somebody else publishes.
+        OwnedError: when another owner publishes.
         StateError: when groups are not done, or a newer generation has taken its place.
         ConflictError: when the part of a file before one of its own is not published.
-        FencedError: when somebody took over in between.
+        FencedError: when another attempt took over in between.
     """
     env.require(ref)
     if ref.status in {"empty", "skipped"}:
@@ -133,7 +133,7 @@ class _Commitment:
         return tuple(results)
 
     def _is_carried(self, group: Group, result: GroupResult) -> bool:
-        """Tell whether the group's result is one of an earlier generation, taken over by this one."""
+        """Return whether the group's result was taken over from an earlier generation."""
         if result.generation >= group.ref.generation:
             return False
         if result.generation not in self._hashes:

@@ -20,7 +20,7 @@ from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.listing.globs import compile_glob
 from airflow_provider_blockread.storage.stores import Stores
 
-#: What was found in a file: any at all, bad records, or bad records that lie in the quarantine.
+#: What a chosen file has: any status, bad records, or bad records in the quarantine.
 STATUSES = ("done", "bad", "quarantined")
 
 
@@ -51,7 +51,7 @@ class FileChoice:
         return {"path": self.path, "status": self.status}
 
     def takes(self, path: str) -> bool:
-        """Tell whether a canonical path is meant."""
+        """Return whether a canonical path is meant."""
         return self._regex is None or self._regex.fullmatch(path) is not None
 
 
@@ -72,7 +72,7 @@ class Chosen:
     groups: frozenset[int]
     lost: frozenset[int]  # groups whose results are gone, so that they must be read again too
     newer: tuple[NewerVersion, ...] = ()  # those of the files that the store shows in another version
-    gone: tuple[str, ...] = ()  # paths of those that it shows no more
+    gone: tuple[str, ...] = ()  # paths of those that it no longer has
 
     @property
     def again(self) -> frozenset[int]:

@@ -32,7 +32,7 @@ _PAGE = 500
 
 @dataclass(frozen=True, kw_only=True)
 class Restored:
-    """What came back to the source."""
+    """How many files came back to the source."""
 
     window: str
     files: int  # in their places again, as they were
@@ -122,7 +122,7 @@ def found_at(env: Environment, uri: str) -> FileVersion | None:
 
 
 def _bring_back(env: Environment, window: Window, file: AwayFile) -> bool:
-    """Put a file into its place, if it is not there; tell whether it is, and then take it from the archive."""
+    """Put a file into its place, if it is not there; return whether it is, and then remove it from the archive."""
     kept = None if file.target is None else found_at(env, file.target)
     back = _is_back(env, file)
     if file.target is None or kept is None:

@@ -1,4 +1,4 @@
-"""Discovery: put what lies at the source into the feed's index, and tell what is left out and why."""
+"""Discovery: record the files at the source in the feed's index, and report what is left out and why."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHOWN = 10  # files that the log names
 
 
 def discover(env: Environment, request: PlanRequest) -> Discovered:
-    """Put the files that lie at the source now, or those that upstream named, into the feed's index."""
+    """Record the files at the source, or those that upstream named, in the feed's index."""
     held = HeldBack()
     found = record_files(
         env.ledger,
@@ -74,10 +74,10 @@ def describe_left_out(request: PlanRequest, found: Discovered, late: LateFiles) 
         **{_held_back(request.source, reason): count for reason, count in found.held_back.items()},
         f"late for their interval (late={selection.late!r})": late.files,
     }
-    told = [f"{count:,} {reason}" for reason, count in reasons.items() if count]
+    counts = [f"{count:,} {reason}" for reason, count in reasons.items() if count]
     if late.files and selection.late == "reopen":
-        told[-1] += f": clear the runs of windows {', '.join(map(repr, late.windows))} to take them"
-    return f"; left out: {', '.join(told)}" if told else ""
+        counts[-1] += f": clear the runs of windows {', '.join(map(repr, late.windows))} to take them"
+    return f"; left out: {', '.join(counts)}" if counts else ""
 
 
 def _held_back(source: FileSource, reason: str) -> str:
@@ -113,7 +113,7 @@ def _describe(request: PlanRequest, found: Discovered, held: HeldBack) -> str:
 
 
 def _warnings(found: Discovered) -> Iterator[str]:
-    """Yield what was left out that nobody may have meant to leave out."""
+    """Yield what was left out perhaps unintentionally."""
     if found.ignored:
         samples = ", ".join(found.samples)
         yield (

@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_YOUNG = 5_000  # objects; fewer collections yet would let results of queries lie about
+_YOUNG = 5_000  # objects; with fewer collections, results of queries would pile up
 
 
 @contextmanager
@@ -15,7 +15,7 @@ def settled_heap() -> Iterator[None]:
 
     It would look through all modules, and through the files in hand, time and again, which is a sixth of a plan's time.
     """
-    if gc.get_freeze_count():  # whoever froze it may rely on that
+    if gc.get_freeze_count():  # the code that froze it may rely on that
         yield
         return
     before = gc.get_threshold()

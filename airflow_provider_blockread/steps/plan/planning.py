@@ -1,4 +1,4 @@
-"""Plan: find the window of a key, or freeze a new one. Nothing of the files but their metadata is read."""
+"""Plan: find the window of a key, or freeze a new one. Only the metadata of files is read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from airflow_provider_blockread.steps.plan.heap import settled_heap
 from airflow_provider_blockread.steps.plan.reopening import of_interval
 from airflow_provider_blockread.steps.plan.replaying import open_ref, replay
 from airflow_provider_blockread.steps.plan.restoring import ensure_manifest, manifest_identity
-from airflow_provider_blockread.steps.plan.taking import Chosen, group_limits
+from airflow_provider_blockread.steps.plan.taking import Taken, group_limits
 from airflow_provider_blockread.steps.read.inferring import infers_columns
 from airflow_provider_blockread.storage.listing.roots import bounds_of
 
@@ -131,7 +131,7 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
             return _choose_and_freeze(env, request, options, found)
         except PlanConflictError as conflict:
             window = find_window(env.ledger, request.feed, request.key)
-            if window is not None and window.state != "empty":  # somebody else has the key, not only some files
+            if window is not None and window.state != "empty":  # another planner has the key, not only some files
                 raise
             env.observer.log(f"{conflict}; choosing again from what is left")
     return _choose_and_freeze(env, request, options, found)
@@ -158,7 +158,7 @@ def _choose_and_freeze(
 ) -> WindowRef:
     key, limits = window_id(request.feed, request.key), group_limits(env, request)
     with _claim(env, request) as planner:
-        chosen = Chosen(env, request, limits, planner)
+        chosen = Taken(env, request, limits, planner)
         manifest, summary = chosen.plan(partial(render_manifest, identity=manifest_identity(env, key, request.feed)))
         late = find_late(env, request)
         if not chosen.ids:

@@ -22,7 +22,7 @@ from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.steps.plan.discovering import describe_left_out, discover, find_late, left_out
 from airflow_provider_blockread.steps.plan.planning import check_key, check_schemas
 from airflow_provider_blockread.steps.plan.reopening import of_interval
-from airflow_provider_blockread.steps.plan.taking import Chosen, group_limits
+from airflow_provider_blockread.steps.plan.taking import Taken, group_limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Preview:
     blocks: int
     bytes: int
     groups: tuple[BlockGroup, ...]
-    compressed: int  # files that are one block each, as nobody can enter them in the middle
+    compressed: int  # files of one block each: a compressed file cannot be read from the middle
     scanned: int  # files whose blocks are scanned before they are read
     late: int  # files of intervals that were planned before they came
     left_out: Mapping[str, int]  # files by reason
@@ -70,7 +70,7 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
     request = of_interval(env, request)
     found = discover(env, request)
     limits = group_limits(env, request)
-    chosen = Chosen(env, request, limits)
+    chosen = Taken(env, request, limits)
     deque(chosen.choose(), maxlen=0)
     tally, sizes = Counter[str](), Counter[BlockChoice]()
     parts = _tallied(chosen.again(), request.generation.record_format, limits, tally)

@@ -38,7 +38,7 @@ _SHOWN = 3  # files that a message names
 
 
 def is_unseen(env: Environment, window: Window) -> bool:
-    """Tell whether a window is open and nothing of it is published."""
+    """Return whether a window is open and nothing of it is published."""
     return window.state == "open" and published_generation(env.ledger, window.id) is None
 
 
@@ -139,7 +139,7 @@ def plan_newer(env: Environment, window: Window, shown: Generation, newer: Seque
 
 
 def is_outdated(env: Environment, begun: Generation, newer: Sequence[NewerVersion]) -> bool:
-    """Tell whether a generation that was begun reads other versions than those that the store shows now."""
+    """Return whether a generation that was begun reads other versions than the store has now."""
     read = replaced_by(env.ledger, begun.window, begun.number)
     now = {version.file: version.found for version in newer}
     return {file: version_digest(v) for file, v in read.items()} != {file: version_digest(v) for file, v in now.items()}

@@ -32,7 +32,7 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
 
     Options that have changed, a clear of what is published, and published-to-be files that were lost each start a
     new generation; so does a clear where nothing is published and a file has changed: its newer version is read.
-    One that is half published goes forward first: readers must not be left with a half for good.
+    One that is half published is completed first: readers must not be left with a half.
 
     Raises:
         CleanedError: when files that would be read again were cleaned from the source; nothing is changed then.
@@ -95,7 +95,7 @@ def _start_corrected(
 
 
 def _asks_again(env: Environment, request: PlanRequest, latest: Generation) -> bool:
-    """Tell whether the run wants what is published once more: it was cleared since it last asked for a generation.
+    """Return whether the run asks for the published window again: it was cleared since it last asked for a generation.
 
     Airflow reprocesses a partition by a new backfill run, which was never cleared: that another run of its DAG has
     asked for the window before is enough then.
@@ -114,8 +114,8 @@ def _asks_again(env: Environment, request: PlanRequest, latest: Generation) -> b
 def open_ref(env: Environment, window: Window, generation: Generation, *, status: str, message: str) -> WindowRef:
     """Return the reference of an open window at one of its generations.
 
-    Whoever begins a generation, or goes on with one, first sees to it that readers have no half of one that it
-    supersedes: whoever did so before may have died in between.
+    Call this before a generation is begun or resumed, so that readers are not left with half of the one that it
+    supersedes: an earlier caller may have died in between.
     """
     env.observer.log(message)
     if generation.state in {"reading", "failed", "proven"}:

@@ -1,4 +1,4 @@
-"""Restoring a manifest that was lost or harmed: the ledger still knows the frozen files, the hash tells the plan."""
+"""Restoring a manifest that was lost or damaged, from the files in the ledger; its hash proves it the same plan."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def group_limits(env: Environment, request: PlanRequest) -> GroupLimits:
     )
 
 
-class Chosen:
+class Taken:
     """The files of a new window: `choose` them once, then know their ids and sums, and have them `again`.
 
     `files` and `blocks` count what makes blocks: an empty file makes none, unless it is compressed.
@@ -144,7 +144,7 @@ class Chosen:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What tells this choice from others."""
+        """What distinguishes this choice from others."""
         return hashlib.sha256(self.ids).hexdigest(), *(f"{part.file} {part.start} {part.end}" for part in self.ranges)
 
     def _select(self, selection: Selection) -> Iterator[PendingFile]:

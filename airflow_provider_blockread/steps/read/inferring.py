@@ -34,7 +34,7 @@ _NAME = "columns"
 
 
 def infers_columns(option: FormatOption) -> bool:
-    """Tell whether a format's columns are to be inferred from the files."""
+    """Return whether a format's columns are to be inferred from the files."""
     return isinstance(option, Csv) and option.schema is None
 
 
@@ -94,7 +94,7 @@ def _schema_uri(window: Window, options: GenerationOptions, without: str) -> str
 def carry_schema(
     env: Environment, before: Window, now: Window, options: GenerationOptions, changed: Collection[str]
 ) -> bool:
-    """Keep what was inferred under an earlier plan of a window, and tell whether groups that were read then agree.
+    """Keep what was inferred under an earlier plan of a window; return whether groups that were read then agree.
 
     Args:
         env: ledger and stores.

@@ -40,13 +40,13 @@ from airflow_provider_blockread.steps.remedies import naming_remedy
 def read(
     env: Environment, ref: WindowRef, group: int, *, caller: Caller, job: SparkJob, submitter: Submitter
 ) -> ReadOutcome:
-    """Read one group and return what became of it; a group that is done already is not read again.
+    """Read one group and return the outcome; a group that is done already is not read again.
 
     Raises:
         ConflictError: when it must be known where the part of a file ends that another window has not published yet.
         CompleteError: when the generation is published or verified, and the group is to be read again.
         OwnedError: when a live owner holds the group.
-        FencedError: when somebody took the group over while it was read.
+        FencedError: when another attempt took the group over while it was read.
         BlockReadError: what the Spark application left as its error.
     """
     env.require(ref)
@@ -188,7 +188,7 @@ class _Attempt:
         return make_sink(self._env.stores, options.sink).prepare(schema, staging)
 
     def _exclude(self, error: SourceError, claim: Claim) -> bool:
-        """Exclude the file that is missing or changed, where the policy says so; tell whether it was."""
+        """Exclude the file that is missing or changed, where the policy says so; return whether it was."""
         failed = FailedTry(who=claim.owner, left_out=claim.excluded, group=self.ref.group)
         return excluded_by_policy(self._env, self._window, self._options.policies, error, failed)
 

@@ -1,6 +1,6 @@
 """Scan: find the entry states of files that span groups, once a window and format.
 
-A file that lies in one group is scanned by the group's own application, as a stage before its read.
+A file inside one group is scanned by that group's application, in a stage before its read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WHO = "the scan step"
 
 @dataclass(frozen=True, kw_only=True)
 class EntryStates:
-    """Where entry states of a window lie; they follow from its manifest, the record format, and the parts before.
+    """The URIs of a window's entry states, which follow from its manifest, the record format, and the parts before.
 
     `of_parts` has the states (by file) of files that are entered where a part ends that another window reads; `without`
     tells of the files that one generation alone leaves out.
@@ -128,14 +128,14 @@ def format_key(manifest_hash: str, options: GenerationOptions) -> str:
 
 
 def spans_groups(groups: Sequence[Group], options: GenerationOptions) -> bool:
-    """Tell whether blocks of a file that must be scanned lie in different groups; groups are in order."""
+    """Return whether blocks of a file that must be scanned are in different groups; groups are in order."""
     fmt = make_format(options.record_format)
     borders = ((left.planned.last_path, right.planned.first_path) for left, right in pairwise(groups))
     return any(last == first and must_scan(fmt, first) for last, first in borders)
 
 
 def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
-    """Make sure that the entry states of files that span groups are known; tell whether a scan was needed.
+    """Make sure that the entry states of files that span groups are known; return whether a scan was needed.
 
     The states are a function of the frozen file versions and the format, so a repeated scan writes the same file.
 

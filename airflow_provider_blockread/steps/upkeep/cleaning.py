@@ -29,7 +29,7 @@ from airflow_provider_blockread.steps.upkeep.cleaning_files import archive_file,
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.listing.roots import SourceRoots
 
-_TOLD = 20  # windows that an intent names
+_SHOWN = 20  # windows that an intent names
 _WHY = {
     "waiting": "still to be read by another feed",
     "busy": "of windows that are being read again, or published too lately, here or in another feed",
@@ -110,15 +110,15 @@ def propose_cleaning(env: Environment, request: CleanRequest) -> CleanIntent:
                 left["outside"] += 1
                 continue
             files, size = files + 1, size + file.version.size
-            if file.window in windows or len(windows) < _TOLD:
+            if file.window in windows or len(windows) < _SHOWN:
                 windows[file.window] += 1
     how = f"{_DONE[request.action]}{'' if request.archive is None else f' to {env.stores.canonical(request.archive)}'}"
-    told = tuple(
+    intents = tuple(
         window_intent(get_window(env.ledger, window), f"{count:,} files are {how}") for window, count in windows.items()
     )
     note = f"{files:,} files ({format_bytes(size)}) are {how}; a file that has changed is left alone"
     return CleanIntent(
-        action="clean", windows=told, notes=(note + _describe_left(left),), files=files, bytes=size, left=left
+        action="clean", windows=intents, notes=(note + _describe_left(left),), files=files, bytes=size, left=left
     )
 
 
@@ -183,8 +183,8 @@ def _check_archive(env: Environment, feed: str, archive: str, roots: SourceRoots
 
 
 def _describe_left(left: Mapping[str, int]) -> str:
-    told = [f"{count:,} {_WHY[why]}" for why, count in sorted(left.items()) if count]
-    return f"; left alone: {', '.join(told)}" if told else ""
+    counts = [f"{count:,} {_WHY[why]}" for why, count in sorted(left.items()) if count]
+    return f"; left alone: {', '.join(counts)}" if counts else ""
 
 
 class _Cleaning:
@@ -198,7 +198,7 @@ class _Cleaning:
         self.left: Counter[str] = Counter()
 
     def handle(self, page: CleanPage) -> None:
-        """Write down what is to become of a page's files, do it, and record what came of it."""
+        """Record what will be done with a page's files, do it, and record the outcome."""
         self.left.update(page.left)
         planned: dict[int, str | None] = {}
         done: dict[str, list[CleanFile]] = defaultdict(list)

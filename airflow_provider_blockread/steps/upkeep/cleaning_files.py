@@ -1,4 +1,4 @@
-"""What becomes of one file that is cleaned, once that is written down; told by the state that it is in then.
+"""Cleaning of one file, after the intent was recorded; the state that each function returns is the outcome.
 
 Nothing is ever taken away that was not read: a file that has changed since stays, however late it did.
 """
@@ -46,7 +46,7 @@ def delete_file(env: Environment, file: CleanFile) -> str:
     try:
         if env.stores.delete_version(file.version):
             return "done"
-    except FileMissingError:  # somebody else cleans the same files
+    except FileMissingError:  # another call cleans the same files
         pass
     return _what_became(env, file, "delete", None)
 
@@ -68,7 +68,7 @@ def archive_file(env: Environment, file: CleanFile, wanted: str) -> str:
         if found_at(env, target) is None:
             env.stores.place(file.version.path, target)
         return _leave(env, file, target)
-    except FileMissingError:  # somebody else cleans the same files
+    except FileMissingError:  # another call cleans the same files
         return _what_became(env, file, "archive", target)
 
 

@@ -23,7 +23,7 @@ from airflow_provider_blockread.ledger.upkeep.retention import (
     begin_pruning,
     clearing_unopened,
     drop_detail,
-    drop_scans,
+    drop_listings,
     drop_stretches,
     finish_pruning,
     is_pruned,
@@ -40,9 +40,9 @@ from airflow_provider_blockread.steps.places import drop_torn_marks
 from airflow_provider_blockread.storage import uris
 
 _PAGE = 1000  # windows held at once
-_TOLD = 20  # windows that an intent names
+_SHOWN = 20  # windows that an intent names
 _GENERATION = re.compile(r"g(\d+)")
-_OVER = (*FINISHED, "superseded")  # states of a generation that nobody reads for any more
+_OVER = (*FINISHED, "superseded")  # states of a generation that is no longer read
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +89,7 @@ class Pruned:
     windows: int
     files: int  # of which only identities are left
     leftovers: int  # folders of the work area that are gone, of windows that keep their detail
-    scans: int
+    listings: int
 
     def to_json(self) -> dict[str, Any]:
         """Return this summary as JSON."""
@@ -98,9 +98,9 @@ class Pruned:
 
 def propose_pruning(env: Environment, request: PruneRequest) -> PruneIntent:
     """Return what `prune` would do; nothing is changed."""
-    found = prunable(env.ledger, request.bound(env), limit=_TOLD)
-    told = [window_intent(w, f"its detail goes, of {w.files:,} files identities stay") for w in found.first]
-    old = {window.id for window in found.first} if found.windows <= _TOLD else None
+    found = prunable(env.ledger, request.bound(env), limit=_SHOWN)
+    intents = [window_intent(w, f"its detail goes, of {w.files:,} files identities stay") for w in found.first]
+    old = {window.id for window in found.first} if found.windows <= _SHOWN else None
     unreached, leftovers = _Unreached(), 0
     for window in _pages(env, request.feed, settled_windows):
         folders = 0
@@ -108,12 +108,12 @@ def propose_pruning(env: Environment, request: PruneRequest) -> PruneIntent:
             with unreached.skipping(window):
                 folders = sum(1 for _ in _leftovers(env, window))
         leftovers += folders
-        if folders and len(told) < _TOLD:
-            told.append(window_intent(window, f"{folders:,} leftover folders of its attempts go"))
+        if folders and len(intents) < _SHOWN:
+            intents.append(window_intent(window, f"{folders:,} leftover folders of its attempts go"))
     for window in _pages(env, request.feed, unopened_windows):
         leftovers += 1
-        if len(told) < _TOLD:
-            told.append(window_intent(window, "the folder of a plan that came to nothing goes"))
+        if len(intents) < _SHOWN:
+            intents.append(window_intent(window, "the folder of a plan that came to nothing goes"))
     manifests = "manifests stay, so that they can be rebuilt" if request.keep_manifests else "they cannot be rebuilt"
     note = (
         f"{found.windows:,} windows with {found.files:,} files lose their detail, {leftovers:,} leftover folders go."
@@ -121,7 +121,7 @@ def propose_pruning(env: Environment, request: PruneRequest) -> PruneIntent:
     )
     return PruneIntent(
         action="prune",
-        windows=tuple(told),
+        windows=tuple(intents),
         notes=(note,),
         warnings=tuple(unreached.lines()),
         pruned=found.windows,
@@ -156,11 +156,11 @@ def prune(env: Environment, request: PruneRequest) -> Pruned:
             leftovers += _clear_unopened(env, window)
     for folder in feeds:
         drop_torn_marks(env, folder)
-    done = Pruned(windows=pruned, files=files, leftovers=leftovers, scans=drop_scans(env.ledger, bound))
+    done = Pruned(windows=pruned, files=files, leftovers=leftovers, listings=drop_listings(env.ledger, bound))
     drop_stretches(env.ledger)
     env.observer.log(
         f"pruned {done.windows:,} windows with {done.files:,} files, {done.leftovers:,} leftover folders and"
-        f" {done.scans:,} scans"
+        f" {done.listings:,} listings"
     )
     unreached.fail()
     return done
@@ -184,7 +184,7 @@ class _Unreached:
 
     def lines(self) -> list[str]:
         """Return a line for each of the first windows, and how many more there are."""
-        found = [f"window {w.id} {w.key!r} of feed {w.feed} cannot be cleared: {e}" for w, e in self.errors[:_TOLD]]
+        found = [f"window {w.id} {w.key!r} of feed {w.feed} cannot be cleared: {e}" for w, e in self.errors[:_SHOWN]]
         more = len(self.errors) - len(found)
         return [*found, f"and {more:,} more windows"] if more else found
 
@@ -208,7 +208,7 @@ def _pages(env: Environment, which: object, windows: Callable[..., list[Window]]
 def _clear_unopened(env: Environment, window: Window) -> int:
     """Remove the folder of a plan that came to nothing, and return how many that were."""
     folder = uris.parent(window.manifest_uri)
-    env.stores.list_folders(folder)  # lest the ledger waits below for a store that cannot be reached
+    env.stores.list_folders(folder)  # so that the ledger does not wait below for a store that cannot be reached
     with clearing_unopened(env.ledger, window) as unopened:
         if unopened:
             env.stores.remove_folder(folder)
@@ -219,7 +219,7 @@ def _prune(env: Environment, window: Window, *, keep_manifest: bool) -> int:
     generations = list_generations(env.ledger, window.id)
     if not keep_manifest:
         for uri in sorted({as_read_by(window, found).manifest_uri for found in (None, *generations)}):
-            env.stores.remove(uri)  # first: whoever wants to rebuild the window is told from here on
+            env.stores.remove(uri)  # first: from here on a rebuild of the window is refused
     files = drop_detail(env.ledger, window.id, keep_cleanings=keep_manifest)
     if is_pruned(env.ledger, window.id):
         for folder in _folders(window, generations):
@@ -233,7 +233,7 @@ def _prune(env: Environment, window: Window, *, keep_manifest: bool) -> int:
 
 
 def _folders(window: Window, generations: list[Generation]) -> list[str]:
-    """Return the window's folder in each work area that its generations have had, and where its manifest lies."""
+    """Return the window's folder in each work area that its generations have had, and the one of its manifest."""
     areas = {GenerationOptions.from_json(found.options).sink.work_area for found in generations}
     folders = {window_folder(area, window.feed, window.id) for area in areas} | {uris.parent(window.manifest_uri)}
     return sorted(folder for folder in folders if uris.name_of(folder) == window.id)

@@ -116,23 +116,23 @@ class RebuildRequest:
         return self.range.to_json() | files | ({} if self.task is None else {"task": self.task})
 
 
-def propose_rebuild(env: Environment, asked: RebuildRequest, *, anew: bool = False) -> Intent:
-    """Return what `rebuild` would do, after `give_up_rebuild` if `anew`; nothing is changed.
+def propose_rebuild(env: Environment, asked: RebuildRequest, *, restarts: bool = False) -> Intent:
+    """Return what `rebuild` would do, after `give_up_rebuild` if it `restarts`; nothing is changed.
 
     Raises:
         OptionsError: when the range is not one, or the ledger knows no such feed.
     """
     begun = find_request(env.ledger, asked.action, asked.to_json())
-    told = tuple(intent for _, intent in _look(env, asked, None if anew else begun))
+    intents = tuple(intent for _, intent in _intents(env, asked, None if restarts else begun))
     notes = []
     if begun is not None:
-        does = "gives up" if anew else "goes on with"
+        does = "gives up" if restarts else "goes on with"
         notes = [f"This {does} the {asked.action} that {begun.who} began at {begun.began_at:%Y-%m-%d %H:%M:%SZ}."]
-    return Intent(action=asked.action, windows=told, notes=tuple(notes))
+    return Intent(action=asked.action, windows=intents, notes=tuple(notes))
 
 
 def give_up_rebuild(env: Environment, asked: RebuildRequest) -> None:
-    """Forget that this request was begun: the next one goes over all of its windows."""
+    """Forget that this request was begun: the next one covers all of its windows."""
     begun = find_request(env.ledger, asked.action, asked.to_json())
     if begun is not None:
         finish_request(env.ledger, begun)
@@ -150,7 +150,7 @@ def rebuild(env: Environment, asked: RebuildRequest, runner: WindowRunner) -> li
         BlockReadError: what the window at hand ended in, with what is done and how to go on.
     """
     begun = find_request(env.ledger, asked.action, asked.to_json())
-    todo = [window for window, intent in _look(env, asked, begun) if intent.does]
+    todo = [window for window, intent in _intents(env, asked, begun) if intent.does]
     for window in todo:  # before anything is touched
         _require_sources(env, window, asked.files)
     request = open_request(env.ledger, asked.action, asked.to_json(), who=runner.owner)
@@ -170,7 +170,7 @@ def rebuild(env: Environment, asked: RebuildRequest, runner: WindowRunner) -> li
     return done
 
 
-def _look(env: Environment, asked: RebuildRequest, begun: Request | None) -> Iterator[tuple[Window, WindowIntent]]:
+def _intents(env: Environment, asked: RebuildRequest, begun: Request | None) -> Iterator[tuple[Window, WindowIntent]]:
     """Yield each window that is meant with what is to be done about it; one without a file that is meant is none."""
     started = {} if begun is None else requested_generations(env.ledger, begun)
     for window in asked.range.windows(env):
@@ -239,7 +239,7 @@ def _begin(runner: WindowRunner, request: Request, window: Window, files: FileCh
     latest = latest_generation(env.ledger, window.id)
     which, publishing = f"window {window.id}: generation", latest.state == "publishing"
     lost = publishing and Journal(env, window, latest).is_lost()
-    unseen = is_unseen(env, window)  # then what this call began goes on, by whatever generation
+    unseen = is_unseen(env, window)  # then what this call began is resumed, whatever its generation
     resumed = mine is not None and (unseen or mine.number == latest.number) and latest.state in UNFINISHED and not lost
     if resumed and not publishing and files is not None and _has_changed(env, window, latest, files):
         env.observer.log(f"{which} {latest.number} is given up, since files have changed since it began")
@@ -250,7 +250,7 @@ def _begin(runner: WindowRunner, request: Request, window: Window, files: FileCh
         message = f"{which} {latest.number} is half published and completed first"
         runner.run(open_ref(env, window, latest, status="read", message=message))
     restore_pruned(env, window)
-    if lost:  # by one that whoever dies before the next statement resumes
+    if lost:  # by one that a retry resumes if this call dies before the next statement
         asked: dict[str, Any] = {name: getattr(latest, name) for name in ("options", "clear_number", "run")}
         latest = replace_lost(env.ledger, latest, **asked, unneeded=count_away(env.ledger, window.id))
     says = "starts"

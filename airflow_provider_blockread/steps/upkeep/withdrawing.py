@@ -41,7 +41,7 @@ _KEY = "Its key stays taken: a run that plans it again is skipped."
 
 @dataclass(frozen=True, kw_only=True)
 class Withdrawn:
-    """What became of a window that was given up; zeros where an earlier call had done it all."""
+    """The outcome of giving a window up; zeros where an earlier call had done everything."""
 
     window: str
     key: str
@@ -108,7 +108,7 @@ def propose_undoing(env: Environment, window: Window, *, files: str | None = Non
 
 
 def abandon(env: Environment, window: Window, *, who: str) -> Withdrawn:
-    """Give an unpublished window's files back to the feed; a repeated call goes on where one was stopped.
+    """Give an unpublished window's files back to the feed; a repeated call continues where one was stopped.
 
     Of a published window it gives up the rebuild that was begun and not finished, and nothing else.
 
@@ -117,7 +117,7 @@ def abandon(env: Environment, window: Window, *, who: str) -> Withdrawn:
     """
     begun = _rebuild_of(env, window)
     if begun is not None:
-        take_back_halves(env, window)  # of a lost one before it: nobody else would come by
+        take_back_halves(env, window)  # of a lost one before it, which nothing else removes
         given_up = give_up_generation(env.ledger, window.id)
     if begun is not None and (given_up is not None or begun.state == "superseded"):  # else it was published just now
         env.observer.log(f"window {window.id}: generation {begun.number} is given up; what is published stays")
@@ -133,7 +133,7 @@ def _rebuild_of(env: Environment, window: Window) -> Generation | None:
 
 
 def undo(env: Environment, window: Window, *, files: str | None = None, who: str) -> Withdrawn:
-    """Take a published window's output away, file by file; a repeated call goes on where one was stopped.
+    """Remove a published window's output, file by file; a repeated call continues where one was stopped.
 
     Only when nothing of it is left in the output do the files become `pending` or `excluded` (the default: readers of
     the output may have copied its records already, and a later window would give them the same ones again).
@@ -155,8 +155,8 @@ def _withdraw(env: Environment, window: Window, held: Withdrawal) -> Withdrawn:
         behind = _stays_excluded(env, window, held.files)
         moved = release_files(env.ledger, held)
         finish_withdrawal(env.ledger, held)
-        for told in behind:
-            env.observer.warn(told)
+        for warning in behind:
+            env.observer.warn(warning)
     done = Withdrawn(
         window=window.id, key=window.key, feed=window.feed, files=moved, files_are=held.files, removed=removed
     )

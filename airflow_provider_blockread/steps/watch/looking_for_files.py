@@ -59,7 +59,7 @@ class FilesFound:
     feed: str
     files: int = 0
     bytes: int = 0
-    oldest: str | None = None  # when the oldest was modified; None where the store does not tell
+    oldest: str | None = None  # when the oldest was modified; None where the store does not report it
     paths: tuple[str, ...] = ()
     why: str = ""  # enough | delay: one has waited long enough | planned: the run's window is there; empty: wait on
 

@@ -1,4 +1,4 @@
-"""Steps for a process that must not wait: it starts this program, which answers one request after the other.
+"""Steps for a process that must not block: it starts this program, which answers one request after the other.
 
 A request is a line of JSON on standard input: what to `do`, with which arguments, and the way to ledger and stores,
 with credentials, which therefore never stand in an argument list. The answer is lines of JSON on standard output: what
@@ -26,7 +26,7 @@ from airflow_provider_blockread.steps.watch.looking_for_files import Lookout, lo
 from airflow_provider_blockread.steps.watch.watching import found_since, record_hints, record_listing
 from airflow_provider_blockread.storage.stores import Stores
 
-#: Seconds after which a program that nobody asks anything ends by itself.
+#: Seconds without a request after which the program ends.
 IDLE_S = 600.0
 
 Task = Callable[[Environment, Mapping[str, Any]], dict[str, Any]]
@@ -71,7 +71,7 @@ def open_ledger(place: Mapping[str, str]) -> Ledger:
 
 
 def answer(request: Mapping[str, Any], log: Callable[[str], None]) -> dict[str, Any]:
-    """Return the answer to a request, or the error of this package that came of it."""
+    """Return the answer to a request, or the error of this package in which it ended."""
     try:
         with closing(open_ledger(request["ledger"])) as ledger:
             env = Environment(ledger=ledger, stores=Stores(request["stores"]), observer=LogObserver(log))
@@ -83,12 +83,12 @@ def answer(request: Mapping[str, Any], log: Callable[[str], None]) -> dict[str, 
 def serve(requests: TextIO, answers: TextIO, *, idle_s: float = IDLE_S) -> None:
     """Answer requests until their stream ends, or none comes for a while."""
 
-    def tell(message: dict[str, Any]) -> None:
+    def send(message: dict[str, Any]) -> None:
         answers.write(json.dumps(message) + "\n")
         answers.flush()
 
     while select.select([requests], [], [], idle_s)[0] and (line := requests.readline()):
-        tell(answer(json.loads(line), lambda text: tell({"log": text})))
+        send(answer(json.loads(line), lambda text: send({"log": text})))
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
-"""Watching a source: what it shows is put into the feed's index as it comes, and told from a mark on.
+"""Watching a source: its files are recorded in the feed's index as they arrive, and reported from a mark on.
 
-The index is the memory: a file is told once since it lies behind one mark, and none is lost since it waits there until
+The index is the memory: a file is reported once since it has one mark, and none is lost since it waits there until
 a plan takes it. A watch records like a plan's own listing, but calls no file missing: that is left to the plan.
 """
 
@@ -63,7 +63,7 @@ def record_listing(env: Environment, lookout: Lookout) -> Watched:
 def record_hints(env: Environment, lookout: Lookout, bodies: Sequence[str]) -> Watched:
     """Look at the files that messages of a store name, and put those that are there into the feed's index.
 
-    A message is only a hint: its file must lie within the source and its rules, and is taken as the store shows it now.
+    A message is only a hint: its file must be in the source and match its rules, and is recorded as it is now.
     One about a done-marker is a hint at the files that it stands for.
 
     Raises:
@@ -77,8 +77,8 @@ def record_hints(env: Environment, lookout: Lookout, bodies: Sequence[str]) -> W
     new = hints.record()
     counts = {why: count for why, count in hints.ignored.items() if count}
     if counts:
-        told = ", ".join(f"{count:,} {why.replace('_', ' ')}" for why, count in counts.items())
-        env.observer.log(f"feed {lookout.feed}: of {len(bodies):,} storage events ignored: {told}")
+        ignored = ", ".join(f"{count:,} {why.replace('_', ' ')}" for why, count in counts.items())
+        env.observer.log(f"feed {lookout.feed}: of {len(bodies):,} storage events ignored: {ignored}")
     watched = _watched(env, lookout, before, new)
     return dataclasses.replace(watched, ignored=counts, later=tuple(sorted(hints.later)))
 
@@ -89,7 +89,7 @@ def found_since(env: Environment, feed: str, marks: tuple[int, int], *, only: st
     Args:
         env: ledger, stores and log.
         feed: the feed's name.
-        marks: the mark up to which files were told before, and the one to tell them to.
+        marks: the mark up to which files were reported before, and the one up to which to report them.
         only: a glob on the files' URIs, as `FileChoice` has it; None for all.
 
     Raises:

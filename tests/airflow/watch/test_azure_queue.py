@@ -80,7 +80,7 @@ def test_a_queue_of_azure_stands_in_for_scans(dag_id: str, azurite: Store, queue
             queue.send_message(message)
 
     async def watch() -> list[dict[str, Any]]:
-        trigger = NewFilesEventTrigger(source=FileSource(root, conn_id="store"), feed=dag_id, scan=events)
+        trigger = NewFilesEventTrigger(source=FileSource(root, conn_id="store"), feed=dag_id, listing=events)
         payloads = []
         async with aclosing(NewFilesEventTrigger(**json.loads(json.dumps(trigger.serialize()[1]))).run()) as fired:
             land("a.csv", None)
@@ -96,7 +96,7 @@ def test_a_queue_of_azure_stands_in_for_scans(dag_id: str, azurite: Store, queue
 
     payloads = asyncio.run(watch())
     assert [payload["paths"] for payload in payloads] == [[f"{root}/{name}.csv"] for name in ("a", "b ü", "c", "d")]
-    assert [payload["only_scan"] for payload in payloads] == [0, 0, 0, 1]
+    assert [payload["only_listed"] for payload in payloads] == [0, 0, 0, 1]
     assert queue.get_queue_properties().approximate_message_count == 0
 
 

@@ -133,7 +133,7 @@ def test_watchers_of_a_source_share_one_scan(
     async def together() -> list[list[str]]:
         manager, streams = SharedStreamManager(), []
         for number, only in enumerate([None, "a*", "[bc]*", None]):
-            trigger = watcher(dag_id, landing, only=only, scan=3600.0)
+            trigger = watcher(dag_id, landing, only=only, listing=3600.0)
             shared = manager.subscribe(trigger_id=number, trigger=trigger, key=trigger.shared_stream_key())
             streams.append(trigger.filter_shared_stream(shared))
         try:
@@ -171,7 +171,7 @@ def test_a_watch_does_not_hold_up_the_loop(
 
     async def watched(number: int) -> float:
         async def listen() -> None:
-            trigger = watcher(f"{dag_id}_{number}", large, scan=events if queued else 3600.0)
+            trigger = watcher(f"{dag_id}_{number}", large, listing=events if queued else 3600.0)
             async with aclosing(trigger.run()) as fired:
                 assert (await anext(fired)).payload["files"] == FILES
                 with suppress(TimeoutError):  # the queue is asked some times

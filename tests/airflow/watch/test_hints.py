@@ -158,7 +158,7 @@ def test_a_queue_stands_in_for_scans(dag_id: str, bucket: Any, queue: tuple[Any,
             client.send_message(QueueUrl=url, MessageBody=created(key))
 
     async def watch() -> list[dict[str, Any]]:
-        trigger = NewFilesEventTrigger(source=source, feed=dag_id, scan=events)
+        trigger = NewFilesEventTrigger(source=source, feed=dag_id, listing=events)
         made = NewFilesEventTrigger(**json.loads(json.dumps(trigger.serialize()[1])))
         assert made.shared_stream_key() == trigger.shared_stream_key()
         payloads = []
@@ -172,8 +172,8 @@ def test_a_queue_stands_in_for_scans(dag_id: str, bucket: Any, queue: tuple[Any,
 
     payloads = asyncio.run(watch())
     assert [payload["paths"] for payload in payloads] == [[f"s3://landing/in/{name}.csv"] for name in "abc"]
-    assert [payload["only_scan"] for payload in payloads] == [0, 0, 1]
-    assert set(payloads[0]) == {"feed", "files", "bytes", "oldest", "paths", "only_scan"}
+    assert [payload["only_listed"] for payload in payloads] == [0, 0, 1]
+    assert set(payloads[0]) == {"feed", "files", "bytes", "oldest", "paths", "only_listed"}
     counts = client.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
     assert (counts["ApproximateNumberOfMessages"], counts["ApproximateNumberOfMessagesNotVisible"]) == ("0", "0")
 

@@ -70,7 +70,7 @@ def watched(runs: Any, dag_id: str, landing: Path, tmp_path: Path) -> Iterator[D
     source = FileSource(str(landing))
 
     def asset(name: str, only: str | None) -> Asset:
-        trigger = NewFilesEventTrigger(source=source, feed=f"{dag_id}.plan", only=only, scan=1.0)
+        trigger = NewFilesEventTrigger(source=source, feed=f"{dag_id}.plan", only=only, listing=1.0)
         return Asset(
             f"{dag_id}_{name}", uri=f"x-{name}://{dag_id}", watchers=[AssetWatcher(name=name, trigger=trigger)]
         )

@@ -22,7 +22,7 @@ from airflow_provider_blockread.ledger.upkeep.retention import (
     begin_pruning,
     clearing_unopened,
     drop_detail,
-    drop_scans,
+    drop_listings,
     drop_stretches,
     finish_pruning,
     old_windows,
@@ -176,7 +176,7 @@ def test_scans_that_no_file_names_go(ledger: Ledger, clock: Clock, old: Window) 
         record_files(ledger, FEED, [version("a")], complete=False)
         clock.pass_seconds(86_400)
 
-    assert drop_scans(ledger, bound(clock)) == 2
+    assert drop_listings(ledger, bound(clock)) == 2
     with ledger.reading() as connection:
         assert connection.scalar(select(func.count()).select_from(tables.scans)) == 2
     assert old.files == 3
