@@ -1,4 +1,4 @@
-# Needs Python 3.11 to 3.13 and make; everything else is fetched from package indexes by lock files, and from Debian's.
+# Needs Python 3.11 to 3.13 and make; all else comes from package indexes by lock files, and from Debian.
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -12,7 +12,7 @@ DEMO_ARGS ?=
 CRASH_ARGS ?=
 
 VENV := .venv
-# Naming a PYTHON makes .venv anew for it; without one, a .venv that is there is used as it is.
+# A given PYTHON recreates .venv with it; without one, an existing .venv is used as it is.
 READY := $(VENV)/.ready$(if $(filter-out file,$(origin PYTHON)),-$(notdir $(PYTHON)))
 UV_VERSION := 0.13.8
 UV = $$(uv --version >/dev/null 2>&1 && echo uv || echo .uv/bin/uv)
@@ -29,13 +29,13 @@ help: ## List the targets.
 	@echo "Targets (PYTHON=$(PYTHON) chooses the interpreter):"
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
 
-setup: $(READY) ## Make .venv from the lock file, and find or make a Java runtime.
+setup: $(READY) ## Create .venv from the lock file, and find or install a Java runtime.
 	@home="$$($(VENV)/bin/python tools/java_home.py)" && echo "Ready: $$($(VENV)/bin/python --version), Java at $$home"
 
-servers: ## Install the servers that tests start (Ceph, sshd, Azurite) where they are missing; needs root or sudo then.
+servers: ## Install the servers for tests (Ceph, sshd, Azurite) where they are missing, which needs root or sudo.
 	@tools/servers.sh
 
-check: $(READY) ## Check format, lint, types, import contracts and the rules of the architecture.
+check: $(READY) ## Check format, lint, types, import contracts and the architecture's rules.
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
@@ -45,7 +45,7 @@ check: $(READY) ## Check format, lint, types, import contracts and the rules of 
 hooks: $(READY) ## Run the linters of `make check` before each commit.
 	$(VENV)/bin/pre-commit install
 
-test: $(READY) $(CLASSES) ## Run all tests, in an order that SEED decides, in WORKERS processes; TESTS=tests/records runs some.
+test: $(READY) $(CLASSES) ## Run all tests, in an order given by SEED, in WORKERS processes; TESTS=tests/records runs some.
 	$(RUN) SPARK_SUBMIT_OPTS="$(QUICK_JVM)" INSTALL_SERVERS=1 SEED=$(SEED) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),20) \
 	  python -m pytest $(TESTS) --numprocesses=$(WORKERS) --no-loadscope-reorder --randomly-seed=$(SEED) $(PYTEST_ARGS)
 
@@ -57,26 +57,26 @@ fuzz: $(READY) ## Try random files of every format for FUZZ_SECONDS (1800), then
 	$(RUN) python -m tests.fuzz --seconds $(or $(FUZZ_SECONDS),1800)
 	$(RUN) python -m pytest $(TESTS) -m hypothesis --hypothesis-profile=deep --timeout=0 $(PYTEST_ARGS)
 
-bench: $(READY) ## Measure side by side with Spark's own readers (BENCH_ARGS goes to the benchmark).
+bench: $(READY) ## Compare the speed with Spark's own readers (BENCH_ARGS goes to the benchmark).
 	$(RUN) python -m benchmarks $(BENCH_ARGS)
 
-exactness: $(READY) ## Ask Spark, DuckDB, pandas, Dask and pyarrow what hard files hold; write docs/exactness.md.
+exactness: $(READY) ## Read hard files with Spark, DuckDB, pandas, Dask and pyarrow; write docs/exactness.md.
 	$(RUN) python -m benchmarks.exactness
 
-demo: $(READY) ## Make files, run the example DAG over them, and show what came out; DEMO_ARGS=--add lets more land.
+demo: $(READY) ## Create files, run the example DAG on them, and show its output; DEMO_ARGS=--add adds more files.
 	$(RUN) python dags/demo.py $(DEMO_ARGS)
 
 up: $(READY) ## Start Airflow with the example DAGs on http://127.0.0.1:PORT; Ctrl-C stops it.
 	@$(RUN) python dags/demo.py --only-files
 	@$(RUN) python tools/up.py --port $(PORT)
 
-try: ## Try demo and up from a fresh clone of what is committed, on each of Python 3.11 to 3.13 that is found.
+try: ## Run demo and up from a fresh clone of the last commit, on each installed Python from 3.11 to 3.13.
 	@tools/try.sh
 
-crash: $(READY) ## Kill a process at every fault point, in every scenario, or in one each (CRASH_ARGS=--quick).
+crash: $(READY) ## Kill a process at every fault point, in every scenario, or once each (CRASH_ARGS=--quick).
 	$(RUN) python -m tests.crash --seed $(SEED) --table docs/crashes.md $(CRASH_ARGS)
 
-stress: $(READY) ## 8 processes at 200 windows, killed at random; then 1 M files planned while groups complete.
+stress: $(READY) ## Kill 8 processes on 200 windows at random; then plan 1 M files while groups complete.
 	$(RUN) python -m tests.crash.stress --windows 200 --processes 8 --seed $(SEED)
 	$(RUN) python -m tests.crash.latency --files 1000000
 
@@ -84,7 +84,7 @@ format: $(READY) ## Format the code and apply safe lint fixes.
 	$(VENV)/bin/ruff check --fix-only .
 	$(VENV)/bin/ruff format .
 
-clean: ## Remove everything that make has made.
+clean: ## Remove everything that make has created.
 	rm -rf $(VENV) .uv .java .demo .servers .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

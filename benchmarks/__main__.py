@@ -28,11 +28,11 @@ NAMES = (
     "ledger_size",
     "discovery",
 )
-_LONG = ("special_bytes", "ledger_size", "discovery")  # half an hour, and nothing in them is compared
+_LONG = ("special_bytes", "ledger_size", "discovery")  # half an hour, without comparisons
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the benchmarks that are named, or all, and return the exit code."""
+    """Run the named benchmarks, or all, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     which = f"of {', '.join(NAMES)}; default: all but {', '.join(_LONG)}"
     parser.add_argument("names", nargs="*", metavar="NAME", help=which)

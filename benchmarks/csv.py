@@ -1,4 +1,4 @@
-"""Typed csv into Parquet at `local[2]`: `spark.read.schema(..).csv` against a window; and the scan for quotes alone."""
+"""Typed csv into Parquet at `local[2]`: `spark.read.schema(..).csv` against a window; and the scan alone."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _scan(lab: Lab, source: Path) -> Row:
 
 
 def _scan_all(source: ByteSource) -> None:
-    """Find the state at the file's end as a window does: a map for each block, composed."""
+    """Find the state at the file's end as a window does, by composing a map for each block."""
     fmt = bind(source, make_format(Csv(schema=CSV_SCHEMA)))
     state = fmt.initial_state
     for start in range(source.data_offset, source.size, _BLOCK):

@@ -1,6 +1,6 @@
-"""Local files found and frozen: files a second on SQLite and PostgreSQL, memory, and new files among many known ones.
+"""Discovery of local files: files a second on SQLite and PostgreSQL, memory, and new files among many known ones.
 
-Each measurement runs in a process of its own, so that what one has held is not what the next one shows.
+Each measurement runs in a separate process, so that its memory does not affect the next one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from benchmarks.harness.measure import Row
 from benchmarks.ledger_size import postgres
 
 _PER_FOLDER = 1_000
-_SIZE = 4_096  # bytes, of which the disk keeps none
+_SIZE = 4_096  # bytes, sparse
 _NEW = 1_000
 _RATES = {"SQLite": 40_000, "PostgreSQL": 25_000}  # files a second
 _MOST_MIB = 400
@@ -41,7 +41,7 @@ _MIB = 2**20
 
 
 def run(lab: Lab) -> Iterator[Row]:
-    """Yield the rows of a tenth and of ten times the files that are planned elsewhere: 100,000 and 1 M."""
+    """Yield the rows for 100,000 and for 1 M files."""
     few, many = lab.files, lab.files * 10
     with tempfile.TemporaryDirectory(prefix="blockread-discovery-", dir=lab.scratch) as name:
         folder = Path(name)
@@ -53,7 +53,7 @@ def run(lab: Lab) -> Iterator[Row]:
 
 
 def write_tree(root: Path, count: int, start: int = 0) -> None:
-    """Make files without content of their own, a thousand in a folder, as a landing zone of hours has them."""
+    """Create sparse files, a thousand in each folder, as in a landing zone with a folder for each hour."""
     for number in range(start, start + count):
         folder = root / f"hour={number // _PER_FOLDER:06}"
         if number % _PER_FOLDER == 0 or number == start:
@@ -108,7 +108,7 @@ def _times(found: dict[str, float]) -> str:
 
 
 def _apart(key: str, url: str, source: Path) -> dict[str, Any]:
-    """Return what a plan costs in a process of its own, and what the bare listing does there."""
+    """Return the cost of a plan in a separate process, and that of the bare listing."""
     command = [sys.executable, "-m", "benchmarks.discovery", key, url, str(source)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603 - ourselves
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -116,7 +116,7 @@ def _apart(key: str, url: str, source: Path) -> dict[str, Any]:
 
 
 def measure(key: str, url: str, source: str) -> dict[str, float]:
-    """Return seconds, processor seconds and the peak of this process while it plans a window, and the listing's."""
+    """Return seconds, processor seconds and peak memory for planning a window, and for the listing."""
     from airflow_provider_blockread.ledger.store import Ledger  # noqa: PLC0415 - the parent needs none of it
 
     ledger = Ledger(url)

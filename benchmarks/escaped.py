@@ -15,7 +15,7 @@ _TARGET = 0.8
 
 
 def run(lab: Lab) -> Iterator[Row]:
-    """Yield one row; the rival is blockread itself on lines that need no look at what stands before a newline."""
+    """Yield one row; the rival is blockread itself on lines without escapes."""
     folder = lab.folder("escaped")
     size = lab.size // 2
     sources = [folder / name / "requests.log" for name in ("plain", "escaped")]

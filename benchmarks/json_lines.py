@@ -1,6 +1,6 @@
 """JSON lines with a schema into Parquet at `local[2]`: `spark.read.schema(..).json` against a window.
 
-Then the same lines with a few bad ones among them, which are dropped, against the clean ones.
+Then the same lines with a few bad ones, which are dropped, against the clean ones.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _TARGET = 2.6
 _BAD_TARGET = 0.5  # of the clean speed
 _COMPARED = "id, epoch_us(ts), level, ms, msg"
-_SPOILT = (  # each way of being bad is found in another way
+_SPOILT = (  # each kind is detected in another way
     lambda line: line.replace('"id": ', '"id": 1.5e', 1),
     lambda line: line[:60],
     lambda line: line.replace('"ms": ', '"ms": "many", "more": ', 1),

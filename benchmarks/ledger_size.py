@@ -1,4 +1,4 @@
-"""A million known files: what the ledger takes for each, and what planning a thousand new ones among them costs."""
+"""A million known files: the size of the ledger for each, and the cost of planning a thousand new ones among them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _MS = 1_000_000
 
 
 class _Vacuumed:
-    """A ledger, and what it takes on disk once it is vacuumed."""
+    """A ledger, and its size on disk after a vacuum."""
 
     def __init__(self, url: str) -> None:
         self.now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -59,7 +59,7 @@ class _Vacuumed:
         self._file = Path(self.ledger.name.removeprefix("sqlite:///")) if url.startswith("sqlite") else None
 
     def vacuum(self, how: str = _VACUUM) -> None:
-        """Give the room of dead rows back; on SQLite, only a full one does."""
+        """Free the space of dead rows; on SQLite, only a full vacuum does."""
         with self.ledger.reading() as connection:
             driver = connection.connection.driver_connection
             assert driver is not None  # noqa: S101 - tells the type
@@ -83,7 +83,7 @@ class _Vacuumed:
 
 
 def listing(start: int, stop: int, etag: str | None = None) -> Iterator[FileVersion]:
-    """Yield files as a listing shows them, their paths 57 characters long."""
+    """Yield files as a listing does, with paths of 57 characters."""
     for n in range(start, stop):
         yield FileVersion(
             path=f"s3://landing/events/dt=2026-11-{n // 40_000:02}/hr={n // 1_700 % 24:02}/part-{n:010}.csv",
@@ -139,7 +139,7 @@ def _share(files: int, number: int) -> Iterator[FileVersion]:
 
 
 def _planning(place: _Vacuumed, database: str, files: int) -> Iterator[Row]:
-    """Yield what a plan costs beyond its listing, new files at the end of the listing and all over it."""
+    """Yield the cost of a plan in addition to its listing, with new files at its end and spread over it."""
     record_files(place.ledger, _FEED, listing(0, files))
     step = files // _NEW
     for name, shown in (
@@ -238,7 +238,7 @@ def _bytes(work: str, found: float, *, limit: bool = True) -> Row:
 
 @contextmanager
 def postgres() -> Iterator[str]:
-    """Start a PostgreSQL server of our own, with its own settings as they come."""
+    """Start a PostgreSQL server with its default settings."""
     folder = Path(tempfile.mkdtemp(prefix="blockread-pg-"))
     folder.chmod(0o755)  # run as root, the server is another user, and must be able to go there
     with warnings.catch_warnings():

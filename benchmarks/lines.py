@@ -1,7 +1,7 @@
 """Log lines into Parquet at `local[2]`: `spark.read.text` against a window.
 
-A block group is one Spark application, so first each run has an application of its own, whose start is not timed. Then
-both sides take turns in one session, where the JVM has compiled all that it ever will: Spark's best case.
+A block group is one Spark application, so first each run has a separate application, whose start is not timed. Then
+both sides alternate in one session, where the JVM has compiled everything: Spark's best case.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Listing: local trees beside a bare walk, and an S3 server's objects beside the bare arrival of its pages."""
+"""Listing: local trees against a bare walk, and an S3 server's objects against fetching its pages."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from tests.servers import all as servers
 from tests.servers.store import Store
 
 _RATE = 100_000  # local files a second
-_AHEAD_MIB = 24  # what may wait of the eight folders that are listed at once
+_AHEAD_MIB = 24  # limit of the pages read ahead in eight folders at once
 _NOISE = 1.1  # of two runs that do the same
 _TOKEN = re.compile(rb"<NextContinuationToken>([^<]*)<")
 
 
 def run(lab: Lab) -> Iterator[Row]:
-    """Yield a row for local files, one for objects, and one for what listing these holds in memory."""
+    """Yield a row for local files, one for objects, and one for the memory of listing these."""
     yield _local(lab)
     with servers.ceph() as store:
         root = store.new_root()
@@ -100,7 +100,7 @@ def _walk(folder: str) -> Iterator[os.stat_result]:
 
 
 def _arrive(store: Store, root: str) -> int:
-    """Return the number of keys on all pages, asked for one after the other and looked at for their cursor only."""
+    """Return the number of keys on all pages, fetched one after the other and parsed for their cursor only."""
     client, cursor, keys = _signer(store), "", 0
     while True:
         asked = {"Bucket": root.removeprefix("s3://")} | ({"ContinuationToken": cursor} if cursor else {})

@@ -1,4 +1,4 @@
-"""The memory of the Python worker that reads one block: as much for 1 GiB as for a quarter of it."""
+"""The memory of the Python worker that reads one block, of 1 GiB and of a quarter of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SPREAD = 1.10  # more than this is growth
 
 
 def run(lab: Lab) -> Iterator[Row]:
-    """Yield a row of peaks; each size is read by workers of its own, as a single block."""
+    """Yield a row of peaks; each size is read by separate workers, as a single block."""
     folder = lab.folder("memory")
     sizes = (lab.size // 4, lab.size)
     peaks = [_peak(lab, folder, size) for size in sizes]
@@ -54,7 +54,7 @@ def _peak(lab: Lab, folder: Path, size: int) -> int:
 
 @contextlib.contextmanager
 def _watched() -> Iterator[dict[int, int]]:
-    """Give the peak resident memory, in bytes, of each Python process below this one, by its id."""
+    """Provide the peak resident memory, in bytes, of each Python process below this one, by its id."""
     peaks: dict[int, int] = {}
     done = threading.Event()
 

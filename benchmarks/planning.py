@@ -1,4 +1,4 @@
-"""Planning on SQLite: list, compare with what is known, freeze; beside Spark's own listing, which keeps nothing."""
+"""Planning on SQLite: list, compare with the known files, freeze; against Spark's own listing, which keeps nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LIMIT = 5.0  # seconds for 100,000 files
 
 
 def run(lab: Lab) -> Iterator[Row]:
-    """Yield a row for a first plan of many files, and one for a second plan, when all are known."""
+    """Yield a row for a first plan of many files, and one for a second plan, of known files."""
     folder = lab.folder("planning")
     source = folder / "source"
     write_small_files(source, lab.files, range(10, 60))

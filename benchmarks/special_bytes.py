@@ -1,6 +1,6 @@
-"""Files of one special byte, again and again: time grows with the size, or the reader says what to do instead.
+"""Files that repeat one special byte: time grows linearly with the size, or the file is refused with advice.
 
-Each file is read in a process of its own: `python -m benchmarks.special_bytes NUMBER FILE` prints JSON.
+Each file is read in a separate process: `python -m benchmarks.special_bytes NUMBER FILE` prints JSON.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _MIB = 2**20
 _BLOCK = 64 * _MIB
 _HEAD = 64 * 2**10
 _LIMIT_S = 600
-_ALL_BAD = {"[,", "[1,", "1 "}  # every byte or two is a record, and bad: each is judged by itself
+_ALL_BAD = {"[,", "[1,", "1 "}  # every byte or two is a bad record, each of which is checked by itself
 _SHARE = 64  # of the size, for those
 _GROWTH = 1.5  # of time over that of size; more than this is worse than linear
 _COLUMN = "value string"
 _OBJECT = "id long"
 
-#: Formats, and the bytes that mean something to each.
+#: Formats, and the bytes with a meaning to each.
 _RUNS: tuple[tuple[FormatOption, str], ...] = (
     *((Lines(), run) for run in ("\n", "\r")),
     *((Delimited(delimiter="||"), run) for run in ("|",)),
@@ -64,7 +64,7 @@ _RUNS: tuple[tuple[FormatOption, str], ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Read:
-    """How one file was read, in seconds of the processor; `refused` is the advice where it was not."""
+    """The cost of reading one file, in processor seconds; `refused` is the advice where it was refused."""
 
     seconds: float
     peak: int  # bytes of memory
@@ -72,7 +72,7 @@ class _Read:
     refused: str = ""
 
     def show(self) -> str:
-        """Return it in a few words."""
+        """Return a short description."""
         what = f"refused: {self.refused}" if self.refused else f"{self.records:,} records"
         return f"{self.seconds:.2f} s, {self.peak / _MIB:.0f} MiB, {what}"
 
@@ -105,7 +105,7 @@ def _written(option: FormatOption) -> str:
 
 
 def _growth(small: _Read | str, large: _Read | str) -> float:
-    """Return how much longer each byte took in the larger file; 0 where it was refused with advice."""
+    """Return the growth of the time per byte in the larger file, or 0 where it was refused with advice."""
     if isinstance(small, str) or isinstance(large, str):
         return float("inf")
     return 0.0 if large.refused else large.seconds / small.seconds / 4
@@ -135,10 +135,10 @@ def _fill(path: Path, piece: bytes, size: int) -> None:
 
 
 def main(number: int, path: Path) -> _Read:
-    """Read one file in blocks, in order, as a window does, and return what it took."""
+    """Read one file in blocks, in order, as a window does, and return its cost."""
     option = _RUNS[number][0]
     with contextlib.suppress(BlockReadError):
-        _read(option, _head(path))  # loads what is loaded once
+        _read(option, _head(path))  # loads modules and tables
     started = time.process_time()
     records, refused = 0, ""
     try:
@@ -151,7 +151,7 @@ def main(number: int, path: Path) -> _Read:
 
 
 def _head(path: Path) -> Path:
-    """Return a small file that begins as this one does."""
+    """Return a small file with the first bytes of this one."""
     small = path.with_suffix(".head")
     with path.open("rb") as file:
         small.write_bytes(file.read(_HEAD))

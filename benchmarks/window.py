@@ -1,4 +1,4 @@
-"""What a window costs beside Spark: its plan and its commit."""
+"""The cost of a window in addition to Spark: its plan and its commit."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Three kinds of files become Parquet, each record exactly once: log lines, JSON lines, a few thousand small files.
+"""Turns three kinds of files into Parquet, each record exactly once: log lines, JSON lines, a few thousand small files.
 
-`make demo` makes the files and runs this DAG in process; `make up` shows it in Airflow's UI. Files lie in
-`$BLOCKREAD_DEMO_DIR/landing/`, by default below `.demo/` in this repository, and records go to `lake/` beside it.
-Drop more files into `landing/` and run the DAG again: it takes just those.
+`make demo` creates the files and runs this DAG in process; `make up` shows it in Airflow's UI. Files are in
+`$BLOCKREAD_DEMO_DIR/landing/`, by default below `.demo/` in this repository, and records go to `lake/` next to it.
+Add files to `landing/` and run the DAG again: it takes only those.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ with DAG(
     default_args={"retries": 1, "retry_delay": timedelta(seconds=10)},
     max_active_runs=1,
 ):
-    # Lines end at CRLF, LF or CR; big files are cut into blocks, which Spark reads side by side.
+    # Lines end at CRLF, LF or CR; large files are split into blocks, which Spark reads in parallel.
     BlockReadTaskGroup(
         "log_lines",
         source=FileSource(f"{LANDING}/logs", pattern="*.log"),
@@ -37,7 +37,7 @@ with DAG(
         spark=SparkJob(master="local[*]"),
     )
 
-    # Typed by a schema: fields that it does not name are left out.
+    # Typed by a schema: other fields are left out.
     BlockReadTaskGroup(
         "events",
         source=FileSource(f"{LANDING}/events", pattern="**/*.jsonl"),
@@ -47,7 +47,7 @@ with DAG(
         spark=SparkJob(master="local[*]"),
     )
 
-    # Thousands of files are read by a handful of Spark tasks, and become a handful of Parquet files.
+    # A few Spark tasks read thousands of files and write a few Parquet files.
     BlockReadTaskGroup(
         "reports",
         source=FileSource(f"{LANDING}/reports", pattern="**/*.txt"),

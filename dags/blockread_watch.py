@@ -1,7 +1,7 @@
-"""A pipeline that starts when files land, in two ways: a sensor that waits, and an asset that watches.
+"""Two pipelines that start when files land: one by a sensor, one by a watched asset.
 
-Both read `$BLOCKREAD_DEMO_DIR/landing/`, by default below `.demo/` in this repository, as feeds of their own: each file
-is read once by each. `make up` shows them; they are paused at first, and watch as soon as they are not.
+Both read `$BLOCKREAD_DEMO_DIR/landing/`, by default below `.demo/` in this repository, as separate feeds, so each reads
+each file once. `make up` shows them; they are paused at first.
 """
 
 from __future__ import annotations

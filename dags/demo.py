@@ -1,8 +1,8 @@
-"""`make demo`: makes files, runs the DAG `blockread_demo` over them in process, and shows what came out.
+"""`make demo`: creates files, runs the DAG `blockread_demo` on them in process, and shows its output.
 
-Everything lies in `.demo/`: the files (`landing/`), the records (`lake/`), Airflow's home and the embedded ledger
-(`airflow/`), and what Airflow and Spark had to say (`demo.log`). Run it again and it finds nothing new; with `--add`,
-or after files of your own landed there, it takes just those.
+Everything is in `.demo/`: the files (`landing/`), the records (`lake/`), Airflow's home and the embedded ledger
+(`airflow/`), and the log of Airflow and Spark (`demo.log`). A second run finds nothing new; with `--add`, or after you
+added files, it takes only those.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-hookimpl = HookimplMarker("airflow")  # Airflow's own one comes with an import of Airflow, which `settle` precedes
+hookimpl = HookimplMarker("airflow")  # Airflow's own marker would import Airflow before `settle`
 ROOT = Path(__file__).resolve().parent.parent
 GROUPS = ("log_lines", "events", "reports")
-WIDTH = 120  # columns, where the output is no terminal
+WIDTH = 120  # columns, where the output is not a terminal
 LAKES = {"log_lines": "logs", "events": "events", "reports": "reports"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What one task group of the run did."""
+    """The result of one task group."""
 
     group: str
     state: str  # of its commit
-    window: dict[str, Any]  # what was planned
-    published: dict[str, Any]  # what was published; empty when nothing was
-    task_s: float  # seconds that the read tasks took, Spark's start included
+    window: dict[str, Any]  # the plan's reference
+    published: dict[str, Any]  # the commit's summary; empty when nothing was published
+    task_s: float  # seconds of the read tasks, Spark's start included
 
 
 def main() -> int:
@@ -72,8 +72,8 @@ def main() -> int:
 
 
 def make_files(console: Console, landing: Path, *, add: bool) -> None:
-    """Make the files of the first run, or more of them when asked to."""
-    import demo_data  # noqa: PLC0415 - beside this script, which Python puts on its path
+    """Create the files of the first run, or more of them."""
+    import demo_data  # noqa: PLC0415 - in the folder of this script, which Python puts on its path
 
     if not landing.exists():
         console.print("Making files: web logs with CRLF, JSON lines, 3,000 small reports ...")
@@ -84,7 +84,7 @@ def make_files(console: Console, landing: Path, *, add: bool) -> None:
 
 
 def settle(folder: Path) -> None:
-    """Give Airflow a home of its own; must come before it is first imported."""
+    """Set Airflow's home; must be called before Airflow is first imported."""
     os.environ |= {
         "AIRFLOW_HOME": str(folder / "airflow"),
         "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",  # for `make up`, which shares this home
@@ -98,7 +98,7 @@ def settle(folder: Path) -> None:
 
 
 def print_to(file: IO[bytes]) -> None:
-    """Let what this process prints, and those that it starts, go to a file."""
+    """Redirect the standard output of this process and its children to a file."""
     sys.stdout.flush()
     sys.stderr.flush()
     for descriptor in (1, 2):
@@ -107,7 +107,7 @@ def print_to(file: IO[bytes]) -> None:
 
 @contextmanager
 def noise_to(log: IO[bytes]) -> Iterator[None]:
-    """Send what this process and those it starts print to a file."""
+    """Redirect the output of this process and its children to a file."""
     with os.fdopen(os.dup(1), "wb") as out, os.fdopen(os.dup(2), "wb") as err:
         print_to(log)
         try:
@@ -120,10 +120,10 @@ def noise_to(log: IO[bytes]) -> Iterator[None]:
 
 
 class TaskLogs:
-    """Gives each task the log file in which Airflow's UI looks for it: in process, Airflow itself writes none."""
+    """Writes each task's log file for Airflow's UI, as Airflow itself writes none in process."""
 
     def __init__(self, folder: Path, rest: IO[bytes]) -> None:
-        """Take Airflow's folder of logs, and where all goes that no task prints, and the tasks' logs once more."""
+        """Take Airflow's folder of logs, and the file for all output, including the tasks'."""
         self._folder, self._rest = folder, rest
         self._file: IO[bytes] | None = None
 
@@ -164,7 +164,7 @@ class TaskLogs:
 
 
 def run_dag(logs: TaskLogs) -> list[Outcome]:
-    """Run the DAG once, in this process, and return what each group did."""
+    """Run the DAG once, in this process, and return the result of each group."""
     from airflow.dag_processing.bundles.manager import DagBundlesManager  # noqa: PLC0415 - needs `settle` first
     from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db  # noqa: PLC0415
     from airflow.sdk.listener import get_listener_manager  # noqa: PLC0415
@@ -193,7 +193,7 @@ def _outcome(group: str, tasks: dict[tuple[str, int], Any]) -> Outcome:
 
 
 def show(console: Console, outcomes: list[Outcome]) -> None:
-    """Print one line a group: what was planned, read, proven and published."""
+    """Print one line for each group: files and records planned, read, proven and published."""
     table = Table(title="What happened", title_justify="left")
     table.add_column("task group")
     for name in ("files", "blocks", "groups", "records", "MB", "read s", "MB/s", "task s"):
@@ -221,7 +221,7 @@ def show(console: Console, outcomes: list[Outcome]) -> None:
 
 
 def show_rows(console: Console, lake: Path, outcomes: list[Outcome]) -> None:
-    """Print a few rows of each directory that got new ones."""
+    """Print a few rows of each directory with new ones."""
     from pyarrow import dataset  # noqa: PLC0415 - only to look at the output
 
     for outcome in outcomes:

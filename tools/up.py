@@ -1,7 +1,7 @@
 """Airflow on loopback with the example DAGs, until Ctrl-C: `python tools/up.py [--port PORT]`.
 
-Starts what `airflow standalone` starts, but for three things: tasks begin only when the API server answers (they would
-fail for good before), no log server listens on the machine's outer interfaces, and stopping leaves no process behind.
+Starts the same components as `airflow standalone`, with three differences: tasks begin only once the API server answers
+(otherwise they would fail), no log server listens on external interfaces, and no process is left running at the end.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ class UpError(Exception):
 
 
 def settings(home: Path, dags: Path, host: str, port: int, database: str | None) -> dict[str, str]:
-    """Return the environment variables that make Airflow live in `home` and listen on that address only.
+    """Return the environment variables that let Airflow use `home` and listen on that address only.
 
     Args:
         home: the folder that becomes AIRFLOW_HOME.
         dags: the folder of DAGs.
         host: the address to listen on.
         port: the port to listen on.
-        database: URL of Airflow's database, by a driver that can also wait, as `postgresql+psycopg` can; SQLite in
-            `home` when None.
+        database: URL of Airflow's database, with a driver that supports asyncio, such as `postgresql+psycopg`; SQLite
+            in `home` when None.
     """
     url = f"http://{LOOPBACK}:{port}"
     others = {} if database is None else {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_ASYNC": database}
@@ -77,14 +77,14 @@ def start(name: str, arguments: tuple[str, ...], environment: Mapping[str, str])
     log = Path(environment["AIRFLOW_HOME"]) / "logs" / f"{name}.log"
     command = [str(Path(sys.executable).parent / "airflow"), *arguments]
     with log.open("ab") as output:
-        # A session of its own: the terminal's Ctrl-C then reaches this program alone, which stops things in order.
+        # A separate session, so that Ctrl-C reaches only this program, which stops the components in order.
         return subprocess.Popen(  # noqa: S603 - our own Airflow
             command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
         )
 
 
 def end(pids: Iterable[int]) -> None:
-    """End the processes and their descendants, each by its id: ask all, wait `STOP_S` seconds, then force."""
+    """End the processes and their descendants, by id: terminate all, wait `STOP_S` seconds, then kill."""
     family: list[psutil.Process] = []
     for pid in pids:
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -114,7 +114,7 @@ def wait_until_healthy(url: str, process: subprocess.Popen[bytes], log: Path) ->
 
 
 def check_port(host: str, port: int) -> None:
-    """Raise `UpError` when something listens there already."""
+    """Raise `UpError` when the port is in use."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -125,7 +125,7 @@ def check_port(host: str, port: int) -> None:
 
 
 def up(home: Path, environment: Mapping[str, str]) -> None:
-    """Run Airflow, as the environment has it, until a component ends or a signal comes.
+    """Run Airflow with the settings of the environment until a component ends or a signal arrives.
 
     Raises:
         UpError: when the port is taken or a component fails.
@@ -155,7 +155,7 @@ def up(home: Path, environment: Mapping[str, str]) -> None:
 
 
 def watch(started: Mapping[str, subprocess.Popen[bytes]], home: Path) -> None:
-    """Raise `UpError` as soon as one of the components has ended."""
+    """Raise `UpError` as soon as one of the components ends."""
     while True:
         for name, process in started.items():
             if process.poll() is not None:
@@ -165,7 +165,7 @@ def watch(started: Mapping[str, subprocess.Popen[bytes]], home: Path) -> None:
 
 
 def _interrupt(_number: int, _frame: object) -> None:
-    for number in SIGNALS:  # a second Ctrl-C must not cut the stopping short
+    for number in SIGNALS:  # a second Ctrl-C must not interrupt the shutdown
         signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
 

@@ -1,1 +1,1 @@
-"""How exact readers are on files that are hard to split: `python -m benchmarks.exactness` writes docs/exactness.md."""
+"""The exactness of readers on hard files: `python -m benchmarks.exactness` writes docs/exactness.md."""

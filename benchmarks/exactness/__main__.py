@@ -1,4 +1,4 @@
-"""`python -m benchmarks.exactness [FILE]`: ask all readers, and write the page (default: docs/exactness.md)."""
+"""`python -m benchmarks.exactness [FILE]`: run all readers, and write the page (default: docs/exactness.md)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.exactness.table import PAGE, document, our_cell
 
 
 def main(page: str = str(PAGE)) -> int:
-    """Write the page and return the exit code: 1 when blockread is not exact somewhere."""
+    """Write the page and return the exit code: 1 if an answer of blockread is not exact."""
     with tempfile.TemporaryDirectory(prefix="blockread-exactness-") as name:
         folder = Path(name)
         write_files(folder)

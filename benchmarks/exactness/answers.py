@@ -1,4 +1,4 @@
-"""What the readers answer, and what that is worth against the truth."""
+"""The answers of the readers, compared with the truth."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pathlib import Path
 from benchmarks.exactness.case import Case, Row
 from benchmarks.exactness.cases import all_cases
 
-_LIMIT_S = 180  # for one answer, the start of the reader included
+_LIMIT_S = 180  # for one answer, including the start of the reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came of one case: rows, or an error; `bad` records were told apart."""
+    """The result for one case: rows, or an error; `bad` counts the records reported as bad."""
 
     rows: tuple[Row, ...] = ()
     bad: int = 0
@@ -42,7 +42,7 @@ def verdict(case: Case, answer: Answer) -> str:
 
 
 def write_files(folder: Path) -> None:
-    """Write each case's files into a folder of its number."""
+    """Write each case's files into a folder named by its number."""
     for number, case in enumerate(all_cases()):
         place = folder / str(number)
         place.mkdir()
@@ -69,7 +69,7 @@ def _parse(line: str) -> Answer:
 
 
 def _run(rival: str, folder: Path, first: int) -> tuple[list[str], str]:
-    """Return the answers of one process as lines, and what became of it."""
+    """Return the answers of one process as lines, and how it ended."""
     command = [sys.executable, "-m", "benchmarks.exactness.worker", rival, str(folder), str(first)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # noqa: S603
     lines: list[str] = []

@@ -1,8 +1,8 @@
-"""How each reader is called: expressions as text, evaluated as they stand, and shown as they were evaluated.
+"""The calls of each reader: expressions as text, evaluated and shown unchanged.
 
-Options are those that each reader's documentation names for such a file; nothing is read that its own options cannot
-say. In an expression, `path` is a glob of the case's files, or one file after the other for readers that take one file,
-and `block` is the size of a split in bytes.
+Options are those that each reader's documentation gives for such a file; where it has none, the file is not read. In
+an expression, `path` is a glob of the case's files, or one file after the other for readers of single files, and
+`block` is the size of a split in bytes.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ RIVALS: Mapping[str, str] = {
 #: By rival. One that is missing has no options for the case.
 Calls = Mapping[str, str]
 
-_NO_FIELDS = "\x01"  # a delimiter that no file holds: each line is one field
+_NO_FIELDS = "\x01"  # a delimiter that no file contains: each line is one field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Csv:
-    """What a csv case needs of its readers."""
+    """The CSV options that a case needs."""
 
     columns: tuple[str, ...] = ("id", "msg")
     delimiter: str = ","
@@ -40,7 +40,7 @@ class Csv:
     newline: str | None = None
 
     def calls(self) -> Calls:
-        """Return each reader's own way to say it."""
+        """Return the call of each reader."""
         pandas = _arguments(self._pandas())
         return {
             "spark_split": f"spark.read.csv(path, {_arguments(self._spark())})",
@@ -61,7 +61,7 @@ class Csv:
             "comment": self.comment,
             "header": self.header or None,
             "encoding": self.encoding and self.encoding.upper().replace("16-", "16"),
-            "lineSep": "\n" if self.encoding else None,  # Spark asks for it with other encodings
+            "lineSep": "\n" if self.encoding else None,  # Spark requires it for other encodings
         }
         return {name: value for name, value in wanted.items() if value is not None}
 
@@ -116,7 +116,7 @@ class Csv:
 
 
 def text(*, encoding: str | None = None, escape: str | None = None, newline: str | None = None) -> Calls:
-    """Return the calls for lines of text: readers that only know csv get a delimiter that no line holds."""
+    """Return the calls for lines of text: CSV readers get a delimiter that no line contains."""
     csv = Csv(
         columns=("value",), delimiter=_NO_FIELDS, quote=None, escape=escape, encoding=encoding, newline=newline
     ).calls()
@@ -133,7 +133,7 @@ def compressed_text() -> Calls:
 
 
 def delimited(delimiter: str) -> Calls:
-    """Return the calls for records that end at a longer delimiter, for those who have one."""
+    """Return the calls for records that end at a longer delimiter, for readers that support one."""
     spark = f"spark.read.text(path, lineSep={delimiter!r})"
     bag = f"db.read_text(path, blocksize=block, linedelimiter={delimiter!r})"
     return {
@@ -144,7 +144,7 @@ def delimited(delimiter: str) -> Calls:
 
 
 def json(layout: str) -> Calls:
-    """Return the calls for JSON of a layout: "lines", "array" or "values" (one after another)."""
+    """Return the calls for JSON of a layout: "lines", "array" or "values" (a sequence)."""
     spark = "spark.read.json(path, schema='id long, msg string'"
     formats = {"lines": "newline_delimited", "array": "array", "values": "unstructured"}
     duckdb = f"FROM read_json($path, format = '{formats[layout]}', columns = {{'id': 'BIGINT', 'msg': 'VARCHAR'}}"
@@ -167,7 +167,7 @@ def json(layout: str) -> Calls:
 
 
 def json_with_bad_lines() -> Calls:
-    """Return the calls for JSON lines of which some are bad: the good ones are wanted, and to be told of the bad."""
+    """Return the calls for JSON lines with some bad ones, to read the good ones and to report the bad ones."""
     schema = "id long, msg string, bad string"
     spark = (
         f"spark.read.json(path, schema={schema!r}, columnNameOfCorruptRecord='bad').where('bad is null').drop('bad')"
@@ -180,7 +180,7 @@ def json_with_bad_lines() -> Calls:
 
 
 class _Name(str):
-    """A name to be shown without quotes."""
+    """A name shown without quotes."""
 
     __slots__ = ()
 

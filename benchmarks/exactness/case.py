@@ -1,4 +1,4 @@
-"""One hard input, and what makes its records: the same at every run."""
+"""One hard input, and the generator of its records, the same in every run."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _WORDS = ("alpha", "beta", "gamma", "déjà", "数据", "x", "a longer stretch o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """Files, the truth about them, and what the readers are told.
+    """Files, their true records, and the options of the readers.
 
-    `rows` is None where a reader has to refuse the input. `raw` rows, with escapes left in, are as good. `bad` records
-    have to be told apart from the good ones. With `header`, the first of `rows` is the columns' names.
+    `rows` is None where a reader has to refuse the input. `raw` rows, with escapes left in, are accepted as well. `bad`
+    records must be recognisable. With `header`, the first of `rows` has the names of the columns.
     """
 
     title: str
     files: Mapping[str, bytes]
     rows: tuple[Row, ...] | None
-    option: FormatOption  # what blockread is told
+    option: FormatOption  # for blockread
     calls: Calls
     raw: tuple[Row, ...] | None = None
     bad: int = 0
@@ -33,12 +33,12 @@ class Case:
 
 @dataclass(slots=True)
 class Maker:
-    """Makes records by a seed of its own."""
+    """Generates records from its own seed."""
 
     chance: random.Random = field(default_factory=lambda: random.Random(7))  # noqa: S311 - data, not secrets
 
     def words(self) -> str:
-        """Return some words, never none."""
+        """Return one or more words."""
         return " ".join(self.chance.choices(_WORDS, k=self.chance.randint(1, 8)))
 
     def one_of(self, *values: str) -> str:

@@ -1,4 +1,4 @@
-"""Csv that is hard to split."""
+"""CSV that is hard to split."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from benchmarks.exactness import calls
 from benchmarks.exactness.case import Case, Maker, Row, rows
 
 _SCHEMA = "id long, msg string"
-_BAD = 1777  # the place of the bad line
+_BAD = 1777  # the index of the bad line
 
 
 def json_cases() -> Iterator[Case]:

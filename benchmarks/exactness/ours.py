@@ -1,4 +1,4 @@
-"""What blockread answers: a window through all steps, in blocks as small as the others' splits, proven."""
+"""The answers of blockread: a window through all steps, in blocks as small as the other readers' splits."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _OWNER = "exactness"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ours:
-    """An answer, and in how many blocks it was read."""
+    """An answer, and the number of blocks."""
 
     answer: Answer
     blocks: int = 0
 
 
 def answer_ours(case: Case, source: Path, folder: Path, submitter: Submitter) -> Ours:
-    """Return what a window over the case's files publishes; `folder` is an empty place to work in."""
+    """Return the published output of a window over the case's files; `folder` is empty, for the work."""
     ledger = Ledger(f"sqlite:///{folder / 'ledger.db'}")
     ledger.upgrade()
     try:

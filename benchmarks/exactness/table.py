@@ -1,4 +1,4 @@
-"""The document: the table of answers, and how each reader was called."""
+"""The document: the table of answers, and the call of each reader."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from benchmarks.exactness.cases import all_cases
 from benchmarks.exactness.ours import Ours
 from benchmarks.exactness.worker import BLOCK
 
-#: The page that these runs are written to.
+#: The generated page.
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "exactness.md"
 OURS = "blockread"
 _ERROR_CHARS = 80
 _INTRODUCTION = """# Exactness
 
-What readers return for files that are hard to split, next to the truth. A program wrote this page from actual runs:
+The answers of several readers for files that are hard to split, compared with the truth. This page is generated from
+actual runs:
 
 ```console
 $ make exactness
@@ -29,19 +30,21 @@ $ make exactness
 
 {versions}.
 
-Each file is made by the program together with its records, and every row of an answer is compared with them, not their
-number alone. Readers are called as their documentation says for such a file ([below](#calls)), with options of their
-own and no code around them. Splits are {block} bytes: Spark's `maxPartitionBytes`, Dask's `blocksize`, pyarrow's
+The program generates each file together with its records, and compares every row of an answer with them, not only their
+number. Readers are called as their documentation says for such a file ([below](#calls)), with their own options only.
+Splits are {block} bytes: Spark's `maxPartitionBytes`, Dask's `blocksize`, pyarrow's
 `block_size`, DuckDB's `buffer_size`, and the blocks of blockread, whose answers are published windows: scanned, read
-on `local[2]`, proven. *One task*, *one thread* and pandas read a file in one piece, which is no use for a large one:
-`multiLine`, which Spark needs for newlines in quotes and for arrays, does so, and *Spark, split* leaves it out.
+on `local[2]`, proven. *One task*, *one thread* and pandas read a file in one piece, which does not scale to large
+files: `multiLine`, which Spark needs for newlines in quotes and for arrays, does so, and *Spark, split* omits it.
 
-* **exact**: all records, and nothing else, in any order. **refused**: an error, where the file is damaged.
-* A number in bold stands for records that are lost, made up or torn apart, *without an error*.
-* *error*: the reader gives up. Nothing wrong comes of it, and no records.
-* *no option*: the reader has none for such a file.
+* **exact**: exactly the records, in any order. **refused**: an error, where the file is damaged.
+* A number in bold means records that are lost, invented or split, *without an error*.
+* *error*: the reader fails, and returns neither wrong records nor right ones.
+* *no option*: the reader has no option for such a file.
 """
-_BAD = "A bad record must be told apart: other records are wanted whole, and the bad one must not look like a good one."
+_BAD = (
+    "A bad record must be recognisable: all other records are complete, and the bad one does not look like a good one."
+)
 
 
 def document(answers: Mapping[str, Sequence[Answer | None]], ours: Sequence[Ours]) -> str:
@@ -56,15 +59,15 @@ def document(answers: Mapping[str, Sequence[Answer | None]], ours: Sequence[Ours
 
 
 def our_cell(case: Case, ours: Ours) -> str:
-    """Return what blockread's answer is worth, and in how many blocks it was given."""
-    said = _cell(case, ours.answer)
-    if said == "exact" and ours.answer.bad != case.bad:
-        said = f"**{ours.answer.bad:,} bad records**"
-    return f"{said}, {ours.blocks} blocks" if ours.blocks > 1 else said
+    """Return the verdict on blockread's answer, and its number of blocks."""
+    cell = _cell(case, ours.answer)
+    if cell == "exact" and ours.answer.bad != case.bad:
+        cell = f"**{ours.answer.bad:,} bad records**"
+    return f"{cell}, {ours.blocks} blocks" if ours.blocks > 1 else cell
 
 
 def truth_text(case: Case) -> str:
-    """Return how many records a case holds."""
+    """Return the number of records of a case."""
     if case.rows is None:
         return "damaged"
     count = f"{len(case.rows) - case.header:,}"

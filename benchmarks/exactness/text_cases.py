@@ -21,7 +21,7 @@ def text_cases() -> Iterator[Case]:
 
 def _lines(make: Maker) -> Iterator[Case]:
     mixed = values(15000, lambda n: "" if n % 3 == 0 else make.words())
-    # No blank line ends with LF alone: behind a CR it would be none.
+    # No blank line ends with a lone LF: after a CR it would be part of a CRLF.
     ends = [make.chance.choice(("\n", "\r\n", "\r") if line else ("\r\n", "\r")) for (line,) in mixed]
     yield Case(
         title="lines, ends of LF, CR and CRLF mixed, blank lines",

@@ -1,6 +1,6 @@
 """One reader's answers: `python -m benchmarks.exactness.worker RIVAL FOLDER FIRST` prints a line of JSON for each case.
 
-It is a process of its own, so that a reader that crashes or hangs costs its answer only.
+It is a separate process, so that a reader that crashes or hangs loses only its answer.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def _answer(read: Callable[[str, list[str]], Iterable[Any]], case: Case, rival: 
     paths = [str(folder / name) for name in sorted(case.files)]
     try:
         found = list(read(case.calls[rival], paths))
-    except Exception as error:  # noqa: BLE001 - whatever a reader raises is its answer
+    except Exception as error:  # noqa: BLE001 - any error of a reader is its answer
         return {"error": f"{type(error).__name__}: {error}"}
     return {"rows": [[as_text(value) for value in row] for row in found[0 if case.header else 1 :]]}
 
 
 def as_text(value: object) -> str:
-    """Return a value as text; an absent one is empty, and a whole number is written without a point."""
+    """Return a value as text; a missing one is empty, and an integer has no decimal point."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -1,1 +1,1 @@
-"""What benchmarks share: data, sessions, contenders in turns, and rows with ratios."""
+"""Shared by the benchmarks: data, sessions, alternating contenders, and rows with ratios."""

@@ -1,4 +1,4 @@
-"""Files to read, the same bytes at every run: each generator has a seed of its own."""
+"""Files to read, with the same bytes in every run: each generator has its own seed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import accumulate
 from pathlib import Path
 
-_POOL = 100_000  # different records: 15 MB or so, far beyond what a dictionary or a codec's window holds
+_POOL = 100_000  # different records: about 15 MB, far more than a dictionary or a codec's window
 _PER_FOLDER = 1000  # small files
 CSV_SCHEMA = "id long, user long, ts timestamp, ms double, msg string"
 JSON_SCHEMA = "id long, ts timestamp, level string, ms double, msg string"
@@ -54,7 +54,7 @@ def csv_row(number: int, chance: random.Random) -> str:
 
 
 def quoted_csv_row(number: int, chance: random.Random) -> str:
-    """Return one row that fits `CSV_SCHEMA`; its quoted text has newlines, commas, quotes and what looks like rows."""
+    """Return one row that fits `CSV_SCHEMA`; its quoted text has newlines, commas, quotes and apparent rows."""
     item = chance.randrange(10**7)
     text = (
         f'user said ""{item:x}"", then\nasked for {item}, and\n{number},{item},left' if number % 2 else f"item {item}"
@@ -72,7 +72,7 @@ def _clock(number: int) -> str:
 
 
 def write_lines(path: Path, size: int, line: Callable[[int, random.Random], str], newline: str = "\n") -> int:
-    """Write whole lines of about `size` bytes into a file and return how many bytes they are."""
+    """Write complete lines of about `size` bytes into a file and return their number of bytes."""
     chance = random.Random(1)  # noqa: S311 - data, not secrets
     lines = [(line(number, chance) + newline).encode() for number in range(_POOL)]
     pool, ends = b"".join(lines), list(accumulate(map(len, lines), initial=0))
@@ -85,7 +85,7 @@ def write_lines(path: Path, size: int, line: Callable[[int, random.Random], str]
 
 
 def write_small_files(folder: Path, count: int, size: range) -> int:
-    """Write small files of log lines, 1000 a folder, and return their bytes together."""
+    """Write small files of log lines, 1000 a folder, and return their total bytes."""
     chance = random.Random(2)  # noqa: S311 - data, not secrets
     pool = "\n".join(log_line(number, chance) for number in range(1, 5000)).encode("ascii", "replace")
     return sum(_write_small(path, pool, chance, size) for path in _paths(folder, count))

@@ -1,4 +1,4 @@
-"""Where benchmarks work: a scratch folder, Spark sessions, and the windows of the provider's own steps."""
+"""The environment of benchmarks: a scratch folder, Spark sessions, and windows processed by the provider's steps."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _OWNER = "benchmark"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lab:
-    """How much to measure, and where."""
+    """The amounts to measure, and the folder."""
 
     scratch: Path
     size: int  # bytes of the large files
@@ -49,7 +49,7 @@ class Lab:
 
     @contextmanager
     def spark(self, cores: int, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
-        """Give a Spark session of this process that workers find this package in."""
+        """Provide a Spark session of this process whose workers can import this package."""
         from pyspark.sql import SparkSession
 
         os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -68,7 +68,7 @@ class Lab:
             session.stop()
 
     def folder(self, name: str) -> Path:
-        """Return an empty folder of the scratch."""
+        """Return an empty scratch folder."""
         folder = self.scratch / name
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
@@ -77,9 +77,9 @@ class Lab:
 
 @dataclass(slots=True)
 class Windows:
-    """Windows over one source through the steps that Airflow's operators call, each on a ledger of its own.
+    """Windows over one source, processed by the steps that Airflow's operators call, each with a separate ledger.
 
-    After `run`, `seconds` holds what each step of it took, and `published` what came of it.
+    After `run`, `seconds` has the duration of each step, and `published` the result.
     """
 
     folder: Path
@@ -94,11 +94,11 @@ class Windows:
 
     @property
     def output(self) -> Path:
-        """Where records are published."""
+        """The folder of published records."""
         return self.folder / "output"
 
     def prepare(self) -> None:
-        """Start anew: no output, no memory of earlier windows."""
+        """Remove the output and the ledger of earlier windows."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         ledger = Ledger(default_url(str(self.folder)))
@@ -122,7 +122,7 @@ class Windows:
             return plan(self.env, request)
 
     def run(self) -> None:
-        """Take one window through all steps."""
+        """Process one window through all steps."""
         ref = self.plan()
         with self._clocked("read"):
             read(self.env, ref, 0, caller=Caller(owner=_OWNER), job=SparkJob(), submitter=self)
@@ -143,7 +143,7 @@ class Windows:
         Driver(submission=submission, engine=RddEngine(self.spark.sparkContext)).run()
 
     def cancel(self) -> None:
-        """Cancel what is running."""
+        """Cancel the running job."""
         if self.spark is not None:
             self.spark.sparkContext.cancelAllJobs()
 
@@ -167,10 +167,10 @@ def fingerprint(folder: Path, columns: str = "value") -> tuple[int, int, int]:
 
 
 def require_same(rival: Path, ours: Path, columns: str = "value") -> tuple[int, int, int]:
-    """Return the fingerprint that both outputs have.
+    """Return the common fingerprint of both outputs.
 
     Raises:
-        ValueError: when they differ, so that nobody wins by being wrong.
+        ValueError: when they differ, so that no comparison includes a wrong result.
     """
     theirs, found = fingerprint(rival, columns), fingerprint(ours, columns)
     if theirs != found:

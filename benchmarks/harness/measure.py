@@ -1,4 +1,4 @@
-"""Measuring two contenders alternately, and the rows of the table that comes of it."""
+"""Alternate measurements of two contenders, and the rows of the resulting table."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ class Contender:
 
 @dataclass(slots=True)
 class Times:
-    """What each timed run took: seconds on the clock, and of all cores together, JVM and workers included."""
+    """The cost of each timed run: elapsed seconds, and processor seconds of all cores, JVM and workers included."""
 
     seconds: list[float] = field(default_factory=list)
     cpu_seconds: list[float] = field(default_factory=list)
 
     @property
     def best(self) -> float:
-        """The shortest run: what others do on the machine can only lengthen one."""
+        """The shortest run: other load can only lengthen a run."""
         return min(self.seconds)
 
     def add(self, work: Callable[[], None]) -> None:
-        """Run the work and note what it took, once the disk has caught up with what was written before."""
+        """Run the work and record its cost, after a sync of earlier writes to disk."""
         os.sync()
         started, used = time.perf_counter(), cpu_seconds()
         work()
@@ -64,7 +64,7 @@ class Times:
 
 
 def cpu_seconds() -> float:
-    """Return the processor time that this process and all below it have used so far."""
+    """Return the processor time of this process and its descendants so far."""
     total = 0.0
     for process in (own := psutil.Process(), *own.children(recursive=True)):
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -74,7 +74,7 @@ def cpu_seconds() -> float:
 
 
 def alternate(rival: Contender, ours: Contender, rounds: int) -> tuple[Times, Times]:
-    """Return the times of both, run in turns after one untimed run each."""
+    """Return the times of both, run alternately after one untimed run each."""
     times = Times(), Times()
     for number in range(rounds + 1):
         for contender, of_it in zip((rival, ours), times, strict=True):
@@ -84,7 +84,7 @@ def alternate(rival: Contender, ours: Contender, rounds: int) -> tuple[Times, Ti
 
 
 def ratio_row(work: str, both: tuple[Times, Times], amount: tuple[float, str], *, at_least: float | None = None) -> Row:
-    """Return a row of a ratio of speeds, ours to the rival's; `amount` says how much was done."""
+    """Return a row with the ratio of our speed to the rival's; `amount` says how much work was done."""
     rival, ours = both
     ratio = rival.best / ours.best
     return Row(
@@ -104,7 +104,7 @@ def limit_row(work: str, times: Times, limit: float, *, rival: str = "") -> Row:
 
 
 def as_table(rows: list[Row]) -> str:
-    """Return rows as a Markdown table whose columns line up."""
+    """Return rows as a Markdown table with aligned columns."""
     heads = ("work", "Spark's own way", "blockread", "ratio", "target")
     cells = [heads, *((r.work, r.rival, r.ours, r.ratio, r.verdict) for r in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(heads))]

@@ -1,7 +1,7 @@
 """One run in a fresh Spark application: `python -m benchmarks.harness.once SIDE WORK SOURCE FOLDER` prints JSON.
 
-`SIDE` is `spark` or `blockread`, `WORK` one of `WORKS`. Spark's own start is not timed; what it loads and compiles on
-its first job is, for both sides.
+`SIDE` is `spark` or `blockread`, `WORK` one of `WORKS`. Spark's own start is not timed; loading and compiling for its
+first job is, for both sides.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _UTC = {"spark.sql.session.timeZone": "UTC"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """The same files read by both: how Spark reads them, what this package is told, which columns are compared."""
+    """The same files read by both: how Spark reads them, the options for this package, the columns to compare."""
 
     theirs: Callable[[SparkSession, str], DataFrame]
     ours: FormatOption
@@ -56,7 +56,7 @@ WORKS = {
 
 
 def main(side: str, name: str, source: str, folder: str) -> None:
-    """Do one side's work and print what it took."""
+    """Do one side's work and print its cost."""
     place, work = Path(folder), WORKS[name]
     with Lab(scratch=place, size=0, files=0, rounds=1).spark(cores=2, conf=_UTC) as spark:
         windows = Windows(place / "ours", Path(source), work.ours, spark)
@@ -71,7 +71,7 @@ def main(side: str, name: str, source: str, folder: str) -> None:
 
 
 def compare(lab: Lab, name: str, source: Path, what: str, at_least: float) -> Row:
-    """Return the row of one source where each run is the first of its application."""
+    """Return the row for one source where each run is the first of its application."""
     folder = lab.folder("once")
     his, own = Times(), Times()
     for _ in range(lab.rounds):

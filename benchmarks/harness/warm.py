@@ -1,4 +1,4 @@
-"""Both sides in turns in one Spark session, after a round that is not timed."""
+"""Both sides alternately in one Spark session, after a round that is not timed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def compare(lab: Lab, spark: SparkSession, name: str, source: Path, what: str, at_least: float) -> Row:
-    """Return the row of one source in a session that has done the same before."""
+    """Return the row for one source in a warm session."""
     folder, work = lab.folder("warm"), WORKS[name]
     theirs, ours = folder / "theirs", Windows(folder / "ours", source, work.ours, spark)
     rival = Contender(

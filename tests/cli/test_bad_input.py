@@ -44,7 +44,7 @@ def test_bad_files_publish_nothing(place: Place) -> None:
     files = {
         "quote": (b'1,x\n2,"y\n3,z\n', _CSV, "the quote that opened at byte 6 of the file is not closed"),
         "nul": ("1,x\n".encode("utf-16-le"), _CSV, "if the file is UTF-16, set encoding"),
-        "short.gz": (packed[:-9], _CSV, "ends early"),
+        "short.gz": (packed[:-9], _CSV, "is truncated"),
         "wrong.gz": (b"1,x\n", _CSV, "does not start as gzip data"),
         "behind.gz": (packed + b"more", _CSV, "holds bytes"),
         "header": (b"b,a\n1,x\n", [*_CSV, "--format-option", "header=true"], "the header has columns 'b', 'a' where"),

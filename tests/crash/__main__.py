@@ -17,11 +17,11 @@ from tests.postgres import postgres_server
 
 
 def main() -> int:
-    """Run the cases, print what failed, and write the table; 1 where anything was lost, doubled or left over."""
+    """Run the cases, print failures, and write the table; return 1 if anything was lost, duplicated or left over."""
     parser = argparse.ArgumentParser(prog="python -m tests.crash", description=__doc__)
-    parser.add_argument("--list", action="store_true", help="only write the list of fault points anew")
+    parser.add_argument("--list", action="store_true", help="only write the list of fault points")
     parser.add_argument("--quick", action="store_true", help="each fault point once, as in the tests")
-    parser.add_argument("--table", type=Path, help="where to write what came of each fault point")
+    parser.add_argument("--table", type=Path, help="where to write the result of each fault point")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED", "1")))
     parser.add_argument("--processes", type=int, default=3)
     options = parser.parse_args()
@@ -55,7 +55,7 @@ def _outcomes(lab: Lab) -> Iterator[Outcome]:
     traces = lab.traces()
     kills, sleeps = lab.kills(traces), lab.sleeps(traces)
     print(f"{len(traces)} scenarios, {len(kills)} deaths, {len(sleeps)} sleepers", flush=True)
-    print("Never come by:", *set(unreached(traces)) - set(UNREACHED))
+    print("Never reached:", *set(unreached(traces)) - set(UNREACHED))
     for outcome in chain(traces.values(), lab.run(kills + sleeps)):
         if outcome.wrong:
             print(f"{outcome.case}: {outcome.wrong}", flush=True)
@@ -64,12 +64,12 @@ def _outcomes(lab: Lab) -> Iterator[Outcome]:
 
 _HEAD = """# Crashes
 
-`make crash` writes this page. A fault point is a statement sent to the ledger, the commit of a transaction, a change of
-a store, or a step of such a change on the local disk; `tests/crash` finds them in the code. At each of them a process
-that plans, reads or publishes a window is killed (`SIGKILL`), on SQLite and on PostgreSQL, in several scenarios. Its
-task is tried again, or another owner repeats the whole run later, and the published records are compared with the
-truth. Sleepers are stopped there instead (`SIGSTOP`), and woken up when another process has published and rebuilt the
-window.
+`make crash` generates this page. A fault point is a statement sent to the ledger, the commit of a transaction, a
+change of a store, or a step of such a change on the local disk; `tests/crash` finds them in the code. At each fault
+point a process that plans, reads or publishes a window is killed (`SIGKILL`), on SQLite and on PostgreSQL, in
+several scenarios. Its task is retried, or another owner repeats the whole run later, and the published records are
+compared with the truth. Sleeping processes are stopped instead (`SIGSTOP`), and continued after another process has
+published and rebuilt the window.
 """
 
 

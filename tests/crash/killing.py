@@ -1,4 +1,4 @@
-"""All cases: which process dies where, on which database, and what came of it, as a table."""
+"""All cases: which process is killed where, on which database, and the table of the results."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from tests.postgres import new_ledger, new_schema
 #: Scenarios in which tests let processes fall asleep: one that publishes may wake up with a copy half made.
 SLEEPING = ("first", "rebuild", "another disk", "object store")
 
-_LEARNT = "forgets what the next listing learns anew, in very large feeds"
-_TOLD = "only counts what people are told"
-_WORDS = "only finds the words of an error"
+_LEARNT = "drops what the next listing records again, in very large feeds"
+_TOLD = "only counts for a message"
+_WORDS = "only reads for an error message"
 
-_WATCHED = "only reads what a watch tells, which asks again from its mark"
-_CHANGING = "only where a file changes while it is brought to the archive; it stays in one of the two places"
+_WATCHED = "only reads for a watch, which resumes from its mark"
+_CHANGING = "only where a file changes while it is archived; it stays in one of the two places"
 _TAGS = "tags of S3; setting the same ones twice changes nothing"
 
-#: Fault points that no scenario comes by, and why nothing can be lost there.
+#: Fault points that no scenario reaches, and why nothing can be lost there.
 UNREACHED = {
-    "commit:ledger.windows.publishing.let_go/1": "only spares the next one the wait until the heartbeat is stale",
+    "commit:ledger.windows.publishing.let_go/1": "only saves the next owner from waiting for a stale heartbeat",
     "commit:ledger.upkeep.retention.drop_stretches/1": _LEARNT,
     "statement:ledger.upkeep.retention.drop_stretches/2": _LEARNT,
     "statement:ledger.upkeep.retention.drop_stretches/3": _LEARNT,

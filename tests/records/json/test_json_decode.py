@@ -97,15 +97,15 @@ def instant(text: str) -> datetime:
 
 
 def expected_row(line: bytes) -> dict[str, Any] | None:
-    """Return the row that a line is, or None for a bad record; told by Python's parser."""
+    """Return the row that a line is, or None for a bad record, by Python's parser."""
     try:
         value = json.loads(line.decode(), object_pairs_hook=Pairs, parse_float=finite)
-        json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate is no text
+        json.dumps(value, ensure_ascii=False).encode()  # fails on a lone surrogate
         kinds = {name: kind.partition("<")[0] for name, kind in (column.split(" ") for column in SCHEMA.split(", "))}
         if not isinstance(value, Pairs) or value.twice & set(kinds):
             return None
         return {name: typed(value.get(name), kind) for name, kind in kinds.items()}
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 

@@ -80,7 +80,7 @@ OPTIONS = [
          {"flatter types": ["--schema", "a long"]}),
     Case("ab".encode("utf-16-le"), ["--format", "delimited",
          *option("encoding=utf-16-le", "delimiter=" + "".join(map(chr, range(256, 400))))],
-         "a delimiter of 144 different characters beyond ASCII is too long",
+         "a delimiter of 144 different non-ASCII characters is too long",
          {"choose a shorter one": option("delimiter=" + "".join(map(chr, range(256, 300))))}),
     Case("a".encode("utf-16-le"), ["--format", "delimited", *option("encoding=utf-16-le", r"delimiter=\xff\xd8\xff")],
          "is not valid utf-16-le", {"give it as str": option("delimiter=\u00ff")}),
