@@ -1,4 +1,4 @@
-"""The command line in a folder of its own: called in this process, or as people call it."""
+"""The command line in a separate folder: called in this process, or as a program."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ for line in sys.stdin:
 
 @dataclass(frozen=True)
 class Done:
-    """What a command came to."""
+    """The result of a command."""
 
     exit_code: int
     stdout: str
@@ -38,7 +38,7 @@ class Done:
 
     @property
     def json(self) -> Any:
-        """What it printed, as JSON."""
+        """Its output as JSON."""
         assert self.exit_code == 0, self.error
         return json.loads(self.stdout)
 
@@ -48,11 +48,11 @@ class Place:
     """A folder with a source `in`, an output `out` and a ledger."""
 
     folder: Path
-    ledger: str | None = None  # its URL, where it does not lie in the folder
+    ledger: str | None = None  # its URL, where it does not are in the folder
 
     @property
     def source(self) -> Path:
-        """Where files land."""
+        """The folder of landed files."""
         return self.folder / "in"
 
     @property
@@ -61,7 +61,7 @@ class Place:
         return ["--state", self.ledger or f"sqlite:///{self.folder}/ledger.db"]
 
     def put(self, files: dict[str, bytes]) -> None:
-        """Let files land."""
+        """Write files to the source."""
         for name, data in files.items():
             path = self.source / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -78,7 +78,7 @@ class Place:
         return json.loads(result.stdout)
 
     def shell(self, *arguments: str, columns: int | None = None) -> subprocess.CompletedProcess[str]:
-        """Call a command as people do."""
+        """Call a command as a program."""
         width = {} if columns is None else {"COLUMNS": str(columns)}
         command = [sys.executable, "-c", "from airflow_provider_blockread.cli import main; main()", *arguments]
         others = {name: value for name, value in os.environ.items() if name != "COLUMNS"}  # test runners set it

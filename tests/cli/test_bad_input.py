@@ -1,4 +1,4 @@
-"""Bad input in a terminal: one line that says what, where and what to do; exit code 1, and nothing published."""
+"""Bad input in a terminal: one line with error, place and remedy; exit code 1, and nothing published."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CSV = ["--format", "csv", "--schema", "a long, b string"]
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_bad_options_are_refused_by_the_plan(place: Place, options: list[str], message: str) -> None:
-    """Options that cannot be meant are refused before anything is looked at, by plan and run alike."""
+    """Invalid options are refused before anything is listed, by plan and run alike."""
     done = place.call("plan", str(place.folder), *options)
 
     assert done.exit_code == 1
@@ -39,7 +39,7 @@ def test_bad_options_are_refused_by_the_plan(place: Place, options: list[str], m
 
 @pytest.mark.spark
 def test_bad_files_publish_nothing(place: Place) -> None:
-    """Each is named with its file and place, and its options are tried again in the same window."""
+    """Each is reported with its file and offset, and the same window can be run with other options."""
     packed = gzip.compress(b"1,x\n" * 1000)
     files = {
         "quote": (b'1,x\n2,"y\n3,z\n', _CSV, "the quote that opened at byte 6 of the file is not closed"),
@@ -66,8 +66,8 @@ def test_bad_files_publish_nothing(place: Place) -> None:
 
 
 @pytest.mark.spark
-def test_bad_records_are_told_in_the_end(place: Place) -> None:
-    """A run says how many records were bad and where they are kept, and the window shows the inferred columns."""
+def test_a_run_reports_its_bad_records(place: Place) -> None:
+    """A run reports how many records were bad and where they are kept, and the window shows the inferred columns."""
     place.put({"a.csv": b'id,msg\n1,"a\nb"\n2\n3,c\n'})
     options = [
         "--format",

@@ -1,4 +1,4 @@
-"""`blockread clean`: told before it is done, archives that come back, and what is refused."""
+"""`blockread clean`: confirmation, archives and their restoration, and refusals."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def _left(folder: Path) -> int:
     return sum(path.is_file() for path in folder.rglob("*"))
 
 
-def test_cleaning_is_told_before_it_is_done(published: Place) -> None:
-    """A dry run changes nothing, a call that is not answered neither; `--yes` does it, once; it can be brought back."""
+def test_cleaning_is_shown_before_it_is_done(published: Place) -> None:
+    """A dry run and an unanswered call change nothing; `--yes` cleans once; `--restore` restores."""
     told = published.json(*_clean(published), "--dry-run")
     assert (told["action"], told["files"], told["bytes"], told["left"]) == ("clean", 2, 4, {})
     assert "2 files are archived to file://" in published.call(*_clean(published), "--dry-run").stdout
@@ -55,7 +55,7 @@ def test_cleaning_is_told_before_it_is_done(published: Place) -> None:
 
 
 def test_an_archive_within_the_source_must_be_excluded(published: Place) -> None:
-    """What the feed's own listing would find again is refused until that leaves it out by a pattern."""
+    """An archive inside the feed's own listing is refused until a pattern excludes it."""
     inside = ["--archive", str(published.source / "kept"), "--yes"]
     for options in ([], ["--exclude", "kept/**"]):
         refused = str(published.call(*_clean(published, *inside, *options)).exception)
@@ -78,11 +78,11 @@ def test_an_archive_within_the_source_must_be_excluded(published: Place) -> None
     ],
 )
 def test_what_does_not_fit_is_refused(published: Place, arguments: list[str], says: str) -> None:
-    """Nothing is done then."""
+    """The command does nothing."""
     assert says in str(published.call(*_clean(published, *arguments, "--yes")).exception)
     assert _left(published.source) == 2
 
 
 def test_a_source_and_an_action_are_needed(published: Place) -> None:
-    """Without them the command says what to name."""
+    """Without them the message names what is missing."""
     assert "name the SOURCE and an --action" in str(published.call("clean", "--yes").exception)

@@ -75,7 +75,7 @@ def test_records_of_a_compressed_file(place: Place) -> None:
 
 
 def test_plan_tells_what_is_compressed_and_what_is_scanned(place: Place) -> None:
-    """It says which files are one block, and which are scanned before they are read."""
+    """It shows which files are one block, and which are scanned before they are read."""
     place.put({"a.csv": b"1,2\n" * 10, "b.csv": b"1\n", "c.csv.gz": gzip.compress(b"1,2\n" * 100)})
     arguments = ["plan", str(place.source), "--format", "csv", "--schema", "a long, b long", "--block-size", "16"]
     shown, text = place.json(*arguments), place.call(*arguments).stdout
@@ -94,7 +94,7 @@ def test_records_that_are_no_text(place: Place) -> None:
 
 
 def test_plan(place: Place) -> None:
-    """A plan explains what would be read, freezes nothing, and can be asked again."""
+    """A plan explains what would be read, freezes nothing, and can be repeated."""
     place.put({"a.log": b"x" * 10, "deep/b.log": b"y" * 5, "_hidden": b"z"})
     for _ in range(2):
         shown = place.json("plan", str(place.source), "--block-size", "4")
@@ -110,7 +110,7 @@ def test_plan(place: Place) -> None:
 
 @pytest.fixture
 def planned(place: Place) -> WindowRef:
-    """A window of two files that waits to be read."""
+    """A planned window of two files."""
     place.put({"a.log": b"1\n", "b.log": b"2\n"})
     ledger = open_ledger(place.state[1])
     request = PlanRequest(
@@ -139,7 +139,7 @@ def test_windows_list_and_show(place: Place, planned: WindowRef) -> None:
 
 
 def test_windows_show_names_the_part_of_a_file_that_is_read(place: Place) -> None:
-    """Of a file that spreads over windows, each of them says which bytes it reads."""
+    """Each window of a file in parts shows which bytes it reads."""
     place.put({"big.log": b"line\n" * 20})
     limits = ("--max-bytes", "40", "--block-size", "20", "--output", str(place.folder / "out"))
     place.call("run", str(place.source), "--name", "logs", "--window", "first", *limits)
@@ -150,7 +150,7 @@ def test_windows_show_names_the_part_of_a_file_that_is_read(place: Place) -> Non
 
 
 def test_windows_list_fits_a_terminal(place: Place, planned: WindowRef) -> None:
-    """On a terminal of 80 columns a window takes one line, its id whole; what is long is cut."""
+    """On a terminal of 80 columns a window takes one line, its id complete; long values are truncated."""
     shown = place.shell("windows", "list", columns=80).stdout.splitlines()
     piped = place.shell("windows", "list").stdout.splitlines()
 
@@ -161,7 +161,7 @@ def test_windows_list_fits_a_terminal(place: Place, planned: WindowRef) -> None:
 
 
 def test_windows_exclude(place: Place, planned: WindowRef) -> None:
-    """A file is excluded by path, told first and then confirmed; a second time nothing changes."""
+    """A file is excluded by path after confirmation; a second time nothing changes."""
     path = str(place.source / "b.log")
     exclude = ["windows", "exclude", planned.window, path, "--reason", "broken"]
     told, unanswered = place.call(*exclude, "--dry-run"), place.call(*exclude)
@@ -175,8 +175,8 @@ def test_windows_exclude(place: Place, planned: WindowRef) -> None:
     assert "is left out already" in place.call(*exclude, "--yes").stderr
 
 
-def test_what_cannot_be_excluded_is_told(place: Place, planned: WindowRef) -> None:
-    """A file that the window does not hold, any of a window that holds none; an empty one is held without a block."""
+def test_what_cannot_be_excluded_is_refused(place: Place, planned: WindowRef) -> None:
+    """A file that is not in the window, also of an empty window; an empty file is in it without a block."""
     result = place.call("windows", "exclude", planned.window, "/nowhere", "--reason", "x", "--dry-run")
     assert "holds no file file:///nowhere" in str(result.exception)
     pipe = Pipe(folder=place.folder, submitter=ReadHere())
@@ -243,7 +243,7 @@ def test_db_upgrade(place: Place) -> None:
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_errors_are_one_line(place: Place, arguments: list[str], message: str) -> None:
-    """What goes wrong is one line that says what to do, and exit code 1; no traceback."""
+    """An error is one line with the remedy, and exit code 1, without a traceback."""
     place.call("db", "upgrade")
     done = place.shell(*arguments)
 
@@ -266,7 +266,7 @@ def test_errors_are_one_line(place: Place, arguments: list[str], message: str) -
     ids=" ".join,
 )
 def test_wrong_usage(arguments: list[str]) -> None:
-    """Wrong usage is exit code 2 and says how to use it."""
+    """Wrong usage has exit code 2 and a usage message."""
     result = CliRunner().invoke(blockread, arguments)
 
     assert result.exit_code == 2
@@ -283,7 +283,7 @@ def test_every_command_explains_itself() -> None:
 
 
 def test_table_fits_the_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table is as wide as its cells; on a terminal the widest column gives way, numbers stand on the right."""
+    """A table is as wide as its cells; on a terminal the widest column is truncated; numbers are aligned right."""
     rows = [("abcdefghijklmnop", 1), ("b", 1000)]
     monkeypatch.delenv("COLUMNS", raising=False)
     print_table(("name", "n"), rows)

@@ -1,4 +1,4 @@
-"""`blockread files new` shows what a sensor sees, and writes nothing."""
+"""`blockread files new` shows the files that a sensor would report, and writes nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tests.cli.place import Place
 
 
 def test_new_files_are_shown_until_a_plan_knows_better(place: Place) -> None:
-    """Sums and the first paths, as JSON and for people; a look changes nothing, so that the next shows the same."""
+    """Sums and the first paths, as JSON and text; the command changes nothing, so a repetition shows the same."""
     place.put({f"f{number:02}.log": b"1\n" for number in range(25)} | {"notes.txt": b"1\n"})
     arguments = ["files", "new", str(place.source), "--pattern", "*.log"]
     place.call("db", "upgrade")
@@ -23,7 +23,7 @@ def test_new_files_are_shown_until_a_plan_knows_better(place: Place) -> None:
 
 
 def test_a_source_that_is_not_there_yet_holds_nothing(place: Place) -> None:
-    """What waits for the first file goes on waiting, and says what it misses."""
+    """A source without files is not an error; the message says what is missing."""
     place.call("db", "upgrade")
     done = place.call("files", "new", str(place.source / "later"))
 

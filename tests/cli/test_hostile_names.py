@@ -1,4 +1,4 @@
-"""Names that try to write to the terminal: none gets through, and commands that messages show still reach the files."""
+"""Names with control sequences: none is written to the terminal, and commands in messages still work."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HOSTILE = [
     "it's $(touch x) `y`;\\.log",
 ]
 FEED, KEY = "feed\x1b[2J\nforged", "key\x1b]0;owned\x07"
-_OWN = re.compile(r"\r?\n|\x1b\[[0-9;]*m")  # what a table writes itself
+_OWN = re.compile(r"\r?\n|\x1b\[[0-9;]*m")  # written by tables
 _BIDIRECTIONAL = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 texts = st.text(st.characters(exclude_categories=[])) | st.text(
@@ -44,7 +44,7 @@ texts = st.text(st.characters(exclude_categories=[])) | st.text(
 
 
 def assert_harmless(shown: str) -> None:
-    """Check that text does nothing to a terminal but print."""
+    """Check that text only prints."""
     for char in _OWN.sub("", shown):
         assert unicodedata.category(char) not in {"Cc", "Cs", "Zl", "Zp"}, repr(char)
         assert unicodedata.bidirectional(char) not in _BIDIRECTIONAL, repr(char)
@@ -54,7 +54,7 @@ def assert_harmless(shown: str) -> None:
 
 
 def terminal(place: Place, command: str) -> str:
-    """Run a shell command where `blockread` is the command line, on a terminal, and return what that showed."""
+    """Run a shell command where `blockread` is the command line, on a terminal, and return its output."""
     program = place.folder / "bin" / "blockread"
     program.parent.mkdir(exist_ok=True)
     program.write_text(f"#!{sys.executable}\nfrom airflow_provider_blockread.cli import main\nmain()\n")
@@ -76,7 +76,7 @@ def terminal(place: Place, command: str) -> str:
 
 @pytest.mark.spark
 def test_no_name_reaches_the_terminal_as_it_is(place: Place) -> None:
-    """Of files, feeds, keys, reasons and errors; and the command that leaves a file out does so, as it is shown."""
+    """Names of files, feeds, keys, reasons and errors; and a command copied from a message works."""
     place.put(dict.fromkeys(HOSTILE, b"fine\n") | {HOSTILE[0]: b"fine\n\xff\x1b[2J\n", HOSTILE[4]: b"\xff\n"})
     names = f"--name {shell_word(FEED)}"
     run = f"blockread run in --output out --master 'local[1]' --conf spark.ui.enabled=false --window {shell_word(KEY)} "
@@ -115,7 +115,7 @@ def test_no_name_reaches_the_terminal_as_it_is(place: Place) -> None:
 
 
 def listed(place: Place) -> list[str]:
-    """Return the paths that the ledger holds, from JSON."""
+    """Return the paths in the ledger, from JSON."""
     return [file["path"] for file in place.json("files", "list", FEED)]
 
 
@@ -126,7 +126,7 @@ def listed(place: Place) -> list[str]:
 @example(":::group::::endgroup::")
 @example("👩\u200d👩 漢字\u3000é \u00a0")
 def test_printable_text_is_one_harmless_line(text: str) -> None:
-    """What prints stays as it is, what does not is escaped, once."""
+    """Printable characters are kept, others are escaped, once."""
     shown = printable(text)
 
     assert_harmless(f"x{shown}")
@@ -141,7 +141,7 @@ def test_printable_text_is_one_harmless_line(text: str) -> None:
     words=st.lists(texts.filter(lambda text: "\0" not in text and not re.search("[\ud800-\udc7f\udd00-\udfff]", text)))
 )
 def test_a_word_for_the_shell_is_what_it_stands_for(words: list[str]) -> None:
-    """Bash reads it back, byte for byte; and it prints."""
+    """Bash reads it back, byte for byte, and it is printable."""
     line = " ".join(map(shell_word, words))
     done = subprocess.run(["bash", "-c", f"printf '%s\\0' x {line}"], capture_output=True, check=True)
 
@@ -153,7 +153,7 @@ def test_a_word_for_the_shell_is_what_it_stands_for(words: list[str]) -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_errors_say_their_message_in_one_line(name: str) -> None:
-    """Raw in their arguments, escaped where they are shown; also behind a process border, and around another."""
+    """Raw in their arguments, escaped in messages; also from another process, and around a cause."""
     for error in (RecordError(f"{name} is bad"), SourceError(f"{name} is bad", name)):
         again = copy.copy(error)  # as pickle does it
         outer = BlockReadError(f"feed {name}: {again}")
@@ -167,7 +167,7 @@ def test_errors_say_their_message_in_one_line(name: str) -> None:
 
 @given(texts)
 def test_json_of_any_text_is_harmless_and_says_it(text: str) -> None:
-    """Escapes are JSON's own, so a reader gets the text."""
+    """Escapes are those of JSON, so a reader gets the original text."""
     import click
 
     @click.command()

@@ -1,4 +1,4 @@
-"""Which commands make or migrate a ledger: those that plan, and the one that is there for it."""
+"""Commands that create or migrate a ledger: those that plan, and `db upgrade`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LOOKING = [
 
 @pytest.mark.parametrize("command", _LOOKING, ids=lambda command: " ".join(command[:2]))
 def test_a_command_that_looks_makes_no_ledger(place: Place, command: list[str]) -> None:
-    """A ledger that is not there is told with the command that makes it, and nothing of it is left on the disk."""
+    """The error for a missing ledger names the command that creates it, and nothing is created."""
     typo = Place(folder=place.folder, ledger=f"sqlite:///{place.folder}/typo/ledger.db")
     done = typo.call(*command)
 
@@ -42,7 +42,7 @@ def test_a_command_that_looks_makes_no_ledger(place: Place, command: list[str]) 
     "command", [["plan", "in"], ["run", "in", "--output", "out"], *_LOOKING], ids=lambda command: " ".join(command[:2])
 )
 def test_no_command_but_the_upgrade_migrates(place: Place, command: list[str]) -> None:
-    """An older ledger is refused with the command that helps, and stays as it is."""
+    """An older ledger is refused with the command that upgrades it, and is not changed."""
     ledger = Ledger(place.state[1], now=lambda: datetime(2026, 1, 9, tzinfo=UTC))
     with ledger.writing() as connection:
         fill(connection, RELEASED[0])
@@ -58,7 +58,7 @@ def test_no_command_but_the_upgrade_migrates(place: Place, command: list[str]) -
 
 
 def test_a_plan_makes_its_ledger(place: Place) -> None:
-    """Where there is none, or a file that nothing was written to yet."""
+    """Where there is none, or an empty file."""
     (place.folder / "ledger.db").touch()
     for ledger in ("ledger.db", "new/ledger.db"):
         here = Place(folder=place.folder, ledger=f"sqlite:///{place.folder}/{ledger}")
@@ -66,8 +66,8 @@ def test_a_plan_makes_its_ledger(place: Place) -> None:
         assert here.json("windows", "list") == []
 
 
-def test_an_address_that_cannot_be_meant_is_told(place: Place) -> None:
-    """Two slashes name a host, which SQLite has none of."""
+def test_a_malformed_address_is_refused(place: Place) -> None:
+    """Two slashes precede a host, which SQLite does not have."""
     done = Place(folder=place.folder, ledger="sqlite://tmp/x.db").call("windows", "list")
 
     assert isinstance(done.exception, OptionsError)

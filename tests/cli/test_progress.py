@@ -1,4 +1,4 @@
-"""Listings tell work that is done from work that failed, and from work whose owner is gone."""
+"""Lists distinguish work that is done, that failed, and whose owner is gone."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from airflow_provider_blockread.steps import WindowRef
 from tests.cli.place import Place
 from tests.pipeline.make import Pipe, ReadHere
 
-LATELY = "2026-01-01T00:00:00+00:00"  # the pipe's time, which is long ago for the command line
+LATELY = "2026-01-01T00:00:00+00:00"  # the pipe's time, long before that of the command line
 
 
 @pytest.fixture
 def pipe(place: Place) -> Iterator[Pipe]:
-    """A feed with a window that failed, one and a rebuild whose readers are gone, and one that waits."""
+    """A feed with a failed window, a window and a rebuild whose readers are gone, and a waiting one."""
     made = Pipe(folder=place.folder, submitter=ReadHere())
     made.put({"published.txt": b"x\n"})
     made.run("rebuilt")
@@ -37,13 +37,13 @@ def pipe(place: Place) -> Iterator[Pipe]:
 
 
 def abandoned_by_its_reader(pipe: Pipe, ref: WindowRef) -> None:
-    """Claim a window's group, as a worker does that is killed then."""
+    """Claim a window's group, like a worker that is killed afterwards."""
     group = GroupRef(window=ref.window, generation=ref.generation, group=0)
     claim_group(pipe.env.ledger, group, owner="dag/run/read/0", clear_number=1, stale_after_s=120)
 
 
 def test_windows_list(place: Place, pipe: Pipe) -> None:
-    """For people with the age of the last sign of life, in JSON as a plain word beside its time."""
+    """In tables with the age of the last heartbeat, in JSON as a word with the time of the heartbeat."""
     assert pipe.env
     rows = {row["key"]: row for row in place.json("windows", "list")}
     table = place.call("windows", "list").stdout
@@ -62,7 +62,7 @@ def test_windows_list(place: Place, pipe: Pipe) -> None:
 
 
 def test_one_window_its_files_and_its_plan(place: Place, pipe: Pipe) -> None:
-    """What is shown of a window whose reader is gone says so at each place."""
+    """Every command shows that the reader of a window is gone."""
     show = place.call("windows", "show", "stalled").stdout
     shown = place.json("windows", "show", "stalled")
     files = {row["path"].rpartition("/")[2]: row for row in place.json("files", "list", pipe.feed)}
@@ -82,7 +82,7 @@ def test_one_window_its_files_and_its_plan(place: Place, pipe: Pipe) -> None:
 
 
 def test_a_plan_names_what_earlier_runs_left(place: Place, pipe: Pipe) -> None:
-    """What it would read is not all that a run reads; and under the key of an abandoned window it reads nothing."""
+    """It mentions unpublished windows that a run finishes first, and abandoned ones, for which a run reads nothing."""
     planned = ("plan", str(place.source), "--name", pipe.feed)
     text = place.call(*planned).stdout
     assert "3 files in 3 windows that earlier runs did not publish; `blockread run` without --window finishes" in text
@@ -94,7 +94,7 @@ def test_a_plan_names_what_earlier_runs_left(place: Place, pipe: Pipe) -> None:
 
 
 def test_what_is_proposed_and_refused(place: Place, pipe: Pipe) -> None:
-    """Whoever is asked whether to give work up, or is refused, learns whether anybody is at it."""
+    """The question whether to give work up, and a refusal, say whether the work is in progress."""
     abandon = place.call("windows", "abandon", "stalled", "--dry-run").stdout
     given_up = place.call("windows", "abandon", "rebuilt", "--dry-run").stdout
     exclude = ("windows", "exclude", "failed", str(place.source / "failed.txt"), "--reason", "gone", "--dry-run")
@@ -111,7 +111,7 @@ def test_what_is_proposed_and_refused(place: Place, pipe: Pipe) -> None:
 
 
 def test_a_plan_that_finds_nothing_new_says_what_waits(pipe: Pipe) -> None:
-    """With the state of each window, and what to do only about those that need it."""
+    """With the state of each window, and the remedy for those that need one."""
     message = pipe.plan("next").message
     assert message.endswith(
         "nothing new to read; 3 files wait in 3 unpublished windows: 'failed' failed, 'stalled' reading,"

@@ -1,4 +1,4 @@
-"""`blockread prune`, what lists tell of pruned windows, and ledgers that forget."""
+"""`blockread prune`, lists of pruned windows, and ledgers that keep nothing."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def windows(place: Place) -> Place:
     return place
 
 
-def test_pruning_is_told_before_it_is_done(windows: Place) -> None:
-    """A dry run changes nothing, a call that is not answered neither; `--yes` does it, once."""
+def test_pruning_is_shown_before_it_is_done(windows: Place) -> None:
+    """A dry run and an unanswered call change nothing; `--yes` prunes once."""
     told = windows.json(*OLD, "--dry-run")
     assert (told["action"], told["pruned"], told["files"]) == ("prune", 1, 2)
     assert "its detail goes, of 2 files identities stay" in windows.call(*OLD, "--dry-run").stdout
@@ -51,7 +51,7 @@ def test_lists_tell_what_was_pruned(windows: Place) -> None:
 
 
 def test_a_verification_that_failed_hides_no_publication(windows: Place) -> None:
-    """The window is published, and the note says what is the matter."""
+    """The window is published, and the note explains the rest."""
     pipe = Pipe(folder=windows.folder, submitter=ReadHere())
     window = get_window(pipe.env.ledger, "old")
     start_generation(pipe.env.ledger, window.id, options={}, mode="verify", clear_number=1)
@@ -63,7 +63,7 @@ def test_a_verification_that_failed_hides_no_publication(windows: Place) -> None
 
 
 def test_files_that_have_gone_back_are_not_counted(windows: Place) -> None:
-    """Of a window that was given up nothing but the window itself is left to prune."""
+    """Only the window itself is left to prune of an abandoned one."""
     windows.json("windows", "abandon", "new", "--yes")
     everything = ["prune", "--older-than", "0", "--keep", "0"]
     told, done = windows.json(*everything, "--dry-run"), windows.json(*everything, "--yes")
@@ -75,14 +75,14 @@ def test_files_that_have_gone_back_are_not_counted(windows: Place) -> None:
 
 
 def test_bounds_must_be_durations(windows: Place) -> None:
-    """What cannot be understood is refused."""
+    """Invalid durations are refused."""
     result = windows.call("prune", "--older-than", "soon")
 
     assert "'soon' is not a duration" in str(result.exception)
 
 
 def test_a_ledger_that_forgets(place: Place) -> None:
-    """Each command begins with nothing known, and leaves nothing behind."""
+    """Each command begins with nothing known, and leaves nothing."""
     place.put({"a.txt": b"a\n"})
     forgetful = Place(folder=place.folder, ledger="noop://")
 

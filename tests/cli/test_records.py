@@ -1,4 +1,4 @@
-"""`blockread records` on files of every kind: codecs by the name, encodings by the mark, errors that say what to do."""
+"""`blockread records` on files of every kind: codecs by name, encodings by mark, errors with remedies."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _records(path: str, *options: str) -> list[str]:
 def test_the_codec_follows_from_the_name_and_the_encoding_from_the_mark(
     place: Place, name: str, data: bytes, block_size: str
 ) -> None:
-    """On the local disk and in a store whose open files do not tell their names alike."""
+    """On the local disk and in a store, whose open files have names of other forms."""
     place.put({name: data})
     fsspec.filesystem("memory").pipe_file(f"/records/{name}", data)
 
@@ -75,7 +75,7 @@ def test_the_codec_follows_from_the_name_and_the_encoding_from_the_mark(
 def test_bad_files_are_named_with_what_to_do(
     place: Place, name: str, data: bytes, options: list[str], message: str
 ) -> None:
-    """The message names the file and the place in it, in a store too."""
+    """The message names the file and the offset, also in a store."""
     place.put({name: data})
     fsspec.filesystem("memory").pipe_file(f"/records/{name}", data)
 
@@ -86,7 +86,7 @@ def test_bad_files_are_named_with_what_to_do(
 
 @pytest.mark.parametrize("path", ["nowhere.log", "memory://records/nowhere.gz"])
 def test_a_file_that_is_not_there(path: str) -> None:
-    """It is the path that must be corrected: no window has planned the file."""
+    """The remedy is to correct the path, as no window has planned the file."""
     done = CliRunner().invoke(blockread, ["records", path])
 
     assert done.exit_code == 1

@@ -20,7 +20,7 @@ def _values(place: Place) -> list[str]:
 
 
 def test_run_twice_and_verify(place: Place) -> None:
-    """A run reads what is new and says so in one object; the next finds nothing; the window verifies by its key."""
+    """A run reads new files and reports one object; the next finds nothing; the window can be verified by its key."""
     place.put({"a.log": b"one\r\ntwo\n", "deep/b.log": b"three"})
     first, second, by_key, verified, text = place.many(
         place.run("--json", "--block-size", "4", "--window", "monday", "--compression", "zstd"),
@@ -47,7 +47,7 @@ def test_run_twice_and_verify(place: Place) -> None:
 
 
 def test_the_key_of_an_abandoned_window(place: Place) -> None:
-    """A run of it reads nothing and says why; what it says to do works."""
+    """A run of it reads nothing and says why; its remedy works."""
     place.put({"a.log": b"one\n\xff\n"})
     failed, abandoned, again, text = place.many(
         place.run("--window", "monday"),
@@ -66,7 +66,7 @@ def test_the_key_of_an_abandoned_window(place: Place) -> None:
 
 
 def test_what_a_window_has_read_is_what_it_says(place: Place) -> None:
-    """A corrected file has other bytes than the one that was planned, and an excluded one none."""
+    """Progress counts the bytes of a corrected file, and none of an excluded one."""
     place.put({"a.log": b"\xff\n", "b.log": b"two\n"})
     [failed] = place.many(place.run("--window", "k"))
     [planned] = place.json("windows", "list")
@@ -90,7 +90,7 @@ def test_until_empty(place: Place) -> None:
 
 
 def test_failed_window_is_finished_first(place: Place) -> None:
-    """A window that an earlier run left unpublished is finished by the next one, before it takes what is new."""
+    """A window that an earlier run left unpublished is finished by the next one, before new files are taken."""
     place.put({"a.log": b"fine\n\xff\n"})
     failed = place.shell(*place.run()[:-2])
     place.put({"b.log": b"later\n"})
@@ -106,7 +106,7 @@ def test_failed_window_is_finished_first(place: Place) -> None:
 
 
 def test_a_corrected_file_is_read_by_the_command_that_the_error_names(place: Place) -> None:
-    """The run itself stays strict: another version is read only where a person asks for it."""
+    """The run itself is strict: another version is read only on request."""
     place.put({"a.log": b"fine\n\xff\n", "b.log": b"other\n"})
     failed = place.shell(*place.run()[:-2])
     place.put({"a.log": b"fine\nbetter\n"})
@@ -147,7 +147,7 @@ def test_failed_proof_is_read_again(place: Place) -> None:
 
 
 def test_function_of_the_working_folder(place: Place) -> None:
-    """A function is found in the folder where the command is given, and typed formats take a schema."""
+    """A function is imported from the working directory, and typed formats take a schema."""
     (place.folder / "mine.py").write_text(
         "def keep(batch):\n    return batch.filter([value > 1 for value in batch['id'].to_pylist()])\n"
     )
@@ -163,7 +163,7 @@ def test_function_of_the_working_folder(place: Place) -> None:
 
 
 def test_a_run_without_a_ledger_leaves_nothing_in_the_work_area(place: Place) -> None:
-    """Nobody could clear it later; what is published stays, beside that of the run before."""
+    """No later run could clear it; published output stays, next to that of the earlier run."""
     place.put({"a.log": b"one\n"})
     forgetful = Place(folder=place.folder, ledger="noop://")
     first, second = place.many(forgetful.run("--json"), forgetful.run("--json"))

@@ -1,4 +1,4 @@
-"""The command line's options that say which files a window takes."""
+"""The command line's options that select the files of a window."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _names(shown: dict[str, Any]) -> list[str]:
 def test_plan_shows_what_is_selected(
     hours: Place, options: list[str], names: list[str], left_out: dict[str, int]
 ) -> None:
-    """Each option reaches the plan, which tells how many files are left out and why."""
+    """Each option affects the plan, which reports how many files are left out and why."""
     shown = hours.json("plan", str(hours.source), *PATTERN, *options)
 
     assert (_names(shown), shown["left_out"]) == (names, {"untimed": 1} | left_out)
@@ -63,7 +63,7 @@ def test_plan_shows_what_is_selected(
 def test_plan_shows_what_is_listed(
     hours: Place, options: list[str], names: list[str], left_out: dict[str, int]
 ) -> None:
-    """The options of the source reach the listing, and what it holds back is counted."""
+    """The options of the source affect the listing, and files that it holds back are counted."""
     hours.put({"dt=2026-11-21/hr=02/f2.done": b"", ".hidden.log": b"1\n"})
     if any("*.l" in option for option in options):
         (hours.source / "out.link").symlink_to(hours.folder / "ledger.db")
@@ -83,7 +83,7 @@ def test_plan_tells_people_what_is_left_out(hours: Place) -> None:
 
 
 def test_plan_tells_the_part_of_a_large_file(hours: Place) -> None:
-    """People read which bytes of how many; programs read numbers."""
+    """Text shows the range of bytes and the size; JSON has numbers."""
     options = [str(hours.source), *PATTERN, "--block-size", "4B", "--max-bytes", "9B"]
     done, shown = hours.call("plan", *options), hours.json("plan", *options)
 
@@ -94,7 +94,7 @@ def test_plan_tells_the_part_of_a_large_file(hours: Place) -> None:
 
 
 def test_a_list_of_files_is_planned_instead_of_all(hours: Place) -> None:
-    """Of what SOURCE holds, in words as in JSON lines; what the list names twice is one file."""
+    """Of the files of SOURCE, as text or as JSON lines; a file listed twice is taken once."""
     paths = [f"{hours.source}/dt=2026-11-21/hr=0{hour}/f{hour}.log" for hour in (3, 1, 3)]
     (hours.folder / "list.txt").write_text("\n".join(paths))
     (hours.folder / "list.jsonl").write_text("\n".join(json.dumps({"path": path}) for path in paths))
@@ -105,7 +105,7 @@ def test_a_list_of_files_is_planned_instead_of_all(hours: Place) -> None:
 
 
 def test_plan_tells_which_block_size_was_chosen_and_why(hours: Place) -> None:
-    """In words and numbers, of each kind and of each of the first files; readers are those that `run` would use."""
+    """As text and JSON, of each kind and of the first files; readers are those that `run` would use."""
     with (hours.source / "large.log").open("wb") as file:
         file.truncate(100 * 2**20)
     options = [str(hours.source), "--block-size", "auto", "--max-readers", "4"]
@@ -140,7 +140,7 @@ def test_plan_tells_which_block_size_was_chosen_and_why(hours: Place) -> None:
     ],
 )
 def test_options_that_mean_nothing_are_refused(hours: Place, options: list[str], message: str) -> None:
-    """One line says what is wrong and how it is written."""
+    """One line with the error and the correct form."""
     done = hours.call("plan", str(hours.source), *options)
 
     assert done.exit_code == 1
@@ -148,7 +148,7 @@ def test_options_that_mean_nothing_are_refused(hours: Place, options: list[str],
 
 
 def test_a_state_that_no_file_can_have_is_refused(hours: Place) -> None:
-    """A word mistyped is not an empty list: the legal words are named."""
+    """A mistyped state is not an empty list: the error names the valid ones."""
     done = hours.call("files", "list", "feed", "--file-state", "pendign")
 
     assert done.exit_code == 2

@@ -1,4 +1,4 @@
-"""Commands that a signal stops: one line, the exit code of shells, and nothing left behind."""
+"""Commands that a signal stops: one line, the exit code of shells, and no leftovers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.cli.place import Place
 from tests.ledgers import open_ledger
 
 _COMMAND = [sys.executable, "-c", "from airflow_provider_blockread.cli import main; main()"]
-_START_S = 240.0  # of Spark, on a machine that has much else to do
+_START_S = 240.0  # of Spark, on a loaded machine
 _AGAIN = "run the same command again to continue"
 # Python imports it first: the first import of SQLAlchemy then takes its time.
 _SAYS_WHEN = """
@@ -48,7 +48,7 @@ def waits_once(batch):
 
 @contextmanager
 def started(place: Place, *arguments: str, until: Callable[[], bool]) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a command in a process group and a temporary folder of its own; give it once the condition holds."""
+    """Start a command in a process group and a separate temporary folder, and yield it once the condition holds."""
     (place.folder / "tmp").mkdir(exist_ok=True)
     own = {"TMPDIR": str(place.folder / "tmp"), "PYTHONPATH": str(place.folder)}
     with (place.folder / "stdout").open("wb") as out, (place.folder / "stderr").open("wb") as err:
@@ -73,7 +73,7 @@ def started(place: Place, *arguments: str, until: Callable[[], bool]) -> Iterato
 
 
 def told(place: Place) -> str:
-    """Return what the command has told people by now."""
+    """Return the messages of the command so far."""
     return (place.folder / "stderr").read_text("utf-8")
 
 
@@ -89,7 +89,7 @@ def family(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
     ids=["ctrl-c", "terminate", "terminate-all", "hang-up"],
 )
 def test_a_run_is_stopped(place: Place, number: signal.Signals, *, whole_group: bool) -> None:
-    """A terminal sends its signals to Spark's processes too; the same command then goes on at once."""
+    """A terminal signals Spark's processes too; the same command then resumes at once."""
     place.put({"a.log": b"one\ntwo\n"})
     (place.folder / "waiter.py").write_text(_WAITS_ONCE, "utf-8")
     local = ["--conf", f"spark.local.dir={place.folder / 'tmp'}"]
@@ -116,7 +116,7 @@ def test_a_run_is_stopped(place: Place, number: signal.Signals, *, whole_group: 
 
 @pytest.mark.spark
 def test_a_run_is_stopped_while_spark_starts(place: Place) -> None:
-    """No job begins after the signal, and the JVM does not stay."""
+    """No job begins after the signal, and the JVM ends."""
     place.put({"a.log": b"one\n"})
     with started(place, *place.run(), until=lambda: "reading as epoch" in told(place)) as process:
         while not (found := family(process)):
@@ -132,7 +132,7 @@ def test_a_run_is_stopped_while_spark_starts(place: Place) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_question_is_left(place: Place, number: signal.Signals) -> None:
-    """A signal at a prompt is no answer: nothing is done."""
+    """A signal at a prompt does not confirm: nothing is done."""
     place.put({"a.log": b"one\n"})
     plan_one(place)
     command = ["windows", "abandon", "k", *place.state]
@@ -146,7 +146,7 @@ def test_a_question_is_left(place: Place, number: signal.Signals) -> None:
 
 
 def plan_one(place: Place) -> None:
-    """Plan the window `k` of what lies at the source."""
+    """Plan the window `k` of the files at the source."""
     ledger = open_ledger(place.state[1])
     request = PlanRequest(
         feed="logs",
@@ -161,7 +161,7 @@ def plan_one(place: Place) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_command_is_stopped_while_it_is_imported(place: Place, number: signal.Signals) -> None:
-    """Nothing is begun by then, and a traceback through the imports of libraries helps nobody."""
+    """Nothing has begun by then, and no traceback is printed."""
     marks = place.folder / "marks"
     (place.folder / "sitecustomize.py").write_text(_SAYS_WHEN.format(str(marks)), "utf-8")
     with started(place, "windows", "list", *place.state, until=marks.exists) as process:
@@ -172,7 +172,7 @@ def test_a_command_is_stopped_while_it_is_imported(place: Place, number: signal.
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_is_not_lost(tmp_path: Path, number: signal.Signals) -> None:
-    """It may come in a callback, as imports have them, of which Python prints exceptions and goes on."""
+    """The signal may arrive in a callback, whose exceptions Python prints and ignores."""
     code = "import os, time, weakref; from airflow_provider_blockread.cli import interrupts\n"
     code += "class Thing: ...\nthing = Thing(); interrupts.raise_on_signals()\n"
     code += f"reference = weakref.ref(thing, lambda _: os.kill(os.getpid(), {int(number)}))\ntry:\n"
@@ -183,7 +183,7 @@ def test_a_signal_is_not_lost(tmp_path: Path, number: signal.Signals) -> None:
 
 
 def test_what_a_caller_ignores_stays_ignored(tmp_path: Path) -> None:
-    """A command under `nohup` outlives its terminal."""
+    """A command under `nohup` ignores the signal."""
     code = "import os, signal; from airflow_provider_blockread.cli.interrupts import raise_on_signals as r\n"
     code += "signal.signal(signal.SIGHUP, signal.SIG_IGN); r(); os.kill(os.getpid(), signal.SIGHUP)"
     assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False).returncode == 0

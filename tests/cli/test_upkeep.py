@@ -1,4 +1,4 @@
-"""Commands that give windows up or rebuild them: told first, confirmed, done."""
+"""Commands that abandon, undo or rebuild windows after confirmation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _answer(place: Place, answer: str, *arguments: str) -> Result:
 
 
 def test_abandon_tells_asks_and_gives_back(place: Place) -> None:
-    """A dry run and a refusal change nothing; a yes does what was told; a repetition has nothing to do."""
+    """A dry run and a refusal change nothing; a yes does what was shown; a repetition has nothing to do."""
     place.put({"a.txt": b"a\n"})
     _plan(place, "k")
     told = place.call("windows", "abandon", "k", "--dry-run")
@@ -61,7 +61,7 @@ def test_abandon_tells_asks_and_gives_back(place: Place) -> None:
 
 
 def test_json_of_a_dry_run_and_of_what_was_done(place: Place) -> None:
-    """Both are one JSON document; what is asked and told goes to the other stream."""
+    """Both are one JSON document; messages and questions go to standard error."""
     place.put({"a.txt": b"a\n"})
     _plan(place, "k")
     told = place.json("windows", "abandon", "k", "--dry-run")
@@ -77,7 +77,7 @@ def test_json_of_a_dry_run_and_of_what_was_done(place: Place) -> None:
 
 
 def test_what_is_not_published_is_neither_undone_nor_rebuilt(place: Place) -> None:
-    """The message names the command that helps, or why a window is left alone."""
+    """The message names the right command, or says why a window is skipped."""
     place.put({"a.txt": b"a\n"})
     _plan(place, "k")
     undone = place.shell("windows", "undo", "k", "--yes")
@@ -95,7 +95,7 @@ def test_what_is_not_published_is_neither_undone_nor_rebuilt(place: Place) -> No
 
 
 def test_rebuild_and_undo(place: Place) -> None:
-    """A published window is rebuilt by its key, then taken away, and its files stay out of the next run."""
+    """A published window is rebuilt by its key, then undone, and the next run does not read its files."""
     place.put({"a.txt": b"a\nb\n"})
     state = place.state
     range_ = ["--feed", "logs", "--from", "k", "--to", "k", "--since", "2020-01-01", "--master", "local[2]"]
@@ -117,7 +117,7 @@ def test_rebuild_and_undo(place: Place) -> None:
 
 
 def test_reprocess_reads_what_a_file_is_now(place: Place) -> None:
-    """A file that was corrected after its window was published takes the place of what it was, and is named first."""
+    """A file corrected after its window was published replaces the old version, and is listed first."""
     place.put({"a.txt": b"a\n", "b.txt": b"b\n"})
     (ran,) = place.many(place.run("--window", "k", "--name", "logs", "--json"))
     place.put({"a.txt": b"a\ncorrected\n"})
@@ -140,8 +140,8 @@ def pipe(place: Place) -> Iterator[Pipe]:
     made.close()
 
 
-def test_anew_is_told_and_asked_like_the_rest(place: Place, pipe: Pipe) -> None:
-    """A dry run tells what anew does, and a refusal leaves the request as it was begun; a yes gives it up."""
+def test_a_restart_is_shown_and_confirmed_like_the_rest(place: Place, pipe: Pipe) -> None:
+    """A dry run tells what again does, and a refusal leaves the request as it was begun; a yes gives it up."""
     for key in ("d1", "d2"):
         pipe.put({f"{key}.txt": b"x\n"})
         pipe.run(key)
@@ -186,7 +186,7 @@ def test_nothing_to_do_is_a_document_too(place: Place, pipe: Pipe, monkeypatch: 
     "command", [["windows", "rebuild", "--feed"], ["reprocess", "--feed"], ["files", "list"]], ids=lambda c: c[0]
 )
 def test_a_feed_that_is_not_known_is_named(place: Place, pipe: Pipe, command: list[str]) -> None:
-    """It is a slip of the pen, and those that there are stand beside it; one without a window is none."""
+    """It is a typing error, and the message lists the existing feeds that have a window."""
     pipe.run("nothing to read")
     done = place.call(*command, "fed")
 
@@ -196,7 +196,7 @@ def test_a_feed_that_is_not_known_is_named(place: Place, pipe: Pipe, command: li
 
 
 def test_warnings_go_to_standard_error(place: Place, pipe: Pipe) -> None:
-    """Of a reprocess that will fail, also where the rest of the proposal is printed, or is JSON."""
+    """Of a reprocess that will fail, on standard error, whether the proposal is text or JSON."""
     pipe.put({"a.txt": b"x\n"})
     pipe.run("k")
     (pipe.source / "a.txt").unlink()

@@ -1,4 +1,4 @@
-"""Makes this folder's helpers importable by plain names, as a user's own module is where a job runs."""
+"""Makes this folder's helpers importable by plain names, as a user's module is in a job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every format with what its test data is made of: the list that the laws go through."""
+"""Every format with the pieces of its test data: the list of cases for the laws."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ COMMON = ("a", "b", " ", "\n", "\r", "\r\n", '"', "é", "\x00")
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A format, and what its test data is made of; `around` stands before and behind nearly all files."""
+    """A format, and the pieces of its test data; `around` is before and after nearly all files."""
 
     id: str
     option: FormatOption
@@ -63,12 +63,12 @@ class Case:
 
     @property
     def step(self) -> int:
-        """How far apart splits and sizes are tried: everywhere, but where a file is a stream that no split touches."""
+        """The step of splits and sizes: one, except for streams, which are not split."""
         return 11 if self.option.compression in COMPRESS else 1
 
     @property
     def scanned(self) -> bool:
-        """Whether what a byte means depends on all that came before."""
+        """Whether the meaning of a byte depends on all earlier ones."""
         option = self.option
         quoting = isinstance(option, Csv) and (option.quote or option.comment)
         return bool(quoting) or isinstance(option, JsonArray) or option == QUOTED
@@ -76,7 +76,7 @@ class Case:
     def records(self, data: bytes) -> Records | None:
         """Return the records of a file, or None where it must be refused.
 
-        Where the definitions leave open what the records are, all ways of reading must agree with reading it at once.
+        Where the definitions leave the records open, all ways of reading must agree with reading the file at once.
         """
         try:
             if self.option == QUOTED:
@@ -88,7 +88,7 @@ class Case:
             return outcome(lambda: read_block(self.fmt, io.BytesIO(data), 0, len(data)))
 
     def files(self, *, pieces: int = 12) -> st.SearchStrategy[bytes]:
-        """Return files made mostly of what means something to the format."""
+        """Return files made mostly of the format's marks."""
         choices = [p if isinstance(p, bytes) else p.encode(self.encoding) for p in self.special * 3 + self.common]
         body = st.lists(st.sampled_from(choices), max_size=pieces).map(b"".join)
         before, behind = st.sampled_from(self.before), st.sampled_from(self.behind)
@@ -103,7 +103,7 @@ class Case:
 
 
 def of_files(count: int) -> settings:
-    """Return settings for that many examples of each case; much of what is random is no file of its format."""
+    """Return settings for that many examples of each case, many of which are invalid files."""
     return examples(count, suppress_health_check=[HealthCheck.filter_too_much])
 
 

@@ -1,6 +1,6 @@
-"""How text falls into records, said once more from the definitions: one character after the other, no package code.
+"""How text is split into records, from the definitions: one character after the other, without package code.
 
-A text holds one character for each code unit of a file. Each framing returns spans `(start, end)` of records' contents.
+A text has one character for each code unit of a file. Each framing returns spans `(start, end)` of records' contents.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _BLANK = " \t\r\n"
 
 
 class RefusedError(Exception):
-    """A file that is no file of its format: every way of reading it must end in an error."""
+    """A file that is invalid in its format: every way of reading it must fail."""
 
 
 class UnspecifiedError(Exception):
-    """A file of which the definitions do not say what its records are; all ways of reading it must agree, though."""
+    """A file whose records the definitions leave open; all ways of reading it must agree."""
 
 
 def ended_by(pattern: str, text: str, start: int) -> Spans:
@@ -32,7 +32,7 @@ def ended_by(pattern: str, text: str, start: int) -> Spans:
 
 
 def escaped(text: str, start: int, delimiter: str | None, escape: str) -> Spans:
-    """Return the pieces between newlines, or delimiters, that no escape takes the meaning from."""
+    """Return the pieces between newlines, or delimiters, that are not escaped."""
     ends = NEWLINE if delimiter is None else re.compile(re.escape(delimiter))
     spans, place = [], start
     while place < len(text):
@@ -49,7 +49,7 @@ def escaped(text: str, start: int, delimiter: str | None, escape: str) -> Spans:
 
 @dataclass(frozen=True, kw_only=True)
 class CsvMarks:
-    """The characters that mean something in csv; an absent one is the empty text."""
+    """The characters with a meaning in csv; an absent one is the empty text."""
 
     delimiter: str
     quote: str = ""
@@ -59,7 +59,7 @@ class CsvMarks:
 
 @dataclass(kw_only=True)
 class Row:
-    """A row of csv: its content is `[start, end)`, what follows it starts at `next`."""
+    """A row of csv: its content is `[start, end)`, and the next row starts at `next`."""
 
     start: int
     end: int = 0
@@ -67,7 +67,7 @@ class Row:
     comment: bool = False
     fields: list[str] = field(default_factory=list)
     quoted: list[bool] = field(default_factory=list)  # whether a field began with a quote
-    opened: int | None = None  # where a quote opened that nothing closes
+    opened: int | None = None  # where a quote opened that is never closed
 
 
 def csv_rows(text: str, start: int, marks: CsvMarks) -> list[Row]:
@@ -111,14 +111,14 @@ def _csv_row(text: str, start: int, marks: CsvMarks) -> Row:
 
 
 def _in_quotes(state: str, c: str, marks: CsvMarks) -> tuple[str, str]:
-    """Return the state behind a character, and what it adds to the field."""
+    """Return the state after a character, and the text that it adds to the field."""
     if state == "escaped in quotes" or c not in {marks.escape, marks.quote}:
         return "in quotes", c
     return "escaped in quotes" if c == marks.escape else "quote behind quotes", ""
 
 
 def _outside(state: str, c: str, marks: CsvMarks) -> tuple[str, str]:
-    """Return the state behind a character, and what it adds to the field."""
+    """Return the state after a character, and the text that it adds to the field."""
     if state == "escaped":
         return "in field", c
     if state == "quote behind quotes" and c == marks.quote:
@@ -132,7 +132,7 @@ def _outside(state: str, c: str, marks: CsvMarks) -> tuple[str, str]:
 
 
 def _strings(text: str, start: int) -> tuple[list[bool], list[int]]:
-    """Return for each character whether it lies in a string, quotes included, and where strings begin and end."""
+    """Return for each character whether it is in a string, quotes included, and where strings begin and end."""
     inside, run, marks, quotes = False, 0, [False] * start, []
     for c in text[start:]:
         quote = c == '"' and run % 2 == 0
@@ -144,7 +144,7 @@ def _strings(text: str, start: int) -> tuple[list[bool], list[int]]:
 
 
 def json_array(text: str, start: int) -> Spans:
-    """Return the elements of the array that fills the text; those of no characters too."""
+    """Return the elements of the array that fills the text, including empty ones."""
     spans, depth, (strings, _) = [], 0, _strings(text, start)
     place = _behind_blanks(text, start)
     if text[place : place + 1] != "[":
@@ -180,7 +180,7 @@ def _behind_blanks(text: str, place: int) -> int:
 
 
 def json_values(text: str, start: int) -> Spans:
-    """Return the values that stand one after another."""
+    """Return the values of a sequence."""
     spans, depth, (strings, quotes) = [], 0, _strings(text, start)
     begin = place = _behind_blanks(text, start)
     while place < len(text):

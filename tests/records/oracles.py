@@ -1,4 +1,4 @@
-"""What the records of a file are, said once more: byte by byte, from the definitions, sharing no code with the package.
+"""The records of a file byte by byte, from the definitions, without code of the package.
 
 Each oracle takes a whole file and where its data begin, and returns (offset, record) pairs.
 """
@@ -23,7 +23,7 @@ def universal_lines(data: bytes, start: int) -> Records:
 
 
 def split_by(delimiter: bytes) -> Callable[[bytes, int], Records]:
-    """Return the oracle of records ended by a byte string: what `bytes.split` gives."""
+    """Return the oracle of records ended by a byte string: that of `bytes.split`."""
 
     def oracle(data: bytes, start: int) -> Records:
         pieces, records = data[start:].split(delimiter), []
@@ -66,22 +66,22 @@ class ShortReads(io.BytesIO):
     """A file whose reads return at most `most` bytes."""
 
     def __init__(self, data: bytes, most: int) -> None:
-        """Hold the data."""
+        """Take the data."""
         super().__init__(data)
         self.most = most
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Return fewer bytes than asked for, but not none before the end."""
+        """Return fewer bytes than requested, but at least one before the end."""
         return super().read(self.most if size is None or size < 0 else min(size, self.most))
 
 
 class CountedReads(io.BytesIO):
-    """A file that counts the bytes it hands out."""
+    """A file that counts the bytes that it returns."""
 
     handed_out = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Return what was asked for, and count it."""
+        """Return the requested bytes, and count them."""
         data = super().read(size)
         self.handed_out += len(data)
         return data

@@ -1,6 +1,6 @@
-"""A record format whose cuts depend on all that came before: lines, but a newline between quotes ends none.
+"""A record format whose cuts depend on all earlier bytes: lines in which a quoted newline is data.
 
-It stands for the formats that need a scan, in tests: its state is 0 outside and 1 inside quotes.
+It represents formats that need a scan: its state is 0 outside and 1 inside quotes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class QuotedLines(TextFormat):
     needs_scan = True
 
     def cut(self, source: ByteSource, offset: int, state: int) -> int:
-        """Return the first record start at or after `offset`, where `state` tells whether it lies in quotes."""
+        """Return the first record start at or after `offset`, where `state` says whether it is in quotes."""
         if state == 0 and source.read(offset - 1, offset) == b"\n":
             return offset
         for position, window in source.windows(offset):
@@ -44,7 +44,7 @@ class QuotedLines(TextFormat):
         return Walk(ends, nexts)
 
     def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
-        """Return the swap of the two states where the range holds an odd number of quotes."""
+        """Return the swap of the two states where the range has an odd number of quotes."""
         quotes = sum(
             source.read(low, min(low + _WINDOW, end)).count(b'"') for low in range(start, max(start, end), _WINDOW)
         )

@@ -19,7 +19,7 @@ from tests.records.reference import UNREADABLE, Records
 def read_block(
     fmt: RecordFormat, file: BinaryIO, start: int, end: int, *, state: int = 0, chunk: int = 2**20
 ) -> Records:
-    """Return a block's records; one that is not of its encoding comes as `UNREADABLE`, its neighbours unharmed."""
+    """Return a block's records; one that is invalid in its encoding is `UNREADABLE`."""
     try:
         return list(read_records(file, start, end, fmt, entry_state=state, chunk_bytes=chunk))
     except RecordError:
@@ -41,7 +41,7 @@ def _content(fmt: RecordFormat, chunk: Chunk, index: int) -> bytes:
 def read_blocks(
     fmt: RecordFormat, data: bytes, ranges: Iterable[tuple[int, int]], *, most: int = 2**20, chunk: int = 2**20
 ) -> Records:
-    """Return the records of consecutive blocks, each read on its own; `most` bytes come with each read."""
+    """Return the records of consecutive blocks, each read separately, with at most `most` bytes at a time."""
     records, state = [], fmt.initial_state
     for start, end in ranges:
         records += read_block(fmt, ShortReads(data, most), start, end, state=state, chunk=chunk)

@@ -1,4 +1,4 @@
-"""What the records of a file are, from its format option alone: decompressed, decoded and framed by plain Python."""
+"""The records of a file according to its format option: decompressed, decoded and framed by plain Python."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _MARKS = {
 
 @dataclass(frozen=True)
 class Text:
-    """A file as text, one character for each code unit; what is left over at the end is one more character."""
+    """A file as text, one character for each code unit; an incomplete unit at the end is one more character."""
 
     data: bytes
     encoding: str
@@ -73,7 +73,7 @@ class Text:
         return min(self.start + index * self.width, len(self.data))
 
     def content(self, start: int, end: int) -> bytes:
-        """Return characters as UTF-8; bytes whose encoding promises nothing come as they are."""
+        """Return characters as UTF-8; bytes of the encoding `binary` are unchanged."""
         raw = self.data[self.place(start) : self.place(end)]
         if self.encoding in {"utf-8", "binary"}:
             return raw
@@ -84,7 +84,7 @@ class Text:
 
 
 def units_of(data: bytes, encoding: str) -> str:
-    """Return one character for each code unit, whether it stands for a character or not."""
+    """Return one character for each code unit, valid or not."""
     width = _WIDTHS.get(encoding, 1)
     if width == 1:
         name = "latin-1" if encoding in {"utf-8", "binary"} else encoding
@@ -96,11 +96,11 @@ def units_of(data: bytes, encoding: str) -> str:
 
 
 def text_of(data: bytes, encoding: str) -> Text:
-    """Return a file as text by its byte order mark, where its encoding leaves that open.
+    """Return a file as text, by its byte order mark where the encoding leaves the order open.
 
     Raises:
-        RefusedError: when only a byte order mark could tell the encoding, and there is none, or when it says another.
-        UnspecifiedError: when the file is empty and nothing tells its encoding.
+        RefusedError: when a byte order mark is required and missing, or contradicts the encoding.
+        UnspecifiedError: when the file is empty and its encoding unknown.
     """
     if encoding not in {"utf-8", *_OPEN, *_WIDTHS}:
         return Text(data, encoding, 0)
@@ -120,11 +120,11 @@ def text_of(data: bytes, encoding: str) -> Text:
 
 
 def decompressed(data: bytes, codec: str) -> bytes:
-    """Return what the standard library (Arrow for zstd, which it lacks) decodes, stream by stream.
+    """Return what the standard library (Arrow for zstd) decodes, stream by stream.
 
     Raises:
-        RefusedError: when it is not whole, or not all of it is of that codec.
-        UnspecifiedError: when there is nothing at all, or only padding behind a stream.
+        RefusedError: when it is truncated, or has other data after a stream.
+        UnspecifiedError: when it is empty, or has only padding after a stream.
     """
     if not data:
         raise UnspecifiedError
@@ -160,8 +160,8 @@ def records_of(option: FormatOption, data: bytes) -> Records:
     """Return (offset, content) of each record; offsets count decompressed bytes.
 
     Raises:
-        RefusedError: when the file is none of that format.
-        UnspecifiedError: when the format's definition leaves open what its records are.
+        RefusedError: when the file is invalid in that format.
+        UnspecifiedError: when the format's definition leaves its records open.
     """
     if option.compression not in {"auto", "none"}:
         data = decompressed(data, option.compression)
@@ -212,11 +212,11 @@ def mark(value: str | bytes | None, encoding: str) -> str:
 
 
 def rows_of(option: Csv, text: Text) -> list[Row]:
-    """Return the rows behind the header, comment lines among them.
+    """Return the rows after the header, comment lines among them.
 
     Raises:
         RefusedError: when the header is not of the file's encoding, or ends inside quotes.
-        UnspecifiedError: when a header is asked for, and no row could be one.
+        UnspecifiedError: when a header is required, and there is no row for it.
     """
     marks = {what: mark(getattr(option, what), text.encoding) for what in ("delimiter", "quote", "escape", "comment")}
     rows = csv_rows(text.units, 0, CsvMarks(**marks))

@@ -1,6 +1,6 @@
-"""Reads files of one piece again and again, in a process of its own: `python -m tests.records.runs_in_memory`.
+"""Reads files that repeat one piece, in a separate process: `python -m tests.records.runs_in_memory`.
 
-Prints as JSON how many bytes the process took before the first file, and at most for each.
+Prints as JSON the memory of the process before the first file, and the peak for each.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ ENDING: list[tuple[FormatOption, bytes]] = [
 
 
 class Run(io.RawIOBase):
-    """A file of one piece again and again, of which nothing is in memory; an array's bracket stands before."""
+    """A file that repeats one piece without holding it in memory, after an array's opening bracket."""
 
     def __init__(self, piece: bytes, size: int, *, head: bytes = b"") -> None:
         """Take the piece."""
@@ -78,13 +78,13 @@ class Run(io.RawIOBase):
 
 
 def run_of(option: FormatOption, piece: bytes, size: int) -> ByteSource:
-    """Return a file of one piece again and again."""
+    """Return a file that repeats one piece."""
     head = b"[" if option is _ARRAY else b""
     return ByteSource(Run(piece, size, head=head), name="run", max_record_bytes=LIMIT)
 
 
 def read(source: ByteSource, option: FormatOption) -> None:
-    """Read and decode a file, or what can be read of it."""
+    """Read and decode a file, as far as possible."""
     fmt = bind(source, make_format(option))
     decoder, limits = fmt.decoder(), WalkLimits(max_record_bytes=LIMIT)
     with contextlib.suppress(RecordError):
@@ -93,14 +93,14 @@ def read(source: ByteSource, option: FormatOption) -> None:
 
 
 def peak() -> int:
-    """Return the bytes that this process has taken at most since it was last asked; only Linux tells."""
+    """Return the peak memory of this process since the last call; Linux only."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     return int(status.split("VmHWM:")[1].split()[0]) * 1024
 
 
 def main() -> list[int]:
-    """Return the bytes that the process takes before the first file, and at most for each."""
+    """Return the memory of the process before the first file, and the peak for each."""
     sizes = [SIZE] * len(ENDLESS) + [SIZE // 8] * len(ENDING)
     for option, piece in (*ENDLESS, *ENDING):
         read(run_of(option, piece, MIB // 16), option)  # what is made once is no part of it

@@ -1,4 +1,4 @@
-"""The way into Arrow gives what reading record by record gives, and csv and JSON what Python's own parsers give."""
+"""Arrow batches equal reading record by record, and for csv and JSON Python's own parsers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ sizes = st.integers(1, 40)
 
 
 def utf8(record: bytes) -> bool:
-    """Tell whether bytes are UTF-8, as Python sees it."""
+    """Return whether bytes are UTF-8, as Python sees it."""
     try:
         record.decode()
     except UnicodeDecodeError:
@@ -56,7 +56,7 @@ def decode(option: FormatOption, data: bytes, chunk: int) -> tuple[list[dict[str
 @of_files(30)
 @given(draw=st.data(), chunk=sizes)
 def test_arrow_gives_the_same_records(case: Case, draw: st.DataObject, chunk: int) -> None:
-    """The batches of a block's chunks hold the bytes that the walk found."""
+    """The batches of a block's chunks have the bytes that the walk found."""
     data, decoder = draw.draw(case.files()), RawDecoder("binary")
     assume(case.records(data) is not None)
     for part in walk(case.fmt, data, 0, len(data), chunk)[2]:
@@ -69,7 +69,7 @@ def test_arrow_gives_the_same_records(case: Case, draw: st.DataObject, chunk: in
 @of_files(30)
 @given(draw=st.data(), chunk=sizes)
 def test_a_format_without_columns_gives_its_records(case: Case, draw: st.DataObject, chunk: int) -> None:
-    """The column `value` holds the records, unescaped and in UTF-8; what is not of its encoding is bad, alone."""
+    """The column `value` has the records, unescaped and in UTF-8; only a record invalid in its encoding is bad."""
     data = draw.draw(case.files())
     records = case.records(data)
     assume(records is not None)
@@ -89,7 +89,7 @@ def test_a_format_without_columns_gives_its_records(case: Case, draw: st.DataObj
 
 
 def csv_rows(option: Csv, data: bytes, columns: list[str]) -> list[dict[str, Any] | None]:
-    """Return what Python's csv makes of a file as text columns, None for what is no row of theirs."""
+    """Return what Python's csv reads as text columns, None for rows of another width."""
     text = text_of(data, option.encoding)
     expected: list[dict[str, Any] | None] = []
     for row in rows_of(option, text):
@@ -138,7 +138,7 @@ def test_csv_fields_are_those_of_pythons_csv(case: Case, draw: st.DataObject, ch
 @of_files(60)
 @given(draw=st.data(), chunk=sizes)
 def test_json_elements_are_those_of_pythons_json(indent: int | None, draw: st.DataObject, chunk: int) -> None:
-    """Typed columns hold what Python's json reads, for arrays and for values one after another."""
+    """Typed columns have what Python's json reads, for arrays and sequences of values."""
     texts = st.text(st.sampled_from(' ,[]{}"\\é\n'), max_size=6)
     objects = st.fixed_dictionaries({}, optional={"a": st.none() | st.integers(-99, 99), "b": st.none() | texts})
     values = draw.draw(st.lists(objects, max_size=5))

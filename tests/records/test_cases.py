@@ -1,6 +1,6 @@
-"""Cases that other systems' test suites hold, and inputs on which those systems go wrong.
+"""Cases from other systems' test suites, and inputs on which those systems fail.
 
-`cases.json` states each one anew: `data` is a list of (text, repetitions) in latin-1, and of `records`, `offsets`,
+In `cases.json`, `data` is a list of (text, repetitions) in latin-1, and of `records`, `offsets`,
 `count`, `last` those are given that its source gives. `split` and `block_size` are the source's own; every case is read
 at many others as well.
 """
@@ -51,7 +51,7 @@ def borders(case: dict[str, Any], size: int) -> list[list[int]]:
 
 
 def refused(case: dict[str, Any]) -> bool:
-    """Tell whether a case is about an error."""
+    """Return whether a case is about an error."""
     return "fails" in case or "error" in case
 
 
@@ -73,7 +73,7 @@ def test_the_union_of_all_blocks_is_as_the_source_says(case: dict[str, Any]) -> 
 
 @those_with("fails")
 def test_input_that_breaks_the_format_is_refused(case: dict[str, Any]) -> None:
-    """A file that is no file of the format ends in an error that says why, with no more read than a record may hold."""
+    """A file that is invalid in the format fails with the reason, after reading at most the size limit of a record."""
     data, fmt = data_of(case), record_format(case["format"], **case["options"])
     file = CountedReads(data)
     most = case.get("max_record_bytes", 2**20)

@@ -1,4 +1,4 @@
-"""Records and places as messages show them."""
+"""Records and line numbers as messages show them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from airflow_provider_blockread.records.io.source import ByteSource
 
 @given(st.binary(max_size=300))
 def test_a_quoted_record_is_short_and_harmless(record: bytes) -> None:
-    """Whatever it holds, a terminal shows it in one line, and a reader can tell how much is missing."""
+    """Whatever it contains, it is one printable line that says how much is missing."""
     text = excerpt(record)
 
     assert text.isascii()
@@ -35,7 +35,7 @@ def test_lines_are_counted_as_editors_do(parts: list[bytes], at: int) -> None:
 
 
 def test_lines_are_counted_where_that_is_cheap() -> None:
-    """Not before a place far into a file, and not where bytes are not those of the file."""
+    """Not far into a file, and not in a compressed or transcoded one."""
 
     class Wide(ByteSource):
         unit_bytes = 2

@@ -1,4 +1,4 @@
-"""The laws of records, one suite for every format: whatever the split, each record once, in order, at its place."""
+"""The laws of records, one suite for every format: at every split, each record once, in order, at its offset."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_every_block_size_reads_each_record_once(case: Case, draw: st.DataObject
 @of_files(15)
 @given(draw=st.data())
 def test_every_buffer_size_reads_the_same(case: Case, draw: st.DataObject) -> None:
-    """How much is read at once, and how short reads fall, changes nothing."""
+    """The size of the buffer, and of short reads, has no effect."""
     data = draw.draw(case.files())
     expected, fmt, whole = case.records(data), case.fmt, [(0, len(data))]
     for size in _sizes(len(data), case.step):
@@ -65,7 +65,7 @@ def test_every_buffer_size_reads_the_same(case: Case, draw: st.DataObject) -> No
 
 
 def _sizes(length: int, step: int) -> list[int]:
-    """Return all sizes up to a small length, some up to a larger one; of them each `step`th."""
+    """Return every `step`th of all sizes up to a small length and some up to a larger one."""
     return [size for size in range(1, length + 2) if size < 40 or size % 7 == 0 or size > length][::-step]
 
 
@@ -92,7 +92,7 @@ def test_a_cut_is_the_first_record_start_at_or_after_its_offset(case: Case, draw
 @of_files(30)
 @given(draw=st.data(), chunk=sizes)
 def test_every_byte_of_a_block_is_accounted_for(case: Case, draw: st.DataObject, chunk: int) -> None:
-    """Bytes of records with their terminators, and skipped bytes, add up to the way from first to next record start."""
+    """Bytes of records with their terminators, and skipped bytes, add up to the distance between record starts."""
     data = draw.draw(case.files())
     assume(case.records(data) is not None)
     low = draw.draw(st.integers(0, len(data)))

@@ -1,4 +1,4 @@
-"""From names and options to formats: what is unknown or incomplete is refused by name."""
+"""Formats from names and options: errors name what is unknown or incomplete."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_custom_format_is_found_by_its_path() -> None:
 
 @pytest.mark.parametrize("path", ["no_such_module:X", "quoted_lines:NoSuchClass", "quoted_lines:"])
 def test_what_cannot_be_imported_is_refused(path: str) -> None:
-    """The message names the path and what would make it importable."""
+    """The message names the path and the remedy."""
     with pytest.raises(OptionsError, match=path):
         load_object(path, "record format")
 
@@ -53,7 +53,7 @@ def test_an_incomplete_format_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_record_cut_short_by_the_file_is_refused() -> None:
-    """A fixed record that the file ends in names its offset and the way out."""
+    """The error for a truncated fixed record names its offset and the remedy."""
     fmt = record_format("fixed", length=4)
     with pytest.raises(RecordError, match=r"starts at byte 4: .* short_last='keep'"):
         list(read_records(io.BytesIO(b"abcdef"), 0, 6, fmt))
@@ -68,5 +68,5 @@ def test_options_make_formats() -> None:
 
 
 def test_every_format_is_under_the_laws() -> None:
-    """A format without a case in the list would be split by nobody's law."""
+    """A format without a case in the list would not be tested."""
     assert {case.option.kind for case in every_format.FORMATS} == set(FORMATS)

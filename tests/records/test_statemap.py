@@ -16,7 +16,7 @@ states = st.integers(0, 100)
 
 @given(a=maps, b=maps, state=states)
 def test_then_is_one_after_the_other(a: StateMap, b: StateMap, state: int) -> None:
-    """A composed map does what its parts do in turn, depth included."""
+    """A composed map has the effect of its parts in turn, including the depth."""
     assert a.then(b)(state) == b(a(state))
 
 
@@ -34,11 +34,11 @@ def test_the_identity_changes_nothing(a: StateMap, state: int) -> None:
 
 @given(a=maps)
 def test_maps_go_to_json_and_back(a: StateMap) -> None:
-    """A map survives its way through a file."""
+    """A map survives a round trip through a file."""
     assert StateMap.from_json(a.to_json()) == a
 
 
 def test_maps_of_different_formats_do_not_compose() -> None:
-    """Different numbers of modes are a mistake."""
+    """Different numbers of modes are an error."""
     with pytest.raises(ValueError, match="2 and 3 modes"):
         StateMap.identity(2).then(StateMap.identity(3))

@@ -1,4 +1,4 @@
-"""Versions from what stores tell."""
+"""Versions from stores' metadata."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def test_all_forms_of_a_time_are_one(info: dict[str, object]) -> None:
 
 
 def test_s3_tells_seconds() -> None:
-    """S3 lists fractions of a second that looking at the object leaves out; both give the same version."""
+    """S3 lists fractions of a second that a request for the object leaves out; both give the same version."""
     listed, headed = {"LastModified": MOMENT}, {"LastModified": MOMENT.replace(microsecond=0)}
 
     assert from_info("s3://b/x", {"size": 1, **listed}) == from_info("s3://b/x", {"size": 1, **headed})
 
 
 def test_webhdfs_tells_milliseconds() -> None:
-    """WebHDFS gives whole milliseconds under a name of its own."""
+    """WebHDFS has whole milliseconds in its own field."""
     assert from_info("webhdfs://h/x", {"size": 1, "modificationTime": 1234}).mtime_ns == 1_234_000_000
 
 
@@ -51,7 +51,7 @@ def test_webhdfs_tells_milliseconds() -> None:
     ],
 )
 def test_web_and_ftp_servers_tell_seconds(info: dict[str, object], seconds: int) -> None:
-    """In forms of their own; one that leaves the year out is none."""
+    """In their own forms; a time without a year does not count."""
     assert from_info("ftp://h/x", {"size": 1, **info}).mtime_ns == seconds * 10**9
 
 
@@ -69,11 +69,11 @@ def test_web_and_ftp_servers_tell_seconds(info: dict[str, object], seconds: int)
     ],
 )
 def test_the_etag_is_the_stores_own_without_quotes(info: dict[str, object], etag: str | None) -> None:
-    """Listings and single looks quote differently; a generation goes before an etag."""
+    """Listings and single requests quote differently; a generation takes precedence over an ETag."""
     assert from_info("s3://b/x", {"size": 1, **info}).etag == etag
 
 
 def test_a_file_of_unknown_size_is_refused() -> None:
-    """What has no size cannot be split into blocks."""
+    """A file without a size cannot be split into blocks."""
     with pytest.raises(SourceError, match="http://h/x"):
         from_info("http://h/x", {"size": None})

@@ -28,7 +28,7 @@ LINKS = st.dictionaries(PATHS, PATHS | st.sampled_from([".", "..", "out", "out/a
 
 
 def grow(base: Path, files: set[str], links: dict[str, str]) -> None:
-    """Make files and links as far as names allow; targets are relative to the base."""
+    """Create files and links as far as names allow; targets are relative to the base."""
     for path in sorted(files):
         place = base / path
         if not any(parent.is_file() for parent in place.parents) and not place.exists():
@@ -41,9 +41,9 @@ def grow(base: Path, files: set[str], links: dict[str, str]) -> None:
 
 
 def reachable(root: Path, inside: list[str] | None = None) -> set[str]:
-    """Return the real paths of all files that following every link comes to, by marking where one has been.
+    """Return the real paths of all files that are reachable by links, by a search that marks visited folders.
 
-    Nothing outside of the places `inside` is come to, if they are given.
+    The search stays inside the folders `inside`, if they are given.
     """
     found, seen, waiting = set(), set(), [os.path.realpath(root)]
     while waiting:
@@ -72,9 +72,9 @@ def reachable(root: Path, inside: list[str] | None = None) -> set[str]:
 def test_every_file_behind_links_is_listed(
     files: set[str], links: dict[str, str], inner: list[str], follow: str
 ) -> None:
-    """Whatever points where, from one root or several: each file once by its own path, and none is left out.
+    """For any links, from one root or several: each file once by its own path, and none is left out.
 
-    Unless it may lie anywhere, only what lies inside of a root is a file of the source.
+    Unless links may lead anywhere, only files inside a root are files of the source.
     """
     with tempfile.TemporaryDirectory() as folder:
         base = Path(os.path.realpath(folder))
@@ -94,7 +94,7 @@ def test_every_file_behind_links_is_listed(
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A folder with a root `in`, and a file and a folder `out` of it."""
+    """A folder with a root `in`, and a file and a folder `out` outside it."""
     (tmp_path / "in" / "sub").mkdir(parents=True)
     (tmp_path / "out").mkdir()
     for name in ("in/a", "in/sub/b", "out/secret", "out/more"):
@@ -109,7 +109,7 @@ def listed(source: FileSource, held: HeldBack | None = None) -> list[str]:
 
 
 def link_out(place: Path) -> None:
-    """Make links of every kind that lead out, and some that do not."""
+    """Create links of every kind that lead out, and some that do not."""
     (place / "in" / "to-file").symlink_to(place / "out" / "secret")
     (place / "in" / "to-folder").symlink_to("../out")
     (place / "in" / "through").symlink_to("to-folder/secret")
@@ -121,7 +121,7 @@ def link_out(place: Path) -> None:
 
 
 def test_what_links_lead_to_outside_is_left_out_and_counted(place: Path) -> None:
-    """However they are written; a link that leads nowhere is nothing, and one that a pattern leaves out no case."""
+    """However they are written; dangling links and excluded ones are not counted."""
     link_out(place)
     held = HeldBack()
     assert listed(FileSource(str(place / "in")), held) == ["a", "sub/b"]
@@ -136,7 +136,7 @@ def test_what_links_lead_to_outside_is_left_out_and_counted(place: Path) -> None
 
 
 def test_an_option_lets_links_lead_anywhere(place: Path) -> None:
-    """Each file behind them comes under its link's name."""
+    """Each file is listed under its link's name."""
     link_out(place)
     held = HeldBack()
     found = listed(FileSource(str(place / "in"), follow_links="anywhere"), held)
@@ -145,7 +145,7 @@ def test_an_option_lets_links_lead_anywhere(place: Path) -> None:
 
 
 def test_any_root_is_inside_and_a_root_may_be_a_link(place: Path) -> None:
-    """What lies in another root is no matter of links; and roots are what they lead to."""
+    """A link may lead into another root, and a root may be a link."""
     (place / "root").symlink_to(place / "in")
     (place / "in" / "to-file").symlink_to(place / "out" / "secret")
     (place / "in" / "own").symlink_to(place / "in" / "sub")
@@ -160,7 +160,7 @@ def test_any_root_is_inside_and_a_root_may_be_a_link(place: Path) -> None:
 
 @pytest.mark.parametrize("marker", ["_SUCCESS", "{name}.done"])
 def test_a_marker_outside_marks_nothing(place: Path, marker: str) -> None:
-    """A link to one is no marker, in a folder or beside a root that is a file; nor is a folder or a pipe one."""
+    """A link to a marker is not one, in a folder or next to a root that is a file; nor is a folder or a pipe."""
     (place / "in" / marker.format(name="a")).symlink_to(place / "out" / "secret")
     for root in ("in", "in/a"):
         held = HeldBack()
@@ -176,14 +176,14 @@ def test_a_marker_outside_marks_nothing(place: Path, marker: str) -> None:
 
 
 def test_a_link_to_what_must_not_be_looked_at_fails_no_listing(place: Path) -> None:
-    """Whoever can make links cannot stop a feed by one: the root's folder alone is looked at."""
+    """A link cannot stop a feed: only the root's folders are listed."""
     (place / "in" / "long").symlink_to("/" + "x" * 300)
     (place / "in" / "secret").symlink_to(place / "out" / "secret" / "file")
     assert listed(FileSource(str(place / "in"))) == ["a", "sub/b"]
 
 
 def test_a_list_from_upstream_leads_no_further_than_a_listing(place: Path) -> None:
-    """A link to a file, and any path through a link to a folder, are left out and counted; others are files."""
+    """A link to a file, and a path through a link to a folder, are left out and counted."""
     link_out(place)
     names = ["a", "to-file", "to-folder/secret", "to-folder/more", "through", "kept", "home/b", "sub/b"]
     source, held = FileSource(str(place / "in")), HeldBack()
@@ -204,7 +204,7 @@ def reading(source: FileSource, version: FileVersion) -> bytes:
 
 @pytest.mark.parametrize("at", ["file", "folder"])
 def test_a_link_exchanged_after_the_plan_leads_nowhere(place: Path, at: str) -> None:
-    """Though the file behind it has the size and time that were planned; the error says what to do."""
+    """Although its new target has the planned size and time; the error names the remedy."""
     source = FileSource(str(place / "in"))
     planned = Stores().stat(str(place / "in" / "sub" / "b"))
     (place / "out" / "b").write_text("x\n")
@@ -224,7 +224,7 @@ def test_a_link_exchanged_after_the_plan_leads_nowhere(place: Path, at: str) -> 
 
 
 def test_a_link_that_changes_all_the_time_never_leads_out(place: Path) -> None:
-    """Whenever it is exchanged, what is read is a file of the source, or nothing is."""
+    """Whenever it changes, only a file of the source is read, or an error is raised."""
     source, path = FileSource(str(place / "in")), place / "in" / "sub" / "b"
     (place / "out" / "b").write_text("y\n")
     planned = Stores().stat(str(path))
@@ -258,7 +258,7 @@ def test_a_link_that_changes_all_the_time_never_leads_out(place: Path) -> None:
 
 
 def test_a_root_that_is_a_link_is_read(place: Path) -> None:
-    """Its files are known by the link's path, and open behind it."""
+    """Its files are known and opened by the link's path."""
     (place / "root").symlink_to(place / "in")
     source = FileSource(str(place / "root"))
     (one, other) = list_files(Stores(), source, now_s=4e9)

@@ -1,4 +1,4 @@
-"""Files that are put at a place where nothing is: whole, with their times, and never over another."""
+"""Files moved to a new place: complete, with their times, and never over another file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAMES = st.lists(st.sampled_from(["a", "b c", "#", "%41", "=", "é"]), min_size
 
 
 def test_a_file_keeps_its_times(tmp_path: Path) -> None:
-    """Under its new name it is the same version, beside the old one."""
+    """Under its new name it is the same version."""
     stores = Stores()
     (tmp_path / "a").write_bytes(b"1")
     os.utime(tmp_path / "a", ns=(5, 123_456_789))
@@ -31,7 +31,7 @@ def test_a_file_keeps_its_times(tmp_path: Path) -> None:
 
 
 def test_nothing_is_overwritten_on_the_local_disk(tmp_path: Path) -> None:
-    """What is at the target stays, even if it came just now."""
+    """A file at the target stays, even if it was just created."""
     for name in "ab":
         (tmp_path / name).write_text(name)
     with pytest.raises(SourceError):
@@ -52,7 +52,7 @@ def test_to_another_disk(tmp_path: Path) -> None:
 
 
 def test_a_source_that_is_gone_and_another_store(tmp_path: Path) -> None:
-    """Each is told by name."""
+    """The error names each."""
     with pytest.raises(FileMissingError, match="/a does not exist"):
         Stores().place(str(tmp_path / "a"), str(tmp_path / "b"))
     with pytest.raises(SourceError, match="another store"):
@@ -74,7 +74,7 @@ def test_the_same_bytes(one: bytes, other: bytes, end: int) -> None:
 
 @given(root=_NAMES, inside=_NAMES, other=_NAMES)
 def test_what_is_inside_of_a_root(root: str, inside: str, other: str) -> None:
-    """A path below the root has a relative path that leads back to it; any other has none."""
+    """A path below the root has a relative path; any other has none."""
     roots = SourceRoots(FileSource(f"s3://bucket/{root}"))
     (uri,) = roots.uris
     path = roots.path_of(f"{uri}/{inside}")
@@ -88,7 +88,7 @@ def test_what_is_inside_of_a_root(root: str, inside: str, other: str) -> None:
 
 
 def test_links_lead_out(tmp_path: Path) -> None:
-    """A file behind a link below the root is not inside; a root may be a link itself."""
+    """A file reached by a link below the root is not inside; a root may itself be a link."""
     (tmp_path / "in" / "sub").mkdir(parents=True)
     (tmp_path / "out").mkdir()
     (tmp_path / "in" / "link").symlink_to(tmp_path / "out")

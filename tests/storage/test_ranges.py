@@ -1,4 +1,4 @@
-"""Files read by ranges: what comes back is what was asked for, or an error."""
+"""Files read by ranges: the result is the requested range, or an error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DATA = bytes(range(256)) * 5
 
 @given(st.lists(st.tuples(st.integers(0, len(DATA) + 5), st.integers(0, len(DATA) + 5)), max_size=20))
 def test_reads_are_those_of_a_plain_file(reads: list[tuple[int, int]]) -> None:
-    """Wherever it is read, in any order, a ranged file gives a beginning of what a plain one gives."""
+    """At any offset, in any order, a ranged file returns a prefix of what a plain file returns."""
     plain, ranged = io.BytesIO(DATA), RangedFile(lambda start, end: DATA[start:end], len(DATA), "x")
     for position, size in reads:
         plain.seek(position)
@@ -38,28 +38,28 @@ def test_reads_are_those_of_a_plain_file(reads: list[tuple[int, int]]) -> None:
     "give", [lambda _start, _end: DATA, lambda start, end: DATA[start : end - 1]], ids=["all", "less"]
 )
 def test_a_store_that_gives_too_much_or_too_little_is_refused(give: object) -> None:
-    """An answer of another length is not cut to size: nobody knows which bytes it holds."""
+    """An answer of another length is not truncated, as it may be of another range."""
     with pytest.raises(SourceError, match=r"x: asked for bytes \[3, 9\), the store gives"):
         exactly(give, 3, 9, "x")
 
 
 def test_an_answer_that_breaks_off_is_asked_for_again() -> None:
-    """Less than asked for, once, costs another request."""
+    """A short answer, once, costs another request."""
     answers = iter([DATA[3:5], DATA[3:9]])
 
     assert exactly(lambda _start, _end: next(answers), 3, 9, "x") == DATA[3:9]
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """Serves a folder without ranges, as Python's own server does, and keeps no log."""
+    """Serves a folder without ranges, as Python's server does, and without a log."""
 
     def log_message(self, *_arguments: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
 def without_ranges(tmp_path: Path) -> Iterator[str]:
-    """The URL of a web server that knows no ranges, and serves the test's folder."""
+    """The URL of a web server without ranges that serves the test's folder."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path))) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -69,7 +69,7 @@ def without_ranges(tmp_path: Path) -> Iterator[str]:
 
 
 def test_a_web_server_without_ranges_is_refused(without_ranges: str, tmp_path: Path) -> None:
-    """Nothing is read wrong from a server that answers each request with the whole file."""
+    """A server that answers each request with the whole file is refused."""
     (tmp_path / "x").write_bytes(DATA)
     stores = Stores()
     version = stores.stat(f"{without_ranges}/x")

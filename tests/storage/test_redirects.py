@@ -1,4 +1,4 @@
-"""Redirects: where a server may lead, what is sent there, and where a chain ends."""
+"""Redirects: allowed hosts, the headers sent to them, and the limit of a chain."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOW_S = 4e9  # in these tests 127.0.0.1 and localhost are two hosts
 
 @dataclass
 class Server:
-    """A server on loopback: paths, and what it answers with or where it redirects to."""
+    """A server on loopback: its answers and redirects by path."""
 
     port: int = 0
     files: dict[str, bytes] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Server:
         return f"{scheme}://{host}:{self.port}{path}"
 
     def paths(self) -> set[str]:
-        """Return what was asked for."""
+        """Return the requested paths."""
         return {path for _, path, _ in self.asked}
 
 
@@ -75,16 +75,16 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(data)
 
     def do_HEAD(self) -> None:
-        """Answer without what the answer holds."""
+        """Answer without the body."""
         self.do_GET()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager
 def serving(context: ssl.SSLContext | None = None, handler: type[_Handler] = _Handler) -> Iterator[Server]:
-    """Give a server."""
+    """Provide a server."""
     shown = Server()
     with ThreadingHTTPServer(("127.0.0.1", 0), type("Here", (handler,), {"shown": shown})) as server:
         if context is not None:
@@ -108,7 +108,7 @@ def one() -> Iterator[Server]:
 
 @pytest.fixture
 def other() -> Iterator[Server]:
-    """A server that is none of the source's."""
+    """Another server."""
     with serving() as server:
         server.files = {"/a.csv": b"secret\n", "/in/": b'<a href="a.csv">', "/in/a.csv": b"secret\n"}
         yield server
@@ -123,7 +123,7 @@ def read(stores: Stores, source: FileSource, path: str) -> bytes:
 
 
 def secret_of(server: Server, secret: str) -> bool:
-    """Tell whether a server was told a secret by any request."""
+    """Return whether a server received a secret in any request."""
     return any(secret in text for _, _, headers in server.asked for text in headers.values())
 
 
@@ -134,7 +134,7 @@ CONNECTION = {
 
 
 def test_a_redirect_to_another_host_is_refused_and_names_the_option(one: Server, other: Server) -> None:
-    """Whatever asks: a look at a file, a read, an index, a list, a marker. The other host is not even asked."""
+    """For any request: a stat, a read, an index, a list, a marker. The other host gets no request."""
     far = other.url("", host="localhost")
     one.moved = {"/a.csv": f"{far}/a.csv", "/in/": f"{far}/in/", "/b.csv.done": f"{far}/a.csv"}
     one.files = {"/b.csv": b"b\n"}
@@ -161,7 +161,7 @@ def test_a_redirect_to_another_host_is_refused_and_names_the_option(one: Server,
 
 
 def test_an_option_names_further_hosts_which_get_no_headers(one: Server, other: Server) -> None:
-    """The remedy that the error names works for all that is asked; the connection's own words stay at home."""
+    """The error's remedy works for all requests; the connection's headers are not sent to other hosts."""
     far = other.url("", host="localhost")
     one.moved = {"/a.csv": f"{far}/a.csv", "/in/": f"{far}/in/", "/in/a.csv": f"{far}/in/a.csv"}
     stores = Stores({one.url(): CONNECTION})
@@ -180,7 +180,7 @@ def test_an_option_names_further_hosts_which_get_no_headers(one: Server, other: 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_credentials_stay_with_their_origin(one: Server, other: Server, host: str) -> None:
-    """Another port of the same host is another origin too: the server may lead there, but shows no credentials."""
+    """Another port of the same host is another origin: redirects to it are followed without credentials."""
     options = {"headers": {"Authorization": "hush"}, "client_kwargs": {"cookies": {"id": "hush"}}}
     one.moved = {"/a.csv": other.url("/a.csv", host=host)}
     source = FileSource(one.url(), redirect_hosts=["localhost"])
@@ -201,7 +201,7 @@ def test_the_same_host_is_followed_with_its_headers(one: Server) -> None:
 
 
 def test_a_chain_without_an_end_is_an_error(one: Server, other: Server) -> None:
-    """One that goes in circles, and a long one, through other hosts too; and an address that is none of the web."""
+    """A circular one and a long one, also through other hosts; and a redirect to another scheme."""
     one.moved = {"/a.csv": other.url("/a.csv", host="localhost"), "/file.csv": "file:///etc/passwd"}
     other.moved = {"/a.csv": one.url("/a.csv")}
     one.moved |= {f"/{number}.csv": f"/{number + 1}.csv" for number in range(40)}
@@ -213,7 +213,7 @@ def test_a_chain_without_an_end_is_an_error(one: Server, other: Server) -> None:
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> ssl.SSLContext:
-    """A server's side of https, with a certificate that nobody signed."""
+    """The TLS context of a server with a self-signed certificate."""
     key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
     start = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
     made = x509.CertificateBuilder(name, name, key.public_key(), 1, start, start.replace(year=2126))
@@ -227,7 +227,7 @@ def certificate(tmp_path: Path) -> ssl.SSLContext:
 
 
 def test_an_upgrade_is_followed_and_a_downgrade_never_is(one: Server, certificate: ssl.SSLContext) -> None:
-    """From http to https on the same host without the headers, which are another origin's; never back again."""
+    """From http to https on the same host without the headers, as the origin differs; never back to http."""
     with serving(certificate) as safe:
         safe.files = {"/a.csv": b"a\n", "/c.csv": b"c\n"}
         safe.moved = {"/b.csv": one.url("/c.csv")}
@@ -246,7 +246,7 @@ def test_an_upgrade_is_followed_and_a_downgrade_never_is(one: Server, certificat
 
 @pytest.mark.parametrize("hosts", ["localhost", ["http://localhost"], ["localhost:80"], ["a/b"], [""]])
 def test_what_is_no_host_is_refused(hosts: Any) -> None:
-    """Before anything is asked for."""
+    """Before any request."""
     with pytest.raises(OptionsError, match="redirect_hosts"):
         FileSource("http://x/in", redirect_hosts=hosts)
     assert FileSource("http://x/in", redirect_hosts=["::1", "{{ var.value.host }}", "a.b"]).redirect_hosts
@@ -254,7 +254,7 @@ def test_what_is_no_host_is_refused(hosts: Any) -> None:
 
 class _NameNode(_Handler):
     def do_GET(self) -> None:
-        """Tell of a file, and send whoever reads it to a data node."""
+        """Answer the status of a file, and redirect reads to a data node."""
         if "op=OPEN" in self.path:
             self.shown.moved[self.path] = self.shown.moved["open"]
         status = {"type": "FILE", "length": 7, "modificationTime": 1, "blockSize": 1}
@@ -263,7 +263,7 @@ class _NameNode(_Handler):
 
 
 def test_a_data_node_gets_no_credentials_of_the_name_node(one: Server, other: Server) -> None:
-    """It may have any address, as the protocol wants it, and is shown none but what the name node puts into it."""
+    """It may have any address, as in the protocol, and gets only what the name node puts into the URL."""
     with serving(handler=_NameNode) as node:
         url = f"webhdfs://127.0.0.1:{node.port}"
         stores = Stores({url: {"user": "me", "password": "hush"}})
@@ -277,7 +277,7 @@ def test_a_data_node_gets_no_credentials_of_the_name_node(one: Server, other: Se
 
 @pytest.mark.parametrize("path", ["/in/%2e%2e/a.csv", "/in/x/../%2E./a.csv", "/in/.%2e", "//127.0.0.1/in/../a.csv"])
 def test_a_path_from_upstream_does_not_climb_out_of_its_root(one: Server, path: str) -> None:
-    """Though its text begins as the root's does: clients resolve what is percent-encoded."""
+    """Although it starts with the root: clients resolve percent-encoded characters."""
     one.files = {"/a.csv": b"secret\n"}
     with pytest.raises(SourceError, match="is in none of the source's roots"):
         list(named_files(Stores(), FileSource(one.url("/in")), [one.url(path)]))
@@ -288,7 +288,7 @@ def test_a_path_from_upstream_does_not_climb_out_of_its_root(one: Server, path: 
     "uri", ["http://127.0.0.1@elsewhere/in/a", "http://127.0.0.1.elsewhere/in/a", "http://elsewhere/"]
 )
 def test_a_path_from_upstream_names_no_other_host(uri: str) -> None:
-    """Whatever it looks like."""
+    """Whatever its form."""
     for root in ("http://127.0.0.1", "http://127.0.0.1/in"):
         with pytest.raises(SourceError, match="is in none of the source's roots"):
             list(named_files(Stores(), FileSource(root), [uri]))

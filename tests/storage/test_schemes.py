@@ -1,4 +1,4 @@
-"""URIs of stores that are unknown, not installed, or cannot be opened here: each says what to do."""
+"""URIs of stores that are unknown, not installed, or cannot be opened here: each error names the remedy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from airflow_provider_blockread.storage import Stores
 
 
 def test_an_unknown_scheme_says_what_to_install() -> None:
-    """A scheme whose package is absent names the package; one that nobody knows is called unknown."""
+    """The error for a scheme whose package is missing names the package; other schemes are unknown."""
     with pytest.raises(OptionsError, match="libarchive"):
         Stores().remote("libarchive://x")
     with pytest.raises(OptionsError, match="the scheme is unknown"):
@@ -24,7 +24,7 @@ def test_an_unknown_scheme_says_what_to_install() -> None:
     ("scheme", "package", "extra"), [("s3", "s3fs", "s3"), ("az", "adlfs", "azure"), ("gs", "gcsfs", "gcs")]
 )
 def test_a_store_without_its_package_names_the_extra(scheme: str, package: str, extra: str) -> None:
-    """A store of this package's extras tells what to install."""
+    """The error for a store of this package's extras names the extra."""
     script = (
         f"import sys; sys.modules[{package!r}] = None\n"
         "from airflow_provider_blockread.storage import Stores\n"
@@ -41,7 +41,7 @@ def test_a_store_without_its_package_names_the_extra(scheme: str, package: str, 
 def test_a_store_that_cannot_be_opened_here_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, uri: str, says: str
 ) -> None:
-    """One that is no more says what to move to; one of Hadoop's what to install."""
+    """The error for a retired store names its successor; that for a Hadoop store what to install."""
     for name in ("JAVA_HOME", "HADOOP_HOME", "ARROW_LIBHDFS_DIR"):
         monkeypatch.setenv(name, str(tmp_path))
     with pytest.raises(OptionsError, match=says):

@@ -33,7 +33,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 def test_what_is_written_is_read(folder: str) -> None:
-    """Written bytes come back whole, in ranges, and with their size; folders are made."""
+    """Written bytes are read completely, in ranges, and with their size; folders are created."""
     stores, uri = Stores(), f"{folder}/a/b c%.bin"
     stores.write_bytes_atomic(uri, b"0123456789")
     with stores.open_read(uri) as left, stores.open_read(uri) as right:
@@ -58,7 +58,7 @@ def test_writing_again_is_another_version(folder: str) -> None:
 
 
 def test_a_stream_is_written_into_a_new_folder(folder: str) -> None:
-    """A file opened for writing has its folder made."""
+    """Opening a file for writing creates its folder."""
     stores = Stores()
     with stores.open_write(f"{folder}/new/x") as file:
         file.write(b"abc")
@@ -67,7 +67,7 @@ def test_a_stream_is_written_into_a_new_folder(folder: str) -> None:
 
 
 def test_what_is_missing_is_an_error_that_names_it(folder: str) -> None:
-    """Looking at, reading or opening nothing names the URI and says what to do."""
+    """Stat, read and open of a missing file name the URI and the remedy."""
     stores, uri = Stores(), f"{folder}/none"
     for look in (stores.stat, stores.read_bytes, stores.open_read):
         with pytest.raises(FileMissingError, match=f"{uri} does not exist; restore it"):
@@ -77,7 +77,7 @@ def test_what_is_missing_is_an_error_that_names_it(folder: str) -> None:
 
 
 def test_folders_are_listed_and_removed_whole(folder: str) -> None:
-    """Names in order, files left out; what is absent has none and may be removed."""
+    """Names in order, without files; a missing folder has none and may be removed."""
     stores = Stores()
     for name in ("w/g2/deep/x", "w/g1/y", "w/file"):
         stores.write_bytes_atomic(f"{folder}/{name}", b"1")
@@ -91,7 +91,7 @@ def test_folders_are_listed_and_removed_whole(folder: str) -> None:
 
 
 def test_two_remove_one_folder(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What somebody else removes between the look at a folder and the removal of a file is gone: nothing is left."""
+    """Files removed by another process during the removal are ignored: nothing is left."""
     stores = Stores()
     for name in "abcd":
         stores.write_bytes_atomic(f"{folder}/w/{name}", b"1")
@@ -112,7 +112,7 @@ def test_two_remove_one_folder(folder: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_folder_is_no_file(folder: str) -> None:
-    """Taking a folder for a file is an error."""
+    """Using a folder as a file is an error."""
     stores = Stores()
     stores.write_bytes_atomic(f"{folder}/sub/x", b"")
 
@@ -121,7 +121,7 @@ def test_a_folder_is_no_file(folder: str) -> None:
 
 
 def test_a_move_can_be_repeated(folder: str) -> None:
-    """A file arrives whole under its new name, as often as the move is told, also after a crash between steps."""
+    """The file is complete under its new name, however often the move is repeated, also after a crash between steps."""
     stores, source, target = Stores(), f"{folder}/stage/x", f"{folder}/out/x"
     stores.write_bytes_atomic(source, b"abc")
     for _ in range(3):
@@ -154,7 +154,7 @@ def test_a_move_of_the_wrong_file_is_refused(folder: str) -> None:
 
 
 def test_names_are_listed_by_prefix(folder: str) -> None:
-    """Files directly in a folder come with their sizes; folders, other names and an absent folder give none."""
+    """Files directly in a folder are listed with their sizes; folders, other names and a missing folder are not."""
     stores = Stores()
     for name in ("part-1", "part-22", "other", "part-dir/x"):
         stores.write_bytes_atomic(f"{folder}/out/{name}", name.encode())
@@ -188,7 +188,7 @@ def test_files_move_between_disks(tmp_path: Path) -> None:
 
 
 def test_stores_do_not_mix(tmp_path: Path) -> None:
-    """A move from one store to another is refused with what to do."""
+    """A move from one store to another is refused with a remedy."""
     stores = Stores()
     stores.write_bytes_atomic(str(tmp_path / "x"), b"abc")
 
@@ -197,7 +197,7 @@ def test_stores_do_not_mix(tmp_path: Path) -> None:
 
 
 def test_a_file_without_rights_is_an_error(tmp_path: Path) -> None:
-    """Denied access is told apart from absence, and named."""
+    """Denied access is distinguished from a missing file, and named."""
     script = (
         "import os, sys\n"
         "from airflow_provider_blockread.storage import Stores\n"
@@ -244,7 +244,7 @@ def test_a_path_that_is_too_long_is_not_tried_again() -> None:
 
 
 def test_any_other_store_of_fsspec_reads(tmp_path: Path) -> None:
-    """A store with no code of its own here is looked at and read through fsspec."""
+    """A store without specific code is read through fsspec."""
     (tmp_path / "x.txt").write_bytes(b"0123456789")
     uri = f"dir://{tmp_path}/x.txt"
     stores = Stores({"dir://": {"path": "/", "fs": fsspec.filesystem("file")}})
@@ -257,14 +257,14 @@ def test_any_other_store_of_fsspec_reads(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
 def test_a_store_that_is_full_says_so(code: int) -> None:
-    """A retry helps once there is room, which nobody but people makes."""
+    """The error says to free space."""
     says = r"file:///out/x: the store is full .*; free space there, then retry"
     with pytest.raises(TransientError, match=says), translated("file:///out/x"):
         raise OSError(code, os.strerror(code))
 
 
 def test_a_file_in_a_folder_s_place(tmp_path: Path) -> None:
-    """Making a folder where a file stands is a mistake to correct, not one to wait for."""
+    """Creating a folder in place of a file is a permanent error."""
     (tmp_path / "out").write_bytes(b"")
 
     with pytest.raises(SourceError, match="is a file where a folder is needed"):

@@ -53,7 +53,7 @@ def test_one_place_has_one_uri(written: str, expected: str) -> None:
     ],
 )
 def test_the_uris_of_one_place_are_known(written: str, place: str) -> None:
-    """They stay as they are written, since ledgers have them so."""
+    """They stay as written, as they are in ledgers."""
     assert canonical(written) == written
     assert place_of(written) == place_of(place) == place
 
@@ -66,7 +66,7 @@ def test_a_relative_path_starts_where_the_program_runs() -> None:
 
 @given(SEGMENTS, st.sampled_from(["/", "file:///", "s3://bucket/", "memory://", "http://host/"]))
 def test_a_canonical_uri_is_its_own(path: str, start: str) -> None:
-    """Canonicalising twice changes nothing, and folder and name of a URI put it together again."""
+    """Canonicalising twice changes nothing, and a URI is its folder joined with its name."""
     uri = canonical(start + path)
 
     assert canonical(uri) == uri
@@ -92,13 +92,13 @@ def test_text_that_names_no_place_is_refused(written: str) -> None:
     ],
 )
 def test_what_is_nearly_a_uri_is_no_local_path(written: str, says: str) -> None:
-    """Nobody waits for a local folder of such a name."""
+    """It is refused instead of read as a local path."""
     with pytest.raises(OptionsError, match=says):
         canonical(written)
 
 
 def test_colons_are_no_chain_and_not_always_a_password() -> None:
-    """Local names and keys hold them, and GitHub's URLs name a repository behind one."""
+    """Local names and keys contain them, and GitHub's URLs have a repository after one."""
     assert canonical("./s3:/b") == f"file://{Path.cwd()}/s3:/b"
     assert canonical("/a::b/c") == "file:///a::b/c"
     assert canonical("s3://b/a::b/c://d") == "s3://b/a::b/c://d"
@@ -114,7 +114,7 @@ def test_a_password_is_refused_and_not_repeated() -> None:
 
 
 def test_relative_to_ends_at_a_path_border() -> None:
-    """`/data/logs2` does not lie in `/data/logs`."""
+    """`/data/logs2` does not are in `/data/logs`."""
     assert relative_to("file:///data/logs2", "file:///data/logs") is None
     assert relative_to("file:///data/logs", "file:///data/logs") == ""
     assert relative_to("file:///data", "file:///") == "data"

@@ -1,4 +1,4 @@
-"""Files on web servers: a folder is what its index names, and a version is what the server tells of a file."""
+"""Files on web servers: a folder is its index, and a version comes from a file's headers."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Folder(SimpleHTTPRequestHandler):
     served = ""
 
     def translate_path(self, path: str) -> str:
-        """Return where a path lies."""
+        """Return a path on disk."""
         self.directory = self.served
         return super().translate_path(path)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 class Answer(BaseHTTPRequestHandler):
@@ -50,15 +50,15 @@ class Answer(BaseHTTPRequestHandler):
             self.wfile.write(self.text.encode())
 
     def do_HEAD(self) -> None:
-        """Answer without what the answer holds."""
+        """Answer without the body."""
         self.do_GET()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def serving(handler: Handler) -> Iterator[str]:
-    """Give the address of a server on loopback."""
+    """Provide the address of a server on loopback."""
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
@@ -69,12 +69,12 @@ def serving(handler: Handler) -> Iterator[str]:
 
 @pytest.fixture
 def web(tmp_path: Path) -> Iterator[str]:
-    """Give the address of a server of the folder."""
+    """Provide the address of a server of the folder."""
     yield from serving(type("Here", (Folder,), {"served": str(tmp_path)}))
 
 
 def answering(**answer: object) -> Iterator[str]:
-    """Give the address of a server that answers so."""
+    """Provide the address of a server with these answers."""
     return serving(type("Such", (Answer,), answer))
 
 
@@ -84,7 +84,7 @@ def listed(source: FileSource) -> list[str]:
 
 
 def test_a_folder_of_a_web_server_is_what_its_index_names(tmp_path: Path, web: str) -> None:
-    """With a slash behind it or without, folder by folder; the index itself is never a file."""
+    """With or without a trailing slash, folder by folder; the index itself is never a file."""
     for name in ("in/b.csv", "in/a b.csv", "in/http.csv", "in/sub/c.csv", "in/old/d.csv", "in/50%#?.csv"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)
@@ -108,7 +108,7 @@ INDEX = """<title>Index of /in/</title><a href="?C=N;O=D">Name</a><a href="../">
 
 
 def test_links_that_lead_elsewhere_are_no_files() -> None:
-    """Ways to sort an index, folders above and other servers are passed by; what lies deeper is its folder's."""
+    """Sort links of an index, parent folders and other servers are ignored; deeper files belong to their folders."""
     for address in answering(text=INDEX):
         found = listed(FileSource(f"{address}/in/", exclude="sub/"))
 
@@ -117,14 +117,14 @@ def test_links_that_lead_elsewhere_are_no_files() -> None:
 
 @pytest.mark.parametrize("answer", [{"text": "Welcome!"}, {"kind": "application/json", "text": '["a.csv"]'}])
 def test_a_folder_that_cannot_be_listed_is_an_error(answer: dict[str, object]) -> None:
-    """A page that is no index is taken neither for an empty folder nor for data."""
+    """A page that is not an index is neither an empty folder nor data."""
     for address in answering(**answer):
         with pytest.raises(SourceError, match="lists no files of this folder"):
             listed(FileSource(f"{address}/in/"))
 
 
 def test_an_index_without_a_slash_is_a_folder_and_a_page_of_that_name_a_file() -> None:
-    """Where a server sends its index at once, though it does not tell its size."""
+    """Where a server sends its index without a redirect and without a size."""
     for address in answering(text='<a href="/in/a.csv"></a>', told=False):
         with pytest.raises(SourceError, match=r"in/a\.csv: the store does not report the file's size"):
             listed(FileSource(f"{address}/in"))
@@ -133,7 +133,7 @@ def test_an_index_without_a_slash_is_a_folder_and_a_page_of_that_name_a_file() -
 
 
 def test_folders_that_go_on_and_on_are_an_error() -> None:
-    """As those of a server that answers everything with one page."""
+    """Such as those of a server that answers every request with one page."""
     for address in answering(text='<a href="in/"></a>'):
         with pytest.raises(SourceError, match="never end"):
             listed(FileSource(f"{address}/in"))
@@ -143,7 +143,7 @@ def test_folders_that_go_on_and_on_are_an_error() -> None:
     ("status", "kind"), [(404, FileMissingError), (403, SourceError), (500, TransientError), (503, TransientError)]
 )
 def test_a_failure_of_a_server_is_no_absence(status: int, kind: type[Exception]) -> None:
-    """What cannot be looked at may be there: only a server that says so has no such file."""
+    """A file is missing only if the server says so."""
     for address in answering(status=status):
         for call in (Stores().stat, Stores().open_read):
             with pytest.raises(kind) as caught:
@@ -153,14 +153,14 @@ def test_a_failure_of_a_server_is_no_absence(status: int, kind: type[Exception])
 
 
 def test_a_server_that_is_down_may_be_back_later() -> None:
-    """Nothing answers at the address."""
+    """There is no answer at the address."""
     (address,) = answering()
     with pytest.raises(TransientError, match="try again"):
         Stores().stat(f"{address}/a.csv")
 
 
 def test_a_file_that_changed_is_another_version(tmp_path: Path, web: str) -> None:
-    """The server's time tells two files of one size apart, before a read and after it."""
+    """The server's time distinguishes two files of one size, before and after a read."""
     file = tmp_path / "a.csv"
     versions = []
     for text, time in (("one\n", 1e9), ("ONE\n", 1.1e9)):
@@ -181,7 +181,7 @@ def test_a_file_that_changed_is_another_version(tmp_path: Path, web: str) -> Non
 
 
 def test_an_age_is_refused_where_no_time_is_told() -> None:
-    """A file that may still be written is not taken for an old one."""
+    """A file that may still be written is not an old one."""
     for address in answering(kind="text/csv", text="one\n"):
         with pytest.raises(SourceError, match="min_age cannot apply"):
             listed(FileSource(f"{address}/a.csv", min_age=60))
@@ -189,26 +189,26 @@ def test_an_age_is_refused_where_no_time_is_told() -> None:
 
 
 def test_what_nobody_wants_is_not_looked_at() -> None:
-    """A link to what has no size, or to nothing, fails no listing that leaves it out."""
+    """An excluded link to something without a size, or to nothing, does not fail a listing."""
     for address in answering(text='<a href="/in/live.php"></a>', told=False):
         for rules in ({"pattern": "*.csv"}, {"exclude": "*.php"}):
             assert listed(FileSource(f"{address}/in/", **rules)) == []  # type: ignore[arg-type]
 
 
 def test_an_address_with_a_slash_may_be_a_file() -> None:
-    """As that of a service which answers with data."""
+    """Such as that of a service that returns data."""
     for address in answering(kind="text/csv", text="one\n"):
         assert listed(FileSource(f"{address}/api/x/?format=csv")) == [f"{address}/api/x/?format=csv"]
 
 
 def test_an_index_in_pages_is_an_error() -> None:
-    """Its first page is not taken for the whole."""
+    """Its first page is not the whole index."""
     for address in answering(text='<a href="/in/a.csv">a</a><a rel="next" href="?page=2">more</a>'):
         with pytest.raises(SourceError, match="goes on in other pages"):
             listed(FileSource(f"{address}/in/"))
 
 
 def test_an_empty_index_is_no_data() -> None:
-    """Though the server gives it where no slash is asked for."""
+    """Although the server returns it for a path without a slash."""
     for address in answering(text='<title>Index of /in</title><a href="../">up</a>'):
         assert listed(FileSource(f"{address}/in")) == []

@@ -1,4 +1,4 @@
-"""Stores on loopback, each started when a test first asks for it, and stopped with the tests."""
+"""Stores on loopback, each started on first use, and stopped with the tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KINDS = ("ceph", "moto", "azurite", "gcs", "sftp")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let warnings of the stores' own clients pass; those that this package gives cause for stay errors."""
+    """Ignore warnings of the stores' own clients; those caused by this package stay errors."""
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.filterwarnings("ignore", "error:::airflow_provider_blockread"))

@@ -1,4 +1,4 @@
-"""One feed whose roots lie in several accounts, each opened by a connection of its own."""
+"""One feed whose roots are in several accounts, each opened by a connection of its own."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Feed(Pipe):
 
 @pytest.fixture
 def two_of_s3(ceph: Store, moto: Store) -> Roots:
-    """One name of a bucket at Ceph and at moto, with keys of their own."""
+    """One bucket name at Ceph and at moto, with different keys."""
     for store in (ceph, moto):
         s3_client(store).create_bucket(Bucket="of-both")
     return {"s3://of-both/one": ceph, "s3://of-both/two": moto}
@@ -71,7 +71,7 @@ def roots(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ro
 
 
 def test_one_feed_reads_two_accounts(tmp_path: Path, roots: Roots) -> None:
-    """Files of the same names in both are listed, planned and read once each, and none again by the next window."""
+    """Files with the same names in both are listed, planned and read once each, and not by the next window."""
     source = FileSource(tuple(roots), conn_id={root: f"store_{number}" for number, root in enumerate(roots)})
     stores = Stores(json.loads(json.dumps(credentials_for(source, None))))
     feed = Feed(folder=tmp_path, submitter=ReadHere(stores), files=source)
@@ -115,7 +115,7 @@ def test_one_connection_for_both_is_an_error(tmp_path: Path, roots: Roots) -> No
 
 
 def test_storage_events_name_the_account(tmp_path: Path, two_of_azure: Roots) -> None:
-    """A message of one account tells of the root there, not of its like in another; plain roots hear of any."""
+    """A message of one account concerns only the root in it; roots without an account get messages of any."""
     ledger = open_ledger(f"sqlite:///{tmp_path}/ledger.db")
     first, second = two_of_azure
     for root, store in two_of_azure.items():
@@ -136,7 +136,7 @@ def test_storage_events_name_the_account(tmp_path: Path, two_of_azure: Roots) ->
 
 @pytest.mark.parametrize("host", ["one", "one.privatelink", "one-secondary"])
 def test_addresses_of_an_account_are_that_account(host: str) -> None:
-    """A private address and the copy that is only read are the account that the URI names; another one is not."""
+    """A private endpoint and the read-only replica are the account in the URI; another account is not."""
     text = f"BlobEndpoint=https://{host}.blob.core.windows.net;SharedAccessSignature=sv=1&sig=s3cret"
     for named, refused in (("one", False), ("one-secondary", False), ("two", True)):
         root = f"abfs://box@{named}.dfs.core.windows.net"

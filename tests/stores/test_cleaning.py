@@ -1,4 +1,4 @@
-"""Published files are archived, deleted, tagged and brought back in real stores."""
+"""Published files are archived, deleted, tagged and restored in real stores."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Landing(Pipe):
         return dataclasses.replace(found, source=FileSource(self.root))
 
     def clean(self, action: str, archive: str | None = None) -> Cleaned:
-        """Clean what is published."""
+        """Clean published files."""
         asked = CleanRequest(
             feed=self.feed, source=FileSource(self.root), action=action, archive=archive, grace=7 * 86_400.0
         )
@@ -45,7 +45,7 @@ class _Landing(Pipe):
         return clean(self.env, asked, who="me")
 
     def there(self, folder: str) -> list[str]:
-        """Return the files that are left of those that landed."""
+        """Return the remaining source files."""
         return [name for name in _FILES if self.env.stores.exists(f"{folder}/{name}")]
 
 
@@ -69,7 +69,7 @@ def landing(tmp_path: Path, store: Store) -> Iterator[_Landing]:
 
 
 def test_files_are_archived_and_come_back(landing: _Landing) -> None:
-    """They keep their paths, are refused to a clear while away, and are read again when they are back."""
+    """They keep their paths; a clear is refused while they are archived, and reads them once they are restored."""
     archive = f"{landing.root}-archive"
     done = landing.clean("archive", archive)
 
@@ -94,7 +94,7 @@ def test_files_are_archived_and_come_back(landing: _Landing) -> None:
 
 @pytest.mark.parametrize("store", ["moto"], indirect=True)
 def test_files_are_deleted_unless_they_changed(landing: _Landing) -> None:
-    """A file that was overwritten stays as it is."""
+    """An overwritten file is not changed."""
     landing.env.stores.write_bytes_atomic(f"{landing.root}/a.txt", b"corrected\n")
     done = landing.clean("delete")
 
@@ -103,7 +103,7 @@ def test_files_are_deleted_unless_they_changed(landing: _Landing) -> None:
 
 
 def test_another_version_is_not_taken_away(store: Store) -> None:
-    """The store compares, or the file is renamed and looked at; Ceph and the emulator of Google do not compare."""
+    """The store compares versions, or the file is renamed and checked; Ceph and the Google emulator do not compare."""
     root = store.new_root()
     stores, uri = store.stores(root), f"{root}/in/a =#%.txt"
     stores.write_bytes_atomic(uri, b"one\n")
@@ -121,7 +121,7 @@ def test_another_version_is_not_taken_away(store: Store) -> None:
 
 
 def test_google_is_told_which_generation_is_meant(gcs: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The request says so, and a refusal means that there is another one."""
+    """The request is conditional, and a refusal means that the target exists."""
     root = gcs.new_root()
     stores, uri = gcs.stores(root), f"{root}/a.txt"
     stores.write_bytes_atomic(uri, b"one\n")
@@ -139,7 +139,7 @@ def test_google_is_told_which_generation_is_meant(gcs: Store, monkeypatch: pytes
 
 @pytest.mark.parametrize("store", ["ceph", "moto", "azurite", "gcs"], indirect=True)
 def test_tags(landing: _Landing) -> None:
-    """They are added to those that are there, and the file stays the same version; Google refuses."""
+    """They are added to existing ones, and the version stays the same; Google refuses."""
     if landing.root.startswith("gs:"):
         with pytest.raises(OptionsError, match="tags cannot be set there"):
             landing.clean("tag")
@@ -186,7 +186,7 @@ def test_an_archive_of_its_own(tmp_path: Path, moto: Store) -> None:
 
 
 def test_in_memory(tmp_path: Path) -> None:
-    """A store whose copies have other times archives too; what comes back is another version, and that is said."""
+    """A store whose copies have other times archives too; the command says that a restored file is another version."""
     pipe = _landing(tmp_path, Stores(), "memory://cleaning/in")
     with pytest.raises(OptionsError, match="source's own listing"):
         pipe.clean("archive", "memory://cleaning/in/kept")

@@ -1,4 +1,4 @@
-"""Airflow connections of every kind against the stores they are for."""
+"""Airflow connections of every kind against their stores."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Fields = Mapping[str, Any]
 
 
 def stores_of(fields: Fields, root: str) -> Stores:
-    """Return what opens a root as a connection of these fields says, its options having been JSON."""
+    """Return the access to a root by a connection with these fields, after a JSON round trip of its options."""
     given = dict(fields) | {"extra": json.dumps(fields.get("extra", {}))}
     return Stores({root: json.loads(json.dumps(storage_options(Connection(conn_id="store", **given))))})
 
 
 def works(fields: Fields, root: str) -> None:
-    """Write, look at and read a file by a connection."""
+    """Write, stat and read a file by a connection."""
     stores = stores_of(fields, root)
     stores.write_bytes_atomic(f"{root}/in/x", b"0123")
     with stores.open_read(f"{root}/in/x") as file:
@@ -41,7 +41,7 @@ def works(fields: Fields, root: str) -> None:
 
 
 def fails(fields: Fields, root: str, *secrets: str) -> str:
-    """Return the error that a connection gives, which tells no secret."""
+    """Return the error of a connection, which contains no secret."""
     with pytest.raises(BlockReadError) as failed:
         works(fields, root)
     told = str(failed.value)
@@ -50,12 +50,12 @@ def fails(fields: Fields, root: str, *secrets: str) -> str:
 
 
 def test_each_kind_of_connection_opens_its_store(store: Store) -> None:
-    """The types of Airflow's own providers, with the fields that they define."""
+    """The connection types of Airflow's providers, with their fields."""
     works(store.connection, store.new_root())
 
 
 def test_ways_to_write_an_aws_connection(ceph: Store) -> None:
-    """Keys in the extra, the endpoint for S3 alone, a region, a style of addresses; by the type generic, too."""
+    """Keys in the extra, an endpoint for S3 only, a region, an addressing style; also with the type generic."""
     root, options = ceph.new_root(), ceph.options
     keys = {"aws_access_key_id": options["key"], "aws_secret_access_key": options["secret"], "region_name": "us-east-1"}
     style = {"config_kwargs": {"s3": {"addressing_style": "path"}}}
@@ -66,7 +66,7 @@ def test_ways_to_write_an_aws_connection(ceph: Store) -> None:
 
 
 def test_an_aws_connection_that_assumes_a_role(ceph: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The role's keys open what the connection's own may not; they are masked, and who may not assume it is told so."""
+    """The role's keys open what the connection's keys may not; they are masked, and a refused role is an error."""
     fields, root = dict(ceph.by_role or {}), ceph.new_root()
     masked: list[object] = []
     monkeypatch.setattr(assumed_role, "mask_secret", masked.append)
@@ -84,7 +84,7 @@ def test_an_aws_connection_that_assumes_a_role(ceph: Store, monkeypatch: pytest.
 
 
 def test_no_keys_at_all_where_the_bucket_is_open(ceph: Store) -> None:
-    """An anonymous connection reads and writes what anybody may."""
+    """An anonymous connection reads and writes public buckets."""
     root = ceph.new_root()
     s3_client(ceph).put_bucket_acl(Bucket=root.removeprefix("s3://"), ACL="public-read-write")
     extra = {"config_kwargs": {"signature_version": "unsigned"}, "endpoint_url": ceph.options["endpoint_url"]}
@@ -94,7 +94,7 @@ def test_no_keys_at_all_where_the_bucket_is_open(ceph: Store) -> None:
 
 
 def test_a_wrong_key_is_denied_access(ceph: Store) -> None:
-    """The message says what to do and not what the secret was."""
+    """The message names the remedy and contains no secret."""
     wrong = dict(ceph.connection) | {"password": "not-the-secret"}
 
     assert "give the account that runs this (or its connection) access" in fails(
@@ -126,7 +126,7 @@ def test_ways_to_write_an_azure_connection(azurite: Store) -> None:
 
 
 def test_ways_to_write_an_ssh_connection(sftp: Store, tmp_path: Path) -> None:
-    """A key as text, one behind a passphrase, and the key that the server must have."""
+    """A key as text, one with a passphrase, and the host key of the server."""
     root, fields = sftp.new_root(), dict(sftp.connection)
     file = Path(fields["extra"]["key_file"])
     key, host_key = file.read_text(), (file.parent / "host_key.pub").read_text().strip()

@@ -1,4 +1,4 @@
-"""Whatever a store raises, at whatever call, is one of this package's errors, names the place and holds no secret."""
+"""All errors of a store, in any call, become errors of this package that name the URI and contain no secret."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def without_leave(store: Store) -> dict[str, object]:
 
 @pytest.mark.parametrize("name", ["ceph", "azurite", "sftp"])
 def test_denied_access_is_told_by_every_call(request: pytest.FixtureRequest, name: str) -> None:
-    """A wrong key is an error of access at each call, and nothing shows it."""
+    """A wrong key is an access error in each call, and is never shown."""
     store: Store = request.getfixturevalue(name)
     root = store.new_root()
     putter(store, root)("x", b"x")
@@ -65,7 +65,7 @@ def test_denied_access_is_told_by_every_call(request: pytest.FixtureRequest, nam
 
 
 def nowhere(store: Store) -> tuple[str, dict[str, object]]:
-    """Return a root and options that lead to a port where nobody listens."""
+    """Return a root and options for a port on which nothing listens."""
     port, options = free_port(), dict(store.options)
     if store.name == "sftp":
         return f"sftp://127.0.0.1:{port}/b", {**options, "port": port}
@@ -75,7 +75,7 @@ def nowhere(store: Store) -> tuple[str, dict[str, object]]:
 
 @pytest.mark.parametrize("name", ["ceph", "sftp"])
 def test_a_store_that_is_down_may_be_back_later(request: pytest.FixtureRequest, name: str) -> None:
-    """Where nothing answers, the same call may succeed later."""
+    """Without an answer, the same call may succeed later."""
     root, options = nowhere(request.getfixturevalue(name))
     for call in ("stat", "read", "write", "names"):
         with pytest.raises(TransientError, match="the store failed") as caught:
@@ -84,7 +84,7 @@ def test_a_store_that_is_down_may_be_back_later(request: pytest.FixtureRequest, 
 
 
 def test_an_object_that_may_be_read_and_not_listed_is_a_file() -> None:
-    """Nothing that may be listed lies below it; a listing that fails otherwise is no answer."""
+    """Without anything listable below it; other failures of the listing are errors."""
     with lister([], lambda *_: error(403, "AccessDenied")) as server:
         server.sizes["x"] = 7
         stores = Stores({"s3://b": server.options})
@@ -94,7 +94,7 @@ def test_an_object_that_may_be_read_and_not_listed_is_a_file() -> None:
 
 
 def test_an_answer_that_tells_no_version_is_none() -> None:
-    """Nobody knows whether it is of the version that was asked for."""
+    """It may be of another version."""
     with lister([]) as server:
         server.sizes["x"] = 7
         stores = Stores({"s3://b": server.options})

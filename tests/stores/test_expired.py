@@ -1,4 +1,4 @@
-"""Credentials that expire: a plan or a reading fails at once, says so, and goes on as before once they are renewed."""
+"""Expired credentials: a plan or a read fails at once with the cause, and works again once they are renewed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Feed(Pipe):
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """A feed, and what opens its store: a signature that lasts, one that has expired, and the text of that."""
+    """A feed, and the options of its store: a valid signature, an expired one, and the text of the latter."""
 
     feed: Feed
     lasting: Stores
@@ -52,7 +52,7 @@ class Place:
     store: Store
 
     def denied(self, error: BlockReadError) -> bool:
-        """Tell whether an error is that of the expired signature, without it."""
+        """Return whether an error is that of the expired signature, without quoting it."""
         shown = f"{error!r} {error.__cause__!r} {self.feed.messages}"
         return self.secret not in shown and self.feed.root in shown and "tried" not in shown
 
@@ -72,7 +72,7 @@ def place(tmp_path: Path, azurite: Store) -> Iterator[Place]:
 
 
 def test_a_plan_with_an_expired_signature(place: Place) -> None:
-    """The first request ends it, with the root's name; nothing is planned, and the next plan takes every file."""
+    """The first request fails and names the root; nothing is planned, and the next plan takes every file."""
     feed = place.feed
     feed.opens_by(place.expired)
     for _ in range(2):
@@ -106,7 +106,7 @@ def test_a_reading_with_an_expired_signature(place: Place) -> None:
 
 
 def test_a_signature_that_ends_in_the_midst_of_a_listing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is taken back after some pages: no window is planned, and no file of later pages is called missing."""
+    """It is revoked after some pages: no window is planned, and no file of later pages becomes missing."""
     feed, page, asked = place.feed, AzurePages.page, count(1)
     for number in range(20):
         place.lasting.write_bytes_atomic(f"{feed.root}/{number:02}.txt", b"one\n")

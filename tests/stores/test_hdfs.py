@@ -1,4 +1,4 @@
-"""HDFS over WebHDFS: a folder in pages where the name node can, else at once."""
+"""HDFS over WebHDFS: a folder in pages where the name node supports them, else at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
 
 FILES = {f"/in/{name}": len(name) for name in ["b", "a", "x/1", "x/y/2", "x-z", "e é%#", *(f"n{n}" for n in range(9))]}
-_MOST = 3  # entries that are given at once
+_MOST = 3  # entries returned at once
 
 
 class NameNode(ThreadingHTTPServer):
@@ -30,7 +30,7 @@ class NameNode(ThreadingHTTPServer):
         self.asked: list[str] = []
 
     def status(self, path: str, name: str = "") -> dict[str, object] | None:
-        """Return what is told of a path, None where nothing is."""
+        """Return the status of a path, or None where there is nothing."""
         if path in FILES:
             return {"pathSuffix": name, "type": "FILE", "length": FILES[path], "modificationTime": 1234}
         if any(file.startswith(path.rstrip("/") + "/") for file in FILES):
@@ -38,7 +38,7 @@ class NameNode(ThreadingHTTPServer):
         return None
 
     def listing(self, path: str) -> list[dict[str, object]]:
-        """Return what is told of the entries of a folder, by name."""
+        """Return the status of a folder's entries by name."""
         inside = (file.removeprefix(path + "/") for file in FILES if file.startswith(path + "/"))
         found = (self.status(f"{path}/{name}", name) for name in sorted({name.partition("/")[0] for name in inside}))
         return [status for status in found if status]
@@ -75,7 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(json.dumps(answer).encode())
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def _refusal(name: str) -> dict[str, object]:
@@ -96,7 +96,7 @@ def node() -> Iterator[NameNode]:
 
 @pytest.mark.parametrize("old", ["", "IllegalArgumentException", "QueryParamException"])
 def test_all_files_of_a_tree_are_listed(node: NameNode, old: str) -> None:
-    """Each file comes once, as looking at it tells, from name nodes that know pages, old ones and old gateways."""
+    """Each file is listed once as by stat, by name nodes with pages, old ones and old gateways."""
     node.old = old
     root = f"webhdfs://127.0.0.1:{node.server_port}/in"
     stores = Stores()
@@ -111,7 +111,7 @@ def test_all_files_of_a_tree_are_listed(node: NameNode, old: str) -> None:
 
 
 def test_a_folder_that_is_locked_or_vanishes_is_an_error(node: NameNode) -> None:
-    """Half a listing is none."""
+    """A partial listing is an error."""
     root = f"webhdfs://127.0.0.1:{node.server_port}/in"
     node.locked = "/in/x"
     with pytest.raises(SourceError, match="/in/x: access denied"):

@@ -1,4 +1,4 @@
-"""Listings of every store: the same names by pages of any size, and the versions that looking at each file tells."""
+"""Listings of every store: the same names with pages of any size, and the same versions as by stat."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def pages(stores: Stores, root: str, size: int) -> Pages:
 
 @pytest.mark.parametrize("inner", ["", "/in here"])
 def test_every_name_is_listed_as_looking_at_it_tells(store: Store, inner: str) -> None:
-    """Each name comes once, flat or by folder, in pages of any size, with the version that a look at it gives."""
+    """Each name is listed once, flat or by folder, with pages of any size, with the same version as by stat."""
     bucket = store.new_root()
     root, stores = bucket + inner, store.stores(bucket)
     put = putter(store, bucket)
@@ -73,7 +73,7 @@ def test_every_name_is_listed_as_looking_at_it_tells(store: Store, inner: str) -
 
 
 def test_a_name_that_the_client_takes_for_another_is_an_error(store: Store) -> None:
-    """What cannot be read under its own name fails the listing, unless a pattern leaves it out."""
+    """A file that cannot be read under its name fails the listing, unless a pattern excludes it."""
     bucket = store.new_root()
     stores, put = store.stores(bucket), putter(store, bucket)
     for number, name in enumerate(UNADDRESSED[store.name]):
@@ -95,7 +95,7 @@ TREE = [
 
 
 def test_patterns_mean_the_same_everywhere(store: Store) -> None:
-    """Whether folders are passed by or filtered afterwards, a listing holds what the names' rules take."""
+    """Whether folders are skipped or filtered, a listing has the names that the rules take."""
     root = store.new_root()
     stores, put = store.stores(root), putter(store, root)
     for name in TREE:
@@ -121,7 +121,7 @@ def test_patterns_mean_the_same_everywhere(store: Store) -> None:
 
 @pytest.mark.parametrize("store", ["ceph", "moto", "azurite"], indirect=True)  # the others take no such name
 def test_marks_of_folders_are_no_files(store: Store) -> None:
-    """Empty objects whose names end with `/` stand for folders, as the consoles of object stores make them."""
+    """Empty objects whose names end with `/` are folders, as the consoles of object stores create them."""
     root = store.new_root()
     put = putter(store, root)
     for name in ("in/", "in/a/", "in/a/x"):
@@ -134,7 +134,7 @@ def test_marks_of_folders_are_no_files(store: Store) -> None:
 
 @pytest.mark.parametrize("store", ["ceph", "moto", "azurite"], indirect=True)  # the other emulator takes none empty
 def test_an_empty_object_of_the_folder_s_own_name_hides_no_file(store: Store) -> None:
-    """It is a file while nothing lies below it, unless a slash says that it stands for a folder."""
+    """It is a file while nothing is below it, unless its name ends with a slash."""
     root = store.new_root()
     put = putter(store, root)
     put("in", b"")
@@ -146,7 +146,7 @@ def test_an_empty_object_of_the_folder_s_own_name_hides_no_file(store: Store) ->
 
 @pytest.mark.parametrize("store", ["ceph", "moto", "azurite", "gcs"], indirect=True)
 def test_a_root_may_be_a_file_and_a_folder(store: Store) -> None:
-    """An object that holds something is a file beside what lies below it; a slash leaves that file out."""
+    """An object with content is a file besides those below it; a root with a slash excludes that file."""
     root = store.new_root()
     put = putter(store, root)
     put("in", b"zero")
@@ -170,7 +170,7 @@ def listed(store: Store, root: str, *names: str) -> list[str]:
 
 
 def test_a_place_under_two_names_is_listed_once(sftp: Store) -> None:
-    """By the root that names it first, as it is written there."""
+    """From the first root that contains it, with the path as written there."""
     root = sftp.new_root()
     other = root.replace("sftp://", "ssh://")
     stores = Stores({root: dict(sftp.options), other: dict(sftp.options)})
@@ -198,7 +198,7 @@ def test_a_blob_that_stands_for_a_folder_is_no_file_whatever_its_sign_s_case(azu
 
 
 def test_a_root_may_be_one_file_and_must_be_there(store: Store) -> None:
-    """A root that names a file is that file; one that is not there, its bucket included, is an error that says so."""
+    """A root that names a file is that file; a missing one, or a missing bucket, is an error."""
     root = store.new_root()
     putter(store, root)("in/x", b"x")
 

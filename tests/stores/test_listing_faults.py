@@ -1,4 +1,4 @@
-"""What a listing does when the store fails in the middle of it: the whole of it comes, or an error, never a part."""
+"""Listings when the store fails in the middle: all files are listed, or an error is raised, never a part."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ SOON = Patience(tries=4, first_s=0.001, longest_s=0.01)
 
 
 def listed(server: Lister, **options: object) -> list[str]:
-    """Return the keys that a listing of `in/` yields, asking again soon where the store fails."""
+    """Return the keys that a listing of `in/` yields, with short pauses between retries."""
     stores, source = Stores({"s3://b": server.options}), FileSource("s3://b/in", **options)  # type: ignore[arg-type]
     walk = PagedListing("s3://b/in", stores.pages("s3://b/in"), NameRules(source), SOON)
     return [version.path.removeprefix("s3://b/") for version in walk.files()]
 
 
 def numbered(number: int, answer: Answer | None, *, times: int = 1) -> tuple[object, list[int]]:
-    """Return what gives an answer to the question of a number, and so many that follow, and who was asked."""
+    """Return a server's answer to the request of that number and the following ones, and the list of requests."""
     asked: list[int] = []
 
     def told(_server: Lister, _query: dict[str, str], body: bytes) -> Answer | None:
@@ -41,14 +41,14 @@ def numbered(number: int, answer: Answer | None, *, times: int = 1) -> tuple[obj
 
 
 def test_a_flat_folder_takes_one_request_a_page_and_none_for_its_files() -> None:
-    """4,500 keys are five pages of 1,000, each asked for once; no key is looked at by itself."""
+    """4,500 keys are five pages of 1,000, each requested once; no key is requested by itself."""
     with lister(KEYS) as server:
         assert listed(server) == KEYS
         assert (len(server.queries), server.heads) == (5, 0)
 
 
 def test_what_fails_in_between_is_asked_for_again_from_there() -> None:
-    """An overloaded server, a hung up line and half an answer cost one question more each, and no file."""
+    """An overloaded server, a closed connection and a truncated answer cost one more request each, and no file."""
     choose = random.Random(7)
     with lister(KEYS) as server:
         failures = [error(503, "SlowDown"), error(500, "InternalError"), None, (200, b"<html/>"), error(429, "Busy")]
@@ -82,7 +82,7 @@ def test_what_fails_in_between_is_asked_for_again_from_there() -> None:
 def test_a_store_that_goes_on_failing_is_an_error(
     answer: Answer | None, kind: type[BlockReadError], says: str, asked: int
 ) -> None:
-    """From the third page on: what may pass is tried some times, what cannot pass once; the error tells the place."""
+    """From the third page on: transient errors are retried, permanent ones are not."""
     told, questions = numbered(2, answer, times=100)
     with lister(KEYS, told) as server:  # type: ignore[arg-type]
         with pytest.raises(kind, match=says) as caught:
@@ -102,7 +102,7 @@ def test_a_store_that_repeats_a_page_is_an_error() -> None:
 
 
 def test_a_page_that_never_comes_is_asked_for_again() -> None:
-    """A server that takes a question and says nothing is given up after a while."""
+    """A server that does not answer a request times out."""
     let_go = Event()
     with lister(KEYS) as server:
 
@@ -126,7 +126,7 @@ def test_a_page_that_never_comes_is_asked_for_again() -> None:
 
 
 def test_pauses_grow_and_differ() -> None:
-    """Each pause is drawn from a range twice as wide as the one before, up to a limit."""
+    """Each pause is drawn from a range twice as wide as the previous one, up to a limit."""
     patience, pauses = Patience(tries=9, first_s=1, longest_s=20), []
     with pytest.raises(TransientError, match="tried 9 times"):
         patience.ask("s3://b", _fail, pauses.append)
@@ -140,7 +140,7 @@ def _fail() -> None:
 
 
 def test_excluded_trees_are_not_asked_for() -> None:
-    """What patterns leave out is passed by; below a folder that they want whole, pages are flat."""
+    """Excluded folders are skipped; below a folder that is wanted completely, pages are flat."""
     keys = [f"in/{year}/{n:04d}/{file:02d}" for year in (2023, 2024, 2025) for n in range(30) for file in range(40)]
     with lister(keys) as server:
         assert listed(server, pattern="2024/**") == [key for key in keys if key.startswith("in/2024/")]
@@ -156,7 +156,7 @@ def test_excluded_trees_are_not_asked_for() -> None:
 
 
 def test_large_folders_are_listed_side_by_side_in_order() -> None:
-    """A few folders of many files come in order, although several are asked for before the first has answered."""
+    """A few folders of many files are yielded in order, although several are requested in parallel."""
     keys = [f"in/{folder}/{n:04d}" for folder in "abcdefgh" for n in range(1500)]
     with lister(keys) as server:
         barrier = Barrier(4)
@@ -176,7 +176,7 @@ def test_large_folders_are_listed_side_by_side_in_order() -> None:
 
 
 def test_many_small_folders_are_listed_flat() -> None:
-    """Folders of few files are not worth a request each."""
+    """Folders of few files do not get a request each."""
     keys = sorted(f"in/{folder:04d}/{n}" for folder in range(1000) for n in range(3))
     with lister(keys) as server:
         assert listed(server) == keys
@@ -184,7 +184,7 @@ def test_many_small_folders_are_listed_flat() -> None:
 
 
 def test_a_listing_that_changes_meanwhile_holds_what_was_there_all_along() -> None:
-    """Files that come and go while pages are read may be in or not; what stays is there, once."""
+    """Files that are added or removed during a listing may be in it or not; all others are in it once."""
     with lister(KEYS) as server:
         numbers = count()
 
@@ -202,7 +202,7 @@ def test_a_listing_that_changes_meanwhile_holds_what_was_there_all_along() -> No
 
 
 def test_a_bucket_that_is_not_there_or_not_open_is_told_at_once() -> None:
-    """The look at a root translates, too."""
+    """Errors of the check of a root are translated, too."""
     stores = Stores({"s3://b": {**_nobody(), "config_kwargs": {"retries": {"max_attempts": 0}}}})
     with pytest.raises(TransientError, match="the store failed"):
         stores.stat("s3://b/x")
@@ -216,7 +216,7 @@ def _nobody() -> dict[str, object]:
 
 
 def test_a_slow_reader_holds_the_fetching_up() -> None:
-    """However far a listing goes on, only some pages are fetched before the first file is taken."""
+    """Only some pages are fetched before the first file is taken, however long the listing is."""
     keys = [f"in/{number:06d}" for number in range(30_000)]
     with lister(keys) as server:
         stores = Stores({"s3://b": server.options})

@@ -1,4 +1,4 @@
-"""Reads of planned files on real stores: the ranges asked for, of the version that was planned and of no other."""
+"""Reads of planned files on real stores: the requested ranges of the planned version only."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def content(seed: int, size: int = SIZE) -> bytes:
 
 
 def put(store: Store, stores: Stores, uri: str, data: bytes) -> None:
-    """Write a file, on a disk of whole seconds an old one, so that writing again shows."""
+    """Write a file, with an old time where times are whole seconds, so that another write changes it."""
     stores.write_bytes_atomic(uri, data)
     if store.name == "sftp":
         place = "/" + uri.partition("://")[2].partition("/")[2]
@@ -60,7 +60,7 @@ def put(store: Store, stores: Stores, uri: str, data: bytes) -> None:
 
 
 def test_any_range_of_any_name(store: Store) -> None:
-    """Ranges come back exactly, in any order, from names that mean something in URLs; a listing agrees."""
+    """Ranges are exact, in any order, also of names with URL characters; a listing agrees."""
     root = store.new_root()
     stores, ranges = store.stores(root), [(0, 1), (69_999, 70_000), (30_000, 65_536), (5, 5), (0, 70_000), (1, 17)]
     names = [name for name in NAMES if name not in UNKNOWN.get(store.name, ())]
@@ -77,14 +77,14 @@ def test_any_range_of_any_name(store: Store) -> None:
 
 
 def test_a_file_overwritten_between_two_reads_is_noticed(store: Store) -> None:
-    """The second read fails as a changed file, though size and place are as planned."""
+    """The second read fails as a changed file, although the size is as planned."""
     root = store.new_root()
     check_overwritten(store, root)
 
 
 @pytest.mark.parametrize("name", ["ceph", "moto"])
 def test_in_a_bucket_with_versions_too(request: pytest.FixtureRequest, name: str) -> None:
-    """Old versions that are still there are not read on."""
+    """Old versions that still exist are not read further."""
     store: Store = request.getfixturevalue(name)
     root = store.new_root()
     s3_client(store).put_bucket_versioning(
@@ -111,7 +111,7 @@ def check_overwritten(store: Store, root: str) -> None:
 
 
 def two_reads(stores: Stores, version: FileVersion) -> Iterator[bytes]:
-    """Yield the bytes of two reads that lie too far apart to be fetched at once."""
+    """Yield the bytes of two reads too far apart for one request."""
     with open_version(stores, version) as file:
         source = ByteSource(file, size=version.size)
         yield source.read(0, 100)
@@ -119,7 +119,7 @@ def two_reads(stores: Stores, version: FileVersion) -> Iterator[bytes]:
 
 
 def rewrite(uri: str) -> None:
-    """Overwrite a file of the SSH server where it lies, now."""
+    """Overwrite a file of the SSH server on its disk."""
     place = "/" + uri.partition("://")[2].partition("/")[2]
     with pathlib.Path(place).open("r+b") as file:
         file.write(content(2))
@@ -140,7 +140,7 @@ def test_a_planned_version_that_is_no_more_is_not_read(store: Store) -> None:
 
 
 def test_a_file_removed_between_two_reads_is_missing(store: Store) -> None:
-    """What was read before it went is not taken for the whole; a file that is open over SFTP lives on till its end."""
+    """The bytes read before the removal are not used as the whole file; an open SFTP file stays readable."""
     root = store.new_root()
     stores, uri = store.stores(root), f"{root}/x.bin"
     put(store, stores, uri, content(1))
@@ -155,7 +155,7 @@ def test_a_file_removed_between_two_reads_is_missing(store: Store) -> None:
 
 
 def test_an_empty_file_is_a_version_too(store: Store) -> None:
-    """Nothing is read of it, and it is looked at all the same."""
+    """Nothing is read of it, but its version is checked."""
     root = store.new_root()
     stores, uri = store.stores(root), f"{root}/empty"
     stores.write_bytes_atomic(uri, b"")
@@ -169,7 +169,7 @@ def test_an_empty_file_is_a_version_too(store: Store) -> None:
 
 
 def test_a_read_asks_for_nothing_but_its_ranges(ceph: Store) -> None:
-    """A small object that was planned costs one request."""
+    """A small planned object costs one request."""
     root = ceph.new_root()
     stores, uri = ceph.stores(root), f"{root}/x"
     stores.write_bytes_atomic(uri, b"1\n2\n")
@@ -184,12 +184,12 @@ def test_a_read_asks_for_nothing_but_its_ranges(ceph: Store) -> None:
 
 
 class Heedless(BaseHTTPRequestHandler):
-    """An S3 server that knows no `If-Match`, of one object whose bytes are all alike."""
+    """An S3 server without `If-Match`, with one object of equal bytes."""
 
     byte = b"a"
 
     def do_GET(self) -> None:
-        """Answer with what is asked for of the object as it is now."""
+        """Answer with the requested range of the current object."""
         start, end = map(int, self.headers.get("Range", f"bytes=0-{SIZE - 1}").removeprefix("bytes=").split("-"))
         self.send_response(206 if "Range" in self.headers else 200)
         self.send_header("ETag", f'"{self.byte.decode()}"')
@@ -204,12 +204,12 @@ class Heedless(BaseHTTPRequestHandler):
         self.do_GET()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.mark.parametrize("put_back", [False, True])
 def test_a_server_that_ignores_the_condition_is_noticed(monkeypatch: pytest.MonkeyPatch, *, put_back: bool) -> None:
-    """An answer of another etag is a changed file, even if the old one is back when that is looked at."""
+    """An answer with another ETag is a changed file, even if the old one is restored before the check."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Heedless) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
@@ -230,7 +230,7 @@ def test_a_server_that_ignores_the_condition_is_noticed(monkeypatch: pytest.Monk
 
 
 def test_versions_are_told_by_what_the_store_gives(store: Store) -> None:
-    """Object stores give an etag or a generation; an SSH server a size and a time of whole seconds."""
+    """Object stores have an ETag or a generation; an SSH server a size and a time in whole seconds."""
     root = store.new_root()
     stores, uri = store.stores(root), f"{root}/x"
     stores.write_bytes_atomic(uri, b"1")
@@ -242,7 +242,7 @@ def test_versions_are_told_by_what_the_store_gives(store: Store) -> None:
 
 @pytest.mark.parametrize("name", ["ceph", "azurite", "gcs"])
 def test_an_answer_that_is_cut_off_is_asked_for_again(request: pytest.FixtureRequest, name: str) -> None:
-    """Connections that break in the midst of an answer cost time, and no byte."""
+    """Connections that break in the middle of an answer cost time, but no byte."""
     store: Store = request.getfixturevalue(name)
     root = store.new_root()
     uri = f"{root}/x.bin"

@@ -49,7 +49,7 @@ FILES = {
 def test_rules_hold_on_every_store(
     store: Store, options: dict[str, Any], taken: list[str], held: dict[str, int]
 ) -> None:
-    """What is taken and held back is the same by folders and flat, in pages of any size."""
+    """The same files are taken and held back by folder and flat, with pages of any size."""
     root = store.new_root()
     stores, put = store.stores(root), putter(store, root)
     for name, size in FILES.items():

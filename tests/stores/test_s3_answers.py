@@ -1,4 +1,4 @@
-"""Answers of S3 and its like, in every form that a file can have there: what a page tells is what was written."""
+"""Answers of S3 services, in every form: a page is parsed to what was written."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CODED = st.text(st.sampled_from("ab/ %+&<>]=#?é日\U0001f600\n\r\x01"), min_siz
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Lister]:
-    """Give a server to put answers into."""
+    """Provide a server with settable answers."""
     with lister([]) as server:
         yield server
 
@@ -64,7 +64,7 @@ def answer(head: str, files: str) -> bytes:
 def test_a_page_holds_the_files_that_are_written(
     server: Lister, data: st.DataObject, coding: Callable[[str], str] | None, forms: list[str], root: str
 ) -> None:
-    """Whatever the form of each file and the coding of keys, a page tells names, sizes, seconds and tags, in order."""
+    """Whatever the form and the encoding of keys, a page has names, sizes, seconds and ETags, in order."""
     head = "" if coding is None else "<EncodingType>url</EncodingType>"
     written: list[str] = []
     entries: list[Entry] = []
@@ -83,7 +83,7 @@ def test_a_page_holds_the_files_that_are_written(
 
 @pytest.mark.parametrize("form", FORMS)
 def test_each_form_of_a_file_is_read_once(server: Lister, form: str) -> None:
-    """A file is told as it is written, and what a comment says is none."""
+    """A file is parsed as it is written, and comments are ignored."""
     files = [form.format(key=key, time=TIME.format(fraction=".6"), etag="0", size=7) for key in "ab"]
     server.told = lambda *_: (200, answer("", "".join(files)))
     page = pages(server, "s3://b").page("", None, flat=True)
@@ -93,7 +93,7 @@ def test_each_form_of_a_file_is_read_once(server: Lister, form: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_names_that_were_not_asked_for_are_an_error(server: Lister, form: str) -> None:
-    """A key from elsewhere is never taken for one below the root."""
+    """A foreign key is never used as one below the root."""
     time = TIME.format(fraction="")
     files = [form.format(key=key, time=time, etag="0", size=1) for key in ("in/a", "into/b")]
     server.told = lambda *_: (200, answer("", "".join(files)))
@@ -103,7 +103,7 @@ def test_names_that_were_not_asked_for_are_an_error(server: Lister, form: str) -
 
 @pytest.mark.parametrize("form", FORMS)
 def test_half_an_answer_is_an_error(server: Lister, form: str) -> None:
-    """Wherever an answer ends too soon, it is no page."""
+    """A truncated answer is an error, wherever it ends."""
     files = [form.format(key=key, time=TIME.format(fraction=""), etag="0", size=1) for key in "ab"]
     whole = answer("", "".join(files))
     listing = pages(server, "s3://b")

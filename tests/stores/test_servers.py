@@ -1,4 +1,4 @@
-"""The stores that tests start are there, and keep files apart from everything else."""
+"""The stores that tests start work, and are isolated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_files_go_there_and_back(store: Store) -> None:
 
 
 def test_a_server_ends_with_whoever_started_it(tmp_path: Path) -> None:
-    """When the process that started a server is killed outright, the server goes, too."""
+    """When the process that started a server is killed, the server ends, too."""
     port = free_port()
     program = f"""
 import time

@@ -1,4 +1,4 @@
-"""Listings over SSH: some thousand entries at a time, through broken connections, odd names and links."""
+"""Listings over SSH: some thousand entries at a time, with broken connections, odd names and links."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOW_S = 4e9
 
 @pytest.fixture
 def landing(sftp: Store) -> tuple[str, Stores, Path]:
-    """A folder of the server: its URI, what opens it, and where it is on disk."""
+    """A folder of the server: its URI, its access, and its path on disk."""
     root = sftp.new_root()
     return root, sftp.stores(root), Path("/" + root.partition("://")[2].partition("/")[2])
 
@@ -43,7 +43,7 @@ def listed(root: str, stores: Stores, **options: object) -> list[str]:
 
 
 def test_a_folder_is_listed_while_it_is_read(landing: tuple[str, Stores, Path]) -> None:
-    """The first files come before the last are asked for; of what was given, some bytes of each name are held."""
+    """The first files are yielded before the last are requested; only some bytes of each name are kept."""
     root, stores, folder = landing
     for number in range(12_000):
         (folder / f"part-{number:06}-of-a-day.csv").touch()
@@ -61,7 +61,7 @@ def test_a_folder_is_listed_while_it_is_read(landing: tuple[str, Stores, Path]) 
 
 
 def test_a_reading_that_breaks_goes_on(landing: tuple[str, Stores, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server's process for this connection is killed between two pages: each file still comes once."""
+    """The server's process for this connection is killed between two pages: each file is still listed once."""
     root, stores, folder = landing
     port = int(root.partition("127.0.0.1:")[2].partition("/")[0])
     (server,) = (
@@ -87,7 +87,7 @@ def test_a_reading_that_breaks_goes_on(landing: tuple[str, Stores, Path], monkey
 
 
 def test_names_that_are_no_text(landing: tuple[str, Stores, Path]) -> None:
-    """One is refused by name; it hides no other where a pattern leaves it out."""
+    """One is refused by name; where a pattern excludes it, the others are listed."""
     root, stores, folder = landing
     (folder / "a.csv").touch()
     (Path(os.fsdecode(os.fsencode(folder) + b"/b\xff.csv"))).touch()
@@ -134,7 +134,7 @@ def test_links(landing: tuple[str, Stores, Path]) -> None:
 
 
 def test_a_folder_that_comes_in_another_order_after_a_break() -> None:
-    """What was given before is not given again, wherever it comes."""
+    """A name is not yielded again, wherever it occurs."""
     server, reading = Reordering([b"%d.csv" % number for number in range(40)]), _Reading("/in")
 
     async def read() -> list[str]:
@@ -151,7 +151,7 @@ def test_a_folder_that_comes_in_another_order_after_a_break() -> None:
 
 
 class Reordering:
-    """A server's folder, which it shows the other way round once the connection is lost, with new files first."""
+    """A server's folder, which it lists in reverse once the connection is lost, with new files first."""
 
     def __init__(self, names: list[bytes]) -> None:
         self.names, self.breaks, self._pool = names, False, self
@@ -171,7 +171,7 @@ class Reordering:
 
 
 def test_files_are_moved_where_a_server_cannot_rename_over_others(tmp_path: Path) -> None:
-    """It knows no more than the standard does, and gives no shell: nothing is lost, and a file stays its version."""
+    """It supports only the standard, and no shell: nothing is lost, and versions stay the same."""
     with plain_server() as port:
         root = f"sftp://tests@127.0.0.1:{port}{tmp_path}"
         stores = Stores({root: {"host": "127.0.0.1", "port": port, "username": "tests"}})
@@ -207,7 +207,7 @@ def plain_server() -> Iterator[int]:
 
 
 def test_a_file_is_placed_over_no_other(tmp_path: Path, landing: tuple[str, Stores, Path]) -> None:
-    """On servers with extensions and without: what is there stays, and so does what was to go there."""
+    """On servers with and without extensions: the existing file stays, and so does the one to be moved."""
     with plain_server() as port:
         plain = f"sftp://tests@127.0.0.1:{port}{tmp_path}"
         of_plain = Stores({plain: {"host": "127.0.0.1", "port": port, "username": "tests"}})

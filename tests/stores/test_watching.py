@@ -1,4 +1,4 @@
-"""The watch over secrets sees what it is there to see."""
+"""The watch for secrets detects them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole job on an object store: listed, planned, read by executors of a cluster, published and rebuilt there."""
+"""The whole job on an object store: list, plan, read on a cluster's executors, publish and rebuild."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SUCCESS = {"csv.plan": "success", "csv.scan": "success", "csv.read[0]": "success
 
 @dataclass(frozen=True)
 class Place:
-    """Where the job runs: Airflow in this process, and a cluster that knows nothing of any store."""
+    """The environment of the job: Airflow in this process, and a cluster without store configuration."""
 
     runs: Runs
     cluster: Cluster
@@ -43,7 +43,7 @@ class Place:
             self.environment.setenv(f"AIRFLOW_CONN_{conn_id}", json.dumps(dict(store.connection)))
 
     def job(self, ui_port: int) -> SparkJob:
-        """Return where the application runs; it shows its pages, and keeps its events."""
+        """Return the job's options: with a UI and event logs."""
         quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
         shown = {
             "spark.driver.extraJavaOptions": quick,
@@ -66,7 +66,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture
 def place(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Place:
-    """The cluster, and Airflow on a database of its own."""
+    """The cluster, and Airflow with a separate database."""
     from airflow.utils.db import upgradedb
 
     monkeypatch.delenv("PYTHONPATH", raising=False)
@@ -75,12 +75,12 @@ def place(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Place:
 
 
 def rows_of(file: int) -> list[tuple[str, int]]:
-    """Return what a file holds: names that span lines, and numbers."""
+    """Return a file's content: names that span lines, and numbers."""
     return [(f'f{file} "row"\n{number}', number) for number in range(ROWS)]
 
 
 def land(stores: Stores, root: str) -> None:
-    """Put files into folders, one bad record in each, and beside them what is not to be read."""
+    """Put files into folders, one bad record in each, and next to them files that are not to be read."""
     for file in range(FILES):
         quoted = ((name.replace('"', '""'), number) for name, number in rows_of(file))
         text = "name,number\n" + "".join(f'"{name}",{number}\n' for name, number in quoted) + f"bad {file},none\n"
@@ -105,7 +105,7 @@ def make_dag(store: Store, root: str, spark: SparkJob) -> DAG:
 
 
 def published(stores: Stores, root: str) -> list[tuple[str, int]]:
-    """Return all that a plain reader of the output finds, sorted."""
+    """Return all rows that a reader of the output finds, sorted."""
     found: list[tuple[str, int]] = []
     for uri, _ in stores.list_names(f"{root}/out"):
         assert uri.endswith(".parquet")
@@ -131,7 +131,7 @@ def all_files(*folders: Path) -> dict[str, bytes]:
 def test_the_whole_job_on_objects(
     request: pytest.FixtureRequest, capfd: pytest.CaptureFixture[str], place: Place, name: str, passes: int
 ) -> None:
-    """Each record is published once, and again after a rebuild; what is bad is kept aside; no secret shows anywhere."""
+    """Each record is published once, and again after a rebuild; bad records are quarantined; no secret shows."""
     store: Store = request.getfixturevalue(name)
     root, port, runs = store.new_root(), free_port(), place.runs
     stores = store.stores(root)
@@ -164,7 +164,7 @@ def kept_aside(objects: Mapping[str, bytes]) -> list[bytes]:
 
 
 def nothing_shows(store: Store, seen: Sightings, places: Mapping[str, bytes], output: str) -> None:
-    """Check that no secret was seen while the job ran, and that none is left in what it wrote."""
+    """Check that no secret was visible while the job ran, and that none is in its files."""
     secrets = [secret.encode() for secret in store.secrets]
     assert secrets
     assert seen.found == set()

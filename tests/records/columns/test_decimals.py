@@ -1,4 +1,4 @@
-"""Decimals, whose overflows Arrow does not always see: a number becomes itself, or its record is bad."""
+"""Decimals, whose overflows Arrow does not always detect: a number is preserved, or its record is bad."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def from_json(value: str, schema: str) -> Value:
 @example(text="301376506050898079.405012123223395904152931430999031203029", kind=(38, 0))
 @example(text="31e-69", kind=(2, 0))
 def test_a_number_is_itself_or_bad(text: str, kind: tuple[int, int]) -> None:
-    """Numbers of too many digits on either side of the point are bad; none is rounded, cut off or wrapped around."""
+    """Numbers of too many digits on either side of the point are bad; none is rounded, truncated or wrapped around."""
     size, scale = kind
     number = Decimal(text)
     fits = not number or (

@@ -41,7 +41,7 @@ def digest(case: Case, data: bytes, start: int, end: int, chunk: int = 2**20) ->
 
 
 def expected(case: Case, data: bytes) -> int:
-    """Return the sum of the scalar hashes of a file's records, as they stand in the file."""
+    """Return the sum of the scalar hashes of a file's records, without unescaping."""
     chunks = walk(case.fmt, data, 0, len(data))[2]
     return sum(scalar_hash(chunk.record(i)) for chunk in chunks for i in range(len(chunk.starts))) % MODULUS
 
@@ -62,14 +62,14 @@ def test_the_digest_does_not_depend_on_the_split(case: Case, draw: st.DataObject
 
 @pytest.mark.parametrize("around", [32 * 2**10, 64 * 2**10])
 def test_records_across_the_borders_of_tiles_hash_alike(around: int) -> None:
-    """Records that begin, end or lie empty near where the sums change over are as the scalar hash has them."""
+    """Records that begin or end near the border of two tiles, and empty ones, have the scalar hash."""
     for size in range(around - 3, around + 4):
         for data in (b"\x01" * size, b"y" * size + b"\n", b"z" * size + b"\n\nabc\n" + b"x" * size):
             assert digest(LINES, data, 0, len(data)) == expected(LINES, data)
 
 
 def test_any_changed_lost_or_doubled_record_shows() -> None:
-    """The digest tells a flipped bit, a swapped byte, a moved border, a lost and a doubled record, zeros included."""
+    """The digest detects a flipped bit, a swapped byte, a moved border, a lost and a doubled record, also of zeros."""
     data = b"alpha\nbeta\n\x00\n\x00\x00\ngamma\n"
     others = [
         b"alphb\nbeta\n\x00\n\x00\x00\ngamma\n",

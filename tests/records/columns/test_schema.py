@@ -1,4 +1,4 @@
-"""Schemas as text: Spark's words, Arrow's own print, and back."""
+"""Schemas as text: in Spark's DDL, as Arrow prints them, and back."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ any_names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_si
 
 
 def schemas(names: st.SearchStrategy[str]) -> st.SearchStrategy[pa.Schema]:
-    """Return schemas whose columns have such names, nested ones among them."""
+    """Return schemas with these column names, including nested ones."""
 
     def fields(kinds: st.SearchStrategy[pa.DataType]) -> st.SearchStrategy[list[pa.Field]]:
         field = st.builds(lambda name, kind, null: pa.field(name, kind, nullable=null), names, kinds, st.booleans())
@@ -45,7 +45,7 @@ def schemas(names: st.SearchStrategy[str]) -> st.SearchStrategy[pa.Schema]:
 
 @given(schemas(plain_names))
 def test_what_arrow_prints_is_read_back(schema: pa.Schema) -> None:
-    """What Arrow prints, however nested, is a schema's text, and so is the same on one line with commas."""
+    """What Arrow prints, however nested, is parsed, and so is the same on one line with commas."""
     top = [f"{field.name}: {field.type}{'' if field.nullable else ' not null'}" for field in schema]
 
     assert parse_schema(schema.to_string(element_size_limit=10_000)) == schema
@@ -53,7 +53,7 @@ def test_what_arrow_prints_is_read_back(schema: pa.Schema) -> None:
 
 
 def test_metadata_are_no_columns() -> None:
-    """What Arrow prints of a schema's and its fields' metadata is passed over."""
+    """Printed metadata of a schema and its fields is ignored."""
     schema = pa.schema([pa.field("a", pa.int64(), metadata={"x": "y"}), ("b", pa.list_(pa.date32()))])
 
     assert parse_schema(str(schema.with_metadata({"p": "q: 1, r: 2"}))) == schema.remove_metadata()
@@ -61,12 +61,12 @@ def test_metadata_are_no_columns() -> None:
 
 @given(schemas(any_names))
 def test_schemas_survive_as_text(schema: pa.Schema) -> None:
-    """Whatever the columns are called, `parse_schema` reads what `schema_text` writes."""
+    """`parse_schema` reads what `schema_text` writes, whatever the names of columns."""
     assert parse_schema(schema_text(schema)) == schema
 
 
 def test_sparks_words_stay_sparks_words() -> None:
-    """Text goes back and forth unchanged where Spark has a word for each type."""
+    """Text is unchanged by a round trip where Spark has a name for each type."""
     text = (
         "a boolean, b byte, c short, d int, e long, f float, g double, h decimal(10,2), i string, j binary, k date,"
         " l timestamp, m timestamp_ntz, n array<long>, o struct<p: int, `q r`: array<string>>, `s``t` string not null"
@@ -101,7 +101,7 @@ def test_case_and_spelling_of_types_are_free() -> None:
     ],
 )
 def test_the_error_names_the_column(text: str, said: str) -> None:
-    """What cannot be read is named, together with what could be."""
+    """It lists the known types."""
     with pytest.raises(OptionsError, match="schema") as caught:
         parse_schema(text)
 

@@ -1,4 +1,4 @@
-"""Many columns: a bound that says where it was passed, and a price that does not grow faster than they do."""
+"""Many columns: a limit whose error names the offset, and a cost that is linear."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from airflow_provider_blockread.sinks.conform import check_schema, conform
 
 MANY = 10_000
 MILLION = 10**6
-_SECONDS = 20  # a loaded machine has for what takes well below one second; what was quadratic took minutes
+_SECONDS = 20  # on a loaded machine, for less than one second of work; quadratic code took minutes
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Return how long some work took, of the processor's time."""
+    """Return the processor time of some work."""
     start = time.process_time()
     work()
     return time.process_time() - start
 
 
 def decode(data: bytes, option: Csv) -> list[Decoded]:
-    """Return what a file decodes to."""
+    """Return a file decoded."""
     source = ByteSource(io.BytesIO(data), name="wide.csv")
     fmt = bind(source, make_format(option))
     return [fmt.decoder().decode(chunk) for chunk in walk_block(source, fmt, source.data_offset, len(data))]
@@ -53,7 +53,7 @@ def row(columns: int, start: str = "c") -> bytes:
 @pytest.mark.parametrize("codec", [None, "gzip"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "cp1252"])
 def test_a_header_of_too_many_columns_is_refused_by_its_place(encoding: str, codec: str | None) -> None:
-    """The error names the file, the byte and the option, and comes at once."""
+    """The error names the file, the byte and the option, and is raised quickly."""
     text = b"# a comment\n" + row(MILLION)
     data = text.decode().encode(encoding)
     place = len("# a comment\n".encode(encoding))
@@ -73,7 +73,7 @@ def test_a_header_of_too_many_columns_is_refused_by_its_place(encoding: str, cod
 @pytest.mark.parametrize(("columns", "most", "good"), [(100, 100, True), (101, 100, False), (20_000, 20_000, True)])
 @pytest.mark.parametrize("header", [True, False])
 def test_the_bound_is_the_policys(columns: int, most: int, good: bool, header: bool) -> None:  # noqa: FBT001
-    """As many columns as it says are taken, of a header or of first rows; more are refused."""
+    """As many columns are accepted, in a header or in the first rows; more are refused."""
     option = Csv(header=header)
     source = ByteSource(io.BytesIO(b"\n" * header + row(columns)), name="wide.csv")
     source.max_columns = most
@@ -91,7 +91,7 @@ def test_the_bound_is_the_policys(columns: int, most: int, good: bool, header: b
 
 
 def test_a_wide_header_in_quotes_may_span_blocks() -> None:
-    """Whatever the block, the names and the records are those of the file."""
+    """In every block, the names and the records are those of the file."""
     names = [f"first\nof, {number}" for number in range(300)]
     data = ",".join(f'"{name}"' for name in names).encode() + b"\n" + 3 * row(300)
     fmt = make_format(Csv(header=True))
@@ -135,7 +135,7 @@ def test_a_wide_file_is_inferred_and_read_in_seconds() -> None:
 
 
 def test_a_header_with_a_name_twice_is_refused_quickly() -> None:
-    """Also where the two stand at its end."""
+    """Also where both are at its end."""
     data = row(MANY).strip() + b",last,last\n" + row(MANY + 2)
 
     def read() -> None:
@@ -147,7 +147,7 @@ def test_a_header_with_a_name_twice_is_refused_quickly() -> None:
 
 @pytest.mark.slow
 def test_wide_json_is_read_in_seconds() -> None:
-    """Objects of ten thousand fields, a bad one among them, and one of many more that nobody asks for."""
+    """Objects of ten thousand fields, a bad one among them, and one with many more fields."""
     names = [f"c{number}" for number in range(MANY)]
     lines = [json.dumps(dict.fromkeys(names, 1)), json.dumps(dict.fromkeys(names, "x"))]
     lines += ['{"c0":2}', json.dumps({"c0": 3} | {f"x{number}": number for number in range(MILLION // 4)})]
@@ -167,7 +167,7 @@ def test_wide_json_is_read_in_seconds() -> None:
 
 @pytest.mark.slow
 def test_a_schema_of_very_many_columns_is_parsed_in_seconds() -> None:
-    """And one that is nested deeper than anything can read is refused; messages stay short."""
+    """A schema that is nested too deep is refused; messages stay short."""
     text = ", ".join(f"c{number} long" for number in range(MILLION // 4))
 
     assert timed(lambda: parse_schema(text)) < _SECONDS
@@ -201,8 +201,8 @@ def test_batches_of_many_columns_are_compared_quickly() -> None:
     chunk=st.integers(1, 20),
     size=st.integers(0, 60),
 )
-def test_gathered_chunks_hold_the_same_records(lines: list[bytes], chunk: int, size: int) -> None:
-    """At the same bytes of the file, and the same are skipped."""
+def test_joined_chunks_have_the_same_records(lines: list[bytes], chunk: int, size: int) -> None:
+    """At the same offsets of the file, with the same skipped ones."""
     data = b"\n".join(lines)
     source = ByteSource(io.BytesIO(data))
     fmt = bind(source, make_format(Csv(comment="#", encoding="binary")))

@@ -1,4 +1,4 @@
-"""Csv records to values, told by Python's `csv` and conversions of its own; no package code but the options."""
+"""Csv records to values by Python's `csv` and separate conversions, without package code but the options."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def expected_row(row: str, option: Csv, kinds: list[str]) -> list[Any] | None:
 
 
 def typed(text: str, kind: str) -> Any:  # noqa: C901, PLR0911 - one case a type
-    """Return text as a column of the type holds it, or raise ValueError."""
+    """Return text in a column's type, or raise ValueError."""
     if kind == "string":
         text.encode()
         return text
@@ -85,7 +85,7 @@ def typed(text: str, kind: str) -> Any:  # noqa: C901, PLR0911 - one case a type
 
 
 def instant(text: str) -> datetime:
-    """Return ISO 8601 text as an instant, taken for UTC without a zone, microseconds and no finer."""
+    """Return ISO 8601 text as an instant, in UTC without a zone, truncated to microseconds."""
     match = re.fullmatch(
         r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d)?)(\.\d{1,9})?(Z|[+-]\d\d:\d\d)?)?", text, re.ASCII
     )
@@ -97,7 +97,7 @@ def instant(text: str) -> datetime:
 
 
 def written(rows: list[list[str]], option: Csv, newline: str, *, quote_all: bool) -> str:
-    """Return rows as text that the dialect's writer makes of them, as far as it can write them."""
+    """Return rows as text by the dialect's writer, as far as it supports them."""
     out = io.StringIO(newline="")
     writer = csv.writer(
         out,

@@ -1,4 +1,4 @@
-"""Reads csv through the format and its decoder, and checks what holds of every chunk."""
+"""Reads csv through the format and its decoder, and checks the invariants of every chunk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Rows = list[dict[str, Any]]
 
 
 def decode(data: bytes, option: Csv, chunk_bytes: int = 2**20) -> tuple[Rows, dict[int, str], list[bytes]]:
-    """Return a file's rows, the reasons of its bad records by their place, and all records."""
+    """Return a file's rows, the reasons of its bad records by index, and all records."""
     source, fmt = open_source(io.BytesIO(data), make_format(option))
     decoder = fmt.decoder()
     rows: Rows = []

@@ -37,7 +37,7 @@ SCHEMA = "id long, v double, s string, ok boolean, at timestamp, on date, d deci
     ],
 )
 def test_a_bad_record_is_bad_alone(record: str, reason: str) -> None:
-    """Each kind of bad record is set apart with its reason; the records around it keep their rows."""
+    """Each kind of bad record is reported with its reason; the records around it keep their rows."""
     good = [f"{i},1.5,text,true,2024-05-06 07:08:09,2024-05-06,1.25" for i in range(20)]
     data = "\r\n".join([*good[:10], record, *good[10:], record]).encode("utf-8", "surrogateescape") + b"\n"
     rows, bad, _ = decode(data, Csv(schema=SCHEMA))
@@ -57,7 +57,7 @@ def test_an_open_quote_is_named_by_its_place() -> None:
 
 
 def test_many_bad_records_of_all_kinds_are_found_at_once() -> None:
-    """A third of the records are bad, most in ways of their own; the order of the others is kept."""
+    """A third of the records are bad in different ways; the others keep their order."""
     makers = ["{0}x,1,a,1,,,", "{0},1,a,1,never {0},,", "{0},1,a", "{0},1,a,1,2023-02-29 00:00:{1:02d},,", ""]
     makers += ["{0},1,\udcff,1,,,", "{0},-{0}-,a,1,,,", "{0},1,a,1,,,{0}.255"]
     lines = [makers[i // 3 % 8].format(i, i % 60) if i % 3 == 0 else f'{i},1,"a,{i}",1,,,' for i in range(3000)]
@@ -68,7 +68,7 @@ def test_many_bad_records_of_all_kinds_are_found_at_once() -> None:
 
 
 def test_nulls_are_unquoted() -> None:
-    """Empty fields and the option's word are null; quoted they are text in a column of text, and empty ones null."""
+    """Unquoted empty fields and the option's `null` are null; quoted ones are text in text columns."""
     data = b'id,s,b\n,,\nNA,NA,NA\n"","",""\n1,"NA","NA"\n" ",  ,\n'
     rows, bad, _ = decode(data, Csv(schema="id long, s string, b binary", header=True, null="NA"))
 
@@ -95,7 +95,7 @@ def test_one_column_takes_blank_lines() -> None:
 
 
 def test_binary_columns_take_any_bytes() -> None:
-    """Bytes that are no text are bad in a column of text only."""
+    """Invalid text is bad in text columns only."""
     rows, bad, _ = decode(b"\xff,a\nb,\xff\n\xc3\xa9,\xc3\n\xc3,\xa9\n", Csv(schema="b binary, s string"))
 
     assert rows == [{"b": b"\xff", "s": "a"}]
@@ -111,7 +111,7 @@ def test_a_byte_order_mark_inside_the_file_is_text() -> None:
 
 
 def test_comments_between_rows_leave_no_trace() -> None:
-    """Quotes in comments mean nothing, and rows on both sides of one do not grow together."""
+    """Quotes in comments have no meaning, and the rows around a comment stay separate."""
     data = b'#"\r1,a\r#,"\r\r2,b\n# x\n\n3,"#c\n#d"\n'
     rows, bad, records = decode(data, Csv(schema="id long, s string", comment="#"))
 
@@ -120,7 +120,7 @@ def test_comments_between_rows_leave_no_trace() -> None:
 
 
 def test_a_header_must_equal_the_schema() -> None:
-    """The error names what was found and what is wanted, and the file where it is known."""
+    """The error names both lists of columns, and the file where it is known."""
     option = Csv(schema="id long, s string", header=True)
     with pytest.raises(RecordError, match=r"x\.csv: the header has columns 'id', 't' where the schema has 'id', 's'"):
         csv_decoder(option, ("id", "t"), "x.csv")
@@ -132,7 +132,7 @@ def test_a_header_must_equal_the_schema() -> None:
 
 @pytest.mark.parametrize(("encoding", "mark", "unit"), [("utf-8", 0, 1), ("utf-16", 2, 2)])
 def test_a_header_that_is_not_closed_is_refused(encoding: str, mark: int, unit: int) -> None:
-    """The rest of the file is no header: the error says where its quote opened."""
+    """The error says where the header's quote opened."""
     data = '\nid,"s\n1,a\n'.encode(encoding)
     opened = mark + 4 * unit
     where = (
@@ -143,7 +143,7 @@ def test_a_header_that_is_not_closed_is_refused(encoding: str, mark: int, unit: 
 
 
 def test_columns_by_name_follow_the_header() -> None:
-    """Fields go to the columns of their names; absent ones are null, others are left out but counted."""
+    """Fields go to the columns of their names; missing ones are null, others are left out."""
     option = Csv(schema="id long, s string, v double", header=True, columns="by_name")
     rows, bad, _ = decode(b"extra,s,,id\n\xff,a,x,1\n,b,,2,\n,c,,x\n", option)
 
@@ -168,7 +168,7 @@ def test_types_that_no_field_can_be_are_refused(kind: str) -> None:
 
 
 def test_a_decoder_needs_columns() -> None:
-    """Without a schema the columns are not known, and the error says how they get known."""
+    """Without a schema the columns are unknown, and the error names the remedies."""
     with pytest.raises(OptionsError, match="set schema="):
         csv_decoder(Csv(), None)
 
@@ -189,7 +189,7 @@ def test_a_decoder_needs_columns() -> None:
     ],
 )
 def test_every_type_reads_its_text(kind: str, text: str, value: object) -> None:
-    """Arrow's types are read like Spark's, alone and beside a record that is no UTF-8."""
+    """Arrow's types are read like Spark's, alone and next to a record that is not UTF-8."""
     for broken in ([], [b"?\xff"]):
         rows, bad, _ = decode(b"\n".join([text.encode(), *broken]), Csv(schema=f"x {kind}"))
 

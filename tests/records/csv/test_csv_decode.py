@@ -1,4 +1,4 @@
-"""Csv to typed columns: fields as Python's `csv` reads them, each value judged alone, whatever the neighbours are."""
+"""Csv to typed columns: fields as Python's `csv` reads them, values independent of their neighbours."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_rows_are_those_of_pythons_csv(
     quote_all: bool,  # noqa: FBT001 - drawn by Hypothesis
     chunk: int,
 ) -> None:
-    """Each record is a row with Python's fields and own conversions, or a bad one, whatever stands beside it."""
+    """Each record is a row with Python's fields and conversions, or bad, whatever its neighbours are."""
     data = (written(rows, option, newline, quote_all=quote_all) + "".join(tail)).encode()
     got, bad, records = decode(data, option, chunk)
     told = [expected_row(record.decode(), option, KINDS) for record in records]
@@ -81,7 +81,7 @@ def test_rows_are_those_of_pythons_csv(
 
 @given(st.text('a",\\\n\r', max_size=12), st.sampled_from([None, "\\"]), st.booleans())
 def test_one_row_is_split_as_python_splits_it(text: str, escape: str | None, joined: bool) -> None:  # noqa: FBT001
-    """Fields are Python's, and rows written anew hold the same fields."""
+    """Fields are Python's, and rewritten rows have the same fields."""
     option = Csv(escape=escape, delimiter=",")
     row = re.match(r"[^\r\n]*", text)[0] if escape is None else text.rstrip("\r\n")  # type: ignore[index]
     try:

@@ -1,4 +1,4 @@
-"""Csv rows are those of Python's `csv`, at every split: against an automaton that goes byte by byte."""
+"""Csv rows are those of Python's `csv`, at every split: compared with an automaton that reads byte by byte."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Dialect:
         return record_format("csv", **asdict(self))
 
     def step(self, state: int, char: str) -> int:
-        """Return the state behind one character; CR and LF each end a row."""
+        """Return the state after one character; CR and LF each end a row."""
         if state in {ESCAPED, ESCAPED_QUOTED}:
             return TEXT if state == ESCAPED else QUOTED
         if state == QUOTED:
@@ -55,7 +55,7 @@ class Dialect:
         return COMMENT if comment else self.step_in_row(state, char)
 
     def step_in_row(self, state: int, char: str) -> int:
-        """Return the state behind a character that is no newline, from outside quotes."""
+        """Return the state after a character other than a newline, from outside quotes."""
         if char == self.delimiter:
             return FIELD
         if char == self.escape and state != QUOTE:
@@ -63,7 +63,7 @@ class Dialect:
         return QUOTED if char == self.quote and state != TEXT else TEXT
 
     def states(self, text: str, state: int = START) -> Iterator[int]:
-        """Yield the state before each character and behind the last one."""
+        """Yield the state before each character and after the last one."""
         yield state
         for char in text:
             state = self.step(state, char)
@@ -83,7 +83,7 @@ class Dialect:
         return [*rows, (begin, text[begin:], len(text))] if begin < len(text) else rows
 
     def records(self, text: str) -> list[tuple[int, str]]:
-        """Return the offset and text of each row that is no comment."""
+        """Return the offset and text of each row that is not a comment."""
         return [
             (start, row)
             for start, row, _ in self.rows(text)
@@ -102,7 +102,7 @@ class Dialect:
         return list(rows)
 
     def texts(self, pieces: int = 12) -> st.SearchStrategy[str]:
-        """Return texts made mostly of what means something to csv."""
+        """Return texts made mostly of csv's marks."""
         marks = [mark for mark in (self.delimiter, self.quote, self.quote, self.escape, self.comment) if mark]
         common = ["a", "b", "\n", "\r", "\r\n", '"', '""', "'", "\\", "#", ",", ';"', '\n"', "\n#"]
         return st.lists(st.sampled_from(marks * 3 + common), max_size=pieces).map("".join)
@@ -203,7 +203,7 @@ def test_maps_compose_at_any_splits(dialect: Dialect, data: st.DataObject, split
 @examples(50)
 @given(data=st.data())
 def test_the_automaton_does_what_its_table_says(dialect: Dialect, data: st.DataObject) -> None:
-    """From every mode, a text leads where going byte by byte leads, and the same newlines end rows."""
+    """From every mode, a text has the same effect as byte by byte, and the same newlines end rows."""
     text = data.draw(dialect.texts(30))
     marks = (dialect.quote, dialect.escape, dialect.comment)
     quote, escape, comment = (None if mark is None else mark.encode() for mark in marks)
@@ -274,7 +274,7 @@ def test_a_run_of_quotes_beyond_the_look_back_is_refused(monkeypatch: pytest.Mon
 def test_a_header_is_the_first_row(
     text: str, options: dict[str, str], header: tuple[str, ...] | None, first: int
 ) -> None:
-    """The first row that is neither a comment nor blank names the columns; data begin behind it."""
+    """The first row that is neither a comment nor blank names the columns; data begin after it."""
     source, fmt = open_source(io.BytesIO(text.encode()), record_format("csv", header=True, **options))
 
     assert isinstance(fmt, CsvFormat)
@@ -282,7 +282,7 @@ def test_a_header_is_the_first_row(
 
 
 def test_a_header_that_is_no_text_is_refused() -> None:
-    """The error names the file's place and what to set."""
+    """The error names the offset in the file and the option to set."""
     with pytest.raises(RecordError, match="header at byte 0 is not UTF-8; set encoding to that of the file"):
         open_source(io.BytesIO(b"a\xff,b\n"), record_format("csv", header=True))
 
@@ -292,7 +292,7 @@ def test_a_header_that_is_no_text_is_refused() -> None:
     [('a,"b', 4), ('"a""b","x', 9), ('"a"b,"c,d', 7), ('a"b,"c', 6), ('"a\\"b","c', 9), ('"a"\\,"c', 7)],
 )
 def test_an_endless_field_is_named_by_where_its_quote_opened(row: str, opened: int) -> None:
-    """A row that outgrows the limit inside quotes tells where they opened."""
+    """The error for a row beyond the limit inside quotes says where they opened."""
     fmt = record_format("csv", escape="\\" if "\\" in row else None)
     source, fmt = open_source(io.BytesIO(f"1\n{row}".encode() + b"x,\n" * 100_000), fmt)
     message = f"starts at byte 2 .the quote that opened at byte {opened} is not closed. is"

@@ -58,7 +58,7 @@ def inferred(option: Csv, *files: str, encoding: str = "utf-8") -> str:
     ],
 )
 def test_a_column_is_of_the_first_type_that_all_values_are(values: list[str], kind: str) -> None:
-    """Nulls say nothing, and what a number would not give back stays text."""
+    """Nulls do not count, and values that a number would not preserve stay text."""
     text = "x,y\n" + "".join(f"{value},a\n" for value in values)
 
     assert inferred(Csv(header=True), text) == f"x {kind}, y string"
@@ -94,14 +94,14 @@ def test_bad_records_do_not_spoil_a_type() -> None:
 
 
 def test_any_encoding_and_dialect_is_sampled() -> None:
-    """The sample is what the format reads: transcoded, comments left out, its own marks."""
+    """The sample is read with the format: transcoded, without comments, with its marks."""
     option = Csv(header=True, encoding="utf-16", delimiter=";", quote="'", comment="#")
 
     assert inferred(option, "#x\n'a;b';ä\n1;'x;y'\n#\n", encoding="utf-16") == "`a;b` long, `ä` string"
 
 
 def test_only_the_sample_is_looked_at() -> None:
-    """Records that start behind the sample's size say nothing."""
+    """Records that start after the sample's size do not count."""
     option = Csv()
 
     assert infer_schema(option, sampled(option, "1\n22\nx\n", size=4)) == "_c0 long"
@@ -118,7 +118,7 @@ def test_only_the_sample_is_looked_at() -> None:
     )
 )
 def test_what_was_inferred_reads_the_sample(rows: list[list[str]]) -> None:
-    """No record of the sample is bad under the schema that was inferred from it."""
+    """No record of the sample is bad under the inferred schema."""
     option = Csv(header=True)
     sample = sampled(option, "a b,`c`,d\n" + "".join(",".join(row) + "\n" for row in rows))
     schema = infer_schema(option, sample)

@@ -1,4 +1,4 @@
-"""Csv with marks of any kind: what Arrow's parser and Python's `csv` read differently."""
+"""Csv with marks of any kind, which Arrow's parser and Python's `csv` read differently."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def chunk_of(records: list[bytes]) -> Chunk:
     ],
 )
 def test_marks_may_be_any_byte_or_character(delimiter: str | bytes, quote: str | bytes, encoding: str) -> None:
-    """Marks that Arrow's parser does not know split fields too, and stay text inside quotes."""
+    """Marks that Arrow's parser does not support split fields, and are text inside quotes."""
     option = Csv(delimiter=delimiter, quote=quote, encoding=encoding, schema="id long, s binary, t string")
     codec = "latin-1" if encoding in {"utf-8", "binary"} else encoding
     d, q = (mark if isinstance(mark, str) else mark.decode("latin-1") for mark in (delimiter, quote))
@@ -50,7 +50,7 @@ def test_marks_may_be_any_byte_or_character(delimiter: str | bytes, quote: str |
 
 
 def test_a_mark_inside_text_must_be_text_itself() -> None:
-    """A delimiter that is no UTF-8 splits fields; inside a quoted field of text it is a bad byte."""
+    """A delimiter that is not UTF-8 splits fields; inside a quoted text field it makes the record bad."""
     option = Csv(delimiter=b"\xfe", schema="id long, s string")
     rows, bad, _ = decode(b'1\xfea\n2\xfe"b\xfec"\n3\xfe\n', option)
 
@@ -59,7 +59,7 @@ def test_a_mark_inside_text_must_be_text_itself() -> None:
 
 
 def test_no_byte_need_be_free() -> None:
-    """A chunk that holds all control bytes is split as exactly."""
+    """A chunk with all control bytes is split exactly."""
     every = bytes(code for code in range(1, 32) if code not in b"\n\r")
     option = Csv(delimiter=b"\xfe", schema="id long, s binary")
     rows, _, _ = decode(b'1\xfe"' + every + b'\xfe"\n2\xfe\n', option)
@@ -67,15 +67,15 @@ def test_no_byte_need_be_free() -> None:
     assert [(row["id"], row["s"]) for row in rows] == [(1, every + b"\xfe"), (2, None)]
 
 
-def test_rows_written_anew_are_the_same_rows() -> None:
-    """The slow way that asks no parser about marks gives the text of the same fields."""
+def test_rewritten_rows_are_the_same_rows() -> None:
+    """The slow way, which needs no support for marks, gives the same fields."""
     chunk = chunk_of([b'1,"a,""b""",', b'"",x"y,""', b"a"])
 
     assert rewritten(chunk, dialect_of(Csv())).text == b'1,"a,""b""",\n"","x""y",""\na\n'
 
 
 def test_escapes_are_those_of_python() -> None:
-    """An escape behind a closing quote is text; many of them before a quote take no time."""
+    """An escape after a closing quote is text; many of them before a quote are fast."""
     option = Csv(escape="\\", schema="a string, b string")
     rows, _, _ = decode(b'"a"\\,b\\,c\n"\\"",\\\\\n' + b'"' + b"\\" * 2**20 + b'",\\n\n"\\"\\"",\\', option)
 
@@ -86,7 +86,7 @@ def test_escapes_are_those_of_python() -> None:
 
 @pytest.mark.parametrize("text", [b"\xef", b"\xef\xbb", b"\xef,a\n", b"a,b\n\xff\n\xfe,c,\n1,2\n", b"\xff\n\xff"])
 def test_rows_of_another_width_need_not_be_utf8(text: bytes) -> None:
-    """Arrow's parser can neither hand over such a row, nor begin with a part of a byte order mark."""
+    """Arrow's parser fails on these rows, and on text that begins with part of a byte order mark."""
     rows, bad, records = decode(text, Csv(schema="a binary, b binary"))
     good = [record.split(b",") for record in records if record.count(b",") == 1]
 
@@ -95,7 +95,7 @@ def test_rows_of_another_width_need_not_be_utf8(text: bytes) -> None:
 
 
 def test_an_empty_field_at_the_end_of_the_file_is_not_quoted() -> None:
-    """Nulls do not depend on a newline behind them."""
+    """Nulls do not depend on a newline after them."""
     option = Csv(schema="a string, b string")
 
     assert decode(b'"",', option)[0] == decode(b'"",\n', option)[0] == [{"a": "", "b": None}]

@@ -1,4 +1,4 @@
-"""A csv row comes out the same whatever stands beside it: a chunk without anything unusual takes a quicker way."""
+"""A csv row is decoded the same whatever its neighbours are, although chunks without misfits take a faster path."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ values = st.one_of(
 @example(rows=[["1", "2", "3", "4", "5", "6"]])
 @given(rows=st.lists(st.lists(values, min_size=6, max_size=6), min_size=1, max_size=5))
 def test_rows_do_not_depend_on_their_neighbours(rows: list[list[str]]) -> None:
-    """All rows of a chunk are what each is alone, and what they are beside a row of another width."""
+    """All rows of a chunk are the same as alone, and as next to a row of another width."""
     lines = [(",".join(row) + "\n").encode() for row in rows]
     found, bad, _ = decode(_FIRST + b"".join(lines), OPTION)
     beside, bad_beside, _ = decode(_FIRST + b"".join(lines) + _TYPO, OPTION)

@@ -1,4 +1,4 @@
-"""Long runs of the very bytes that formats look for: still exact, and still linear in their length."""
+"""Long runs of the bytes for which formats search: exact, and linear in their length."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def delimited(delimiter: bytes) -> RecordFormat:
 
 
 class Looks(ByteSource):
-    """A source that counts the bytes which a format is shown, those it has seen before included."""
+    """A source that counts the bytes that a format reads, including repeated ones."""
 
     looked_at = 0
 
@@ -61,7 +61,7 @@ def test_a_long_run_is_read_exactly_at_some_splits(
 
 @pytest.mark.parametrize(("fmt", "piece", "oracle"), RUNS)
 def test_a_run_is_looked_at_in_proportion_to_its_length(fmt: RecordFormat, piece: bytes, oracle: object) -> None:
-    """Cutting into a run and walking it look at each byte a few times, however long the run is."""
+    """Cutting into a run and walking it read each byte a few times, however long the run is."""
     del oracle
     data = b"xy" + piece * (2**22 // len(piece))
     source = Looks(io.BytesIO(data))
@@ -83,7 +83,7 @@ def test_a_run_is_looked_at_in_proportion_to_its_length(fmt: RecordFormat, piece
     ],
 )
 def test_an_end_across_the_border_of_a_search_window_is_found(fmt: RecordFormat, end: bytes) -> None:
-    """Wherever the end of a long record lies, a cut from inside the record finds it, and no other."""
+    """A cut from inside a long record finds its end, wherever it is."""
     for windows in (2**16, 2**16 + 2**17):  # what a search has read after one window, and after two
         for length in range(windows - 6, windows + 7):
             data = b"first" + end + b"x" * length + end + b"last" + end

@@ -1,4 +1,4 @@
-"""Compressed files: decoded exactly in forward reads, and refused wherever a byte is missing, harmed or extra."""
+"""Compressed files: decoded exactly in forward reads, and refused where a byte is missing, corrupt or extra."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def stream(data: bytes, codec: str, *, most: int = 2**20) -> StreamSource:
 
 
 def decode(source: StreamSource, step: int = 7) -> bytes:
-    """Read on and on, as a walk does, until the size is known."""
+    """Read forward, as a walk does, until the size is known."""
     parts, position = [], 0
     source.data_offset = 0
     while position < source.size:
@@ -73,7 +73,7 @@ def refused(data: bytes, codec: str, *, most: int = 2**20) -> str:
     codec=codecs, members=st.lists(st.binary(max_size=40), min_size=1), most=st.integers(1, 9), step=st.integers(1, 50)
 )
 def test_members_are_joined(codec: str, members: list[bytes], most: int, step: int) -> None:
-    """However many members a file has, empty ones too, and however short reads fall, all is decoded and consumed."""
+    """However many members a file has, also empty ones, and however short the reads are, all of it is decoded."""
     file = b"".join(map(CODECS[codec], members))
     source = stream(file, codec, most=most)
 
@@ -95,7 +95,7 @@ def test_every_forward_read_returns_exactly_its_range(codec: str, data: bytes, s
 @each_codec
 @pytest.mark.parametrize("size", [0, 1, 5])
 def test_the_end_is_known_with_the_last_byte(codec: str, size: int) -> None:
-    """The size is known as soon as the last byte was handed out, and not before."""
+    """The size is known as soon as the last byte is returned, and not before."""
     source = stream(CODECS[codec](b"x" * size), codec)
     for end in range(size):
         assert source.read(0, end) == b"x" * end
@@ -107,7 +107,7 @@ def test_the_end_is_known_with_the_last_byte(codec: str, size: int) -> None:
 
 @each_codec
 def test_the_head_is_kept_until_the_data_begin(codec: str) -> None:
-    """Whoever looks for the data's beginning may look twice; from then on reads go forward only, and say so."""
+    """The head can be read repeatedly; after it, reads go forward only, and the error says so."""
     source = stream(CODECS[codec](DATA), codec)
     assert source.read(30, 40) == DATA[30:40]
     assert source.read(0, 3) == DATA[:3]
@@ -119,7 +119,7 @@ def test_the_head_is_kept_until_the_data_begin(codec: str) -> None:
 
 @each_codec
 def test_a_file_cut_short_is_refused_wherever_it_is_cut(codec: str) -> None:
-    """A prefix of a file, of none of its bytes too, is told from a whole one, with what was decoded until then."""
+    """Every proper prefix of a file is detected, and the error counts the decoded bytes."""
     whole = CODECS[codec](DATA)
     for length in range(len(whole)):
         message = refused(whole[:length], codec)
@@ -132,7 +132,7 @@ def test_a_file_cut_short_is_refused_wherever_it_is_cut(codec: str) -> None:
 @pytest.mark.parametrize("garbage", [b"x", b"a line of text\n", b"\0", b"\0\0\0\0\0", b"\xff" * 40, b"\0\0\0\0x"])
 @pytest.mark.parametrize("most", [1, 1000])
 def test_bytes_behind_the_end_are_refused(codec: str, garbage: bytes, most: int) -> None:
-    """What follows the last stream and is none itself is refused, where it begins."""
+    """Other data after the last stream are refused, with their offset."""
     whole = CODECS[codec](DATA)
     message = refused(whole + garbage, codec, most=most)
 
@@ -145,7 +145,7 @@ def test_bytes_behind_the_end_are_refused(codec: str, garbage: bytes, most: int)
     )
 )
 def test_zstd_frames_of_any_kind_are_followed_to_their_end(parts: list[bytes]) -> None:
-    """Frames with and without checksum, in many blocks, and those to be skipped: what follows them is found."""
+    """Frames with and without checksum, in many blocks, and those to be skipped: the data after them are found."""
     skipped = SKIPPABLE[7] + (3).to_bytes(4, "little") + b"\x28\xb5\x2f"
     frames = [ZSTD, *(frame for part in parts for frame in (_zstd(part), skipped))]
     whole = b"".join(frames)
@@ -156,14 +156,14 @@ def test_zstd_frames_of_any_kind_are_followed_to_their_end(parts: list[bytes]) -
 
 @each_codec
 def test_half_a_second_member_is_refused(codec: str) -> None:
-    """The end of one member is no end of a file in which another one begins."""
+    """A file that ends inside its second member is truncated."""
     whole = CODECS[codec](DATA)
     for length in range(1, len(whole)):
         refused(whole + whole[:length], codec)
 
 
 def test_zeros_between_xz_streams() -> None:
-    """Zeros in multiples of four pad xz streams, between and behind them; gzip has no such thing."""
+    """Zeros in multiples of four pad xz streams, between and after them; gzip has no padding."""
     whole = lzma.compress(DATA)
     assert decode(stream(whole + bytes(8) + whole + bytes(4), "xz", most=3)) == DATA * 2
     refused(bytes(4) + whole, "xz")
@@ -183,12 +183,12 @@ def test_no_flipped_bit_changes_what_is_read(codec: str) -> None:
             assert decode(stream(bytes(harmed), codec)) == DATA
             same += 1
 
-    assert same < 80  # gzip's header has a time, and others have bits that mean nothing
+    assert same < 80  # gzip's header has a time, and others have bits without a meaning
 
 
 @pytest.mark.parametrize("codec", ["gzip", "bzip2", "xz"])
 def test_a_wrong_checksum_is_refused(codec: str) -> None:
-    """What was decoded rightly but does not add up says so."""
+    """The error says so although the data could be decoded."""
     whole = bytearray(CODECS[codec](DATA))
     whole[{"gzip": -8, "bzip2": 12, "xz": -30}[codec]] ^= 1
 
@@ -196,7 +196,7 @@ def test_a_wrong_checksum_is_refused(codec: str) -> None:
 
 
 def test_xz_that_asks_for_too_much_memory_is_refused() -> None:
-    """A header of a few bytes cannot make a reader take gigabytes."""
+    """A header of a few bytes cannot cause a reader to allocate gigabytes."""
     whole = bytearray(lzma.compress(DATA))
     whole[16] = 40  # a dictionary of 4 GiB
     whole[20:24] = zlib.crc32(whole[12:20]).to_bytes(4, "little")
@@ -207,7 +207,7 @@ def test_xz_that_asks_for_too_much_memory_is_refused() -> None:
 
 @each_codec
 def test_a_wrong_suffix_is_refused(codec: str) -> None:
-    """Plain text, or another codec's data, under a codec's name is told as that."""
+    """Plain text, or another codec's data, with a codec's suffix is reported as such."""
     message = refused(b"id,name\n1,a\n", codec)
     assert f"does not start as {codec} data; set compression='none', or exclude the file" in message
     other = "xz" if codec == "gzip" else "gzip"
@@ -217,7 +217,7 @@ def test_a_wrong_suffix_is_refused(codec: str) -> None:
 
 @each_codec
 def test_a_file_shorter_than_planned_is_refused(codec: str) -> None:
-    """A compressed file that lost its end since it was planned has changed, which is no matter of its format."""
+    """A compressed file truncated after the plan has changed, which is not an error of its format."""
     whole = CODECS[codec](DATA)
     with pytest.raises(FileChangedError, match="is shorter than planned"):
         decode(StreamSource(io.BytesIO(whole[:-1]), codec, size=len(whole), name="a"))
@@ -225,7 +225,7 @@ def test_a_file_shorter_than_planned_is_refused(codec: str) -> None:
 
 @each_codec
 def test_a_store_that_fails_is_no_bad_file(codec: str) -> None:
-    """An error of the store's comes through as it is: trying again may help."""
+    """An error of the store is passed on unchanged: a retry may help."""
 
     class Broken(io.BytesIO):
         def read(self, size: int | None = -1, /) -> bytes:
@@ -247,7 +247,7 @@ def test_what_only_looks_like_a_codec(head: bytes) -> None:
 
 @pytest.mark.parametrize("codec", ["gzip", "zstd", "xz"])
 def test_limits_end_a_bomb(codec: str) -> None:
-    """A file that decodes to far more than it holds is refused with the numbers and the policy to raise."""
+    """A file that decodes to far more data is refused with the numbers and the policy to raise."""
     file = CODECS[codec](bytes(20 * 2**20))
     for limits, policy in (
         (StreamLimits(max_decoded_bytes=10**6), "max_decoded_bytes=1000000"),

@@ -19,7 +19,7 @@ class Named(io.BytesIO):
     """A file in memory that has a name."""
 
     def __init__(self, data: bytes, name: str) -> None:
-        """Hold the data."""
+        """Take the data."""
         super().__init__(data)
         self.name = name
 
@@ -58,7 +58,7 @@ ENCODED = [
 @pytest.mark.parametrize(("fmt", "data"), ENCODED)
 @pytest.mark.parametrize("chunk_bytes", [8, 1000])
 def test_every_format_reads_a_stream_as_it_reads_a_file(fmt: RecordFormat, data: bytes, chunk_bytes: int) -> None:
-    """Headers, byte order marks and encodings are found in what was decoded."""
+    """Headers, byte order marks and encodings are found in the decoded data."""
     plain = list(read_records(io.BytesIO(data), 0, len(data), fmt))
     found = list(read_records(Named(gzip.compress(data), "a.gz"), 0, 1, fmt, chunk_bytes=chunk_bytes))
 
@@ -77,7 +77,7 @@ def test_an_option_names_the_codec(codec: str) -> None:
 
 @each_codec
 def test_compressed_data_without_a_suffix_are_no_text(codec: str) -> None:
-    """Text that begins as a codec's data do is refused with the option that reads it; bytes are read as they are."""
+    """Text that starts with a codec's data is refused with the option that reads it; `binary` is read unchanged."""
     file = Named(CODECS[codec](DATA), "a.log")
     with pytest.raises(
         SourceError, match=rf"a\.log starts with {codec} data.*set compression='{codec}', or compression='none'"

@@ -1,4 +1,4 @@
-"""Exact reads: short reads are completed, wrong lengths refused, and nothing is read or held that need not be."""
+"""Exact reads: short reads are completed, wrong lengths refused, and nothing unneeded is read or kept."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ ENDLESS = [
 
 
 class GreedyReads(io.BytesIO):
-    """A file that ignores how much was asked for."""
+    """A file that ignores the requested length."""
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Return all there is."""
+        """Return everything."""
         del size
         return super().read()
 
@@ -40,7 +40,7 @@ class GreedyReads(io.BytesIO):
     ranges=st.lists(st.tuples(st.integers(-3, 60), st.integers(-3, 60))),
 )
 def test_every_read_returns_exactly_its_range(data: bytes, most: int, ranges: list[tuple[int, int]]) -> None:
-    """Whatever was read before and however short reads fall, a read is the slice of the file."""
+    """Whatever was read before and however short the reads are, a read is the slice of the file."""
     source = ByteSource(ShortReads(data, most))
     for start, end in ranges:
         assert source.read(start, end) == data[max(start, 0) : max(end, 0)]
@@ -68,13 +68,13 @@ def test_a_file_shorter_than_planned_is_refused() -> None:
 
 
 def test_a_store_that_ignores_ranges_is_refused() -> None:
-    """More bytes than were asked for are never taken for the range."""
+    """A longer answer is never used for the range."""
     with pytest.raises(FileChangedError, match="ignores ranged reads"):
         ByteSource(GreedyReads(b"abcdef")).read(1, 3)
 
 
 def test_reading_on_fetches_nothing_twice() -> None:
-    """A walk reads each byte of a file once, but for the few that tell whether it starts with a byte order mark."""
+    """A walk reads each byte of a file once, except for those of a byte order mark."""
     data = b"".join(b"line %d\n" % i for i in range(200_000))
     file, fmt = CountedReads(data), record_format("lines")
     source, fmt = open_source(file, fmt)
@@ -96,7 +96,7 @@ def test_a_record_without_end_is_refused_in_bounded_reads(fmt: RecordFormat) -> 
 
 @pytest.mark.parametrize("fmt", ENDLESS)
 def test_a_cut_into_a_record_without_end_is_refused_in_bounded_reads(fmt: RecordFormat) -> None:
-    """A cut looks ahead for no more than a record may hold, and a window."""
+    """A cut looks ahead for at most the size limit of a record, and a window."""
     file = CountedReads(b"x" * (8 * MIB))
     source = ByteSource(file, max_record_bytes=MIB)
     with pytest.raises(RecordError, match=r"around byte \d+ is longer than max_record_bytes=1048576"):
@@ -124,7 +124,7 @@ def test_the_longest_record_is_one_of_the_limit(end: bytes, extra: int) -> None:
 
 @pytest.mark.parametrize("delimiter", ["||", "||||||||"])
 def test_a_cut_finds_the_end_of_the_longest_record(delimiter: str) -> None:
-    """A record of the limit is no longer where a cut meets it: right behind its start, a window short of its end."""
+    """A record of the limit is no longer where a cut meets it: right after its start, a window short of its end."""
     limit = 64 * 2**10 - 1
     end = delimiter.encode()
     data = b"a" + end + b"x" * limit + end + b"b"
@@ -152,6 +152,6 @@ def test_walking_holds_a_chunk_at_a_time() -> None:
         tracemalloc.stop()
         return most
 
-    read(10)  # imports are no part of a walk
+    read(10)  # imports are not part of a walk
 
     assert peak(2_000_000) < 3 * MIB

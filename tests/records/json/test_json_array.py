@@ -1,4 +1,4 @@
-"""Elements of JSON arrays and values one after another: the same at every split, equal to a plain scanner's."""
+"""Elements of JSON arrays and sequences of values: the same at every split, and equal to those of a simple scanner."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ AUTO = record_format("json_array")
 
 
 class Scanner:
-    """Reads JSON text byte by byte: depth of brackets, and whether a byte stands in a string."""
+    """Reads JSON text byte by byte: depth of brackets, and whether a byte is in a string."""
 
     def __init__(self, data: bytes, place: int) -> None:
-        """Stand at a place at depth 0 outside strings."""
+        """Start at a place at depth 0 outside strings."""
         self.data, self.place, self.depth, self.inside, self.slashes = data, place, 0, False, 0
 
     def step(self) -> None:
@@ -46,7 +46,7 @@ class Scanner:
         self.place += 1
 
     def visible(self) -> int:
-        """Step over white space and return where something else stands, or the end."""
+        """Step over white space and return where it ends."""
         while self.place < len(self.data) and self.data[self.place] in WHITE:
             self.step()
         return self.place
@@ -63,7 +63,7 @@ def oracle(data: bytes, layout: str) -> Records | None:
 
 
 def elements(data: bytes, start: int) -> Records | None:
-    """Return what stands between the commas of an array, None where it is not closed or more follows."""
+    """Return the texts between the commas of an array, or None where it is not closed or more follows."""
     scanner, records = Scanner(data, start), Records()
     begin = scanner.visible()
     if data[begin : begin + 1] == b"]":
@@ -81,7 +81,7 @@ def elements(data: bytes, start: int) -> Records | None:
 
 
 def values(scanner: Scanner) -> Records:
-    """Return what white space at depth 0 parts, and where brackets and strings begin and end there."""
+    """Return the values separated by white space at depth 0, and by brackets and strings."""
     data, records, begin = scanner.data, Records(), scanner.place
     borders = []
     while scanner.place < len(data):
@@ -99,7 +99,7 @@ def values(scanner: Scanner) -> Records:
 
 
 def read(data: bytes, fmt: RecordFormat, splits: list[int], *, chunk: int = 2**20, most: int = 2**20) -> Records | None:
-    """Return the records of consecutive blocks, each read on its own; None where a block is refused."""
+    """Return the records of consecutive blocks, each read separately; None where a block is refused."""
     records, state = Records(), fmt.initial_state
     borders = [0, *splits, len(data)]
     try:
@@ -243,7 +243,7 @@ def test_what_is_not_one_array_is_refused(data: bytes) -> None:
 
 
 def test_what_does_not_begin_as_an_array_is_refused() -> None:
-    """Objects one a line are no array."""
+    """Objects, one a line, are not an array."""
     with pytest.raises(RecordError, match="does not start with"):
         list(read_records(io.BytesIO(b'{"a":1}\n{"a":2}'), 0, 15, ARRAY))
 
@@ -251,7 +251,7 @@ def test_what_does_not_begin_as_an_array_is_refused() -> None:
 @pytest.mark.parametrize("piece", [b"[", b"]", b"{", b'"', b"\\", b",", b" ", b'\\"', b"[]", b"1 ", b'"",'])
 @pytest.mark.parametrize("fmt", [ARRAY, VALUES])
 def test_long_runs_are_looked_at_a_few_times_at_most(fmt: RecordFormat, piece: bytes) -> None:
-    """A megabyte of any byte is scanned, cut into and walked: read, or refused, and the same in two blocks."""
+    """A megabyte of any byte is scanned, cut into and walked: read, or refused, with the same result in two blocks."""
     data = b"[1," + piece * (2**20 // len(piece) + 9) + b"]"
     split = len(data) // 2 + 1
 

@@ -1,4 +1,4 @@
-"""Objects of the same layout, read column by column: the same rows and bad records as each record read alone."""
+"""Objects of the same layout, read by column: the same rows and bad records as for each record alone."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def decode(lines: list[bytes], schema: str = SCHEMA) -> tuple[Rows, list[int]]:
 
 
 def alone(lines: list[bytes], schema: str = SCHEMA) -> tuple[Rows, list[int]]:
-    """Return the same, each line read for itself; of a single line nothing is known before it is read."""
+    """Return the same, with each line read alone."""
     each = {line: decode([line], schema) for line in set(lines)}
     return [row for line in lines for row in each[line][0]], [i for i, line in enumerate(lines) if each[line][1]]
 
@@ -72,7 +72,7 @@ USUAL = {b"ok": b"true", b"level": b'"INFO"', b"raw": b'"x"', b"at": b'"2024-05-
 
 @st.composite
 def files(draw: st.DrawFn) -> list[bytes]:
-    """Return lines of which most have one layout, a few have that layout with odd values, and some bytes are spoilt."""
+    """Return lines most of which have one layout, a few odd values, and some damaged bytes."""
     members, joins = draw(names), draw(st.sampled_from([(b": ", b", "), (b":", b","), (b"\t: ", b" ,\r ")]))
     closing = draw(st.sampled_from([b"}", b" }", b"}\r"]))
 
@@ -97,14 +97,14 @@ def files(draw: st.DrawFn) -> list[bytes]:
 @given(lines=files())
 @example(lines=[b'{"id": 1}'] * 20 + [b'{"id": 1, "x": 5}', b'{"id": 1}{"id": 2}', b'{"id": [1}', b'{"id": 01}'])
 def test_a_record_is_read_as_if_it_stood_alone(lines: list[bytes]) -> None:
-    """Rows, their order and the bad records are those of each line by itself, whatever most lines look like."""
+    """Rows, their order and the bad records are those of each line alone, whatever the other lines are."""
     assert decode(lines) == alone(lines)
 
 
 @examples(300)
 @given(value=bare | quoted, name=st.sampled_from(["id", "small", "size", "part", "ok", "level", "raw", "at", "x"]))
 def test_each_value_is_judged_as_the_parser_judges_it(value: bytes, name: str) -> None:
-    """A single odd value among usual ones is taken or refused, and becomes what it becomes alone."""
+    """A single odd value among usual ones has the same result as alone."""
     usual = USUAL.get(name.encode(), b"12")
     lines = [b'{"%s": %s, "z": 0}' % (name.encode(), usual if i != 20 else value) for i in range(40)]
 
@@ -112,7 +112,7 @@ def test_each_value_is_judged_as_the_parser_judges_it(value: bytes, name: str) -
 
 
 def test_usual_lines_are_read_by_columns() -> None:
-    """Lines of one program are taken as they are: numbers, truth, text and null; text with an escape is left."""
+    """Lines of one program are read by columns: numbers, booleans, text and null; text with an escape is not."""
     lines = [
         b'{"id": %d, "size": %.3f, "ok": %s, "msg": "\xc3\xa9", "part": null}' % (i, i / 8, [b"true", b"false"][i % 2])
         for i in range(-100, 100)
@@ -124,7 +124,7 @@ def test_usual_lines_are_read_by_columns() -> None:
 
 
 def test_a_few_layouts_share_a_file() -> None:
-    """Lines whose text is null at times, and lines of another program, are taken side by side."""
+    """Lines whose text is sometimes null, and lines of another program, are both read by columns."""
     lines = [
         [b'{"id": %d, "msg": "a"}' % i, b'{"id": %d, "msg": null}' % i, b'{"msg":"b","id":%d}' % i][i % 3]
         for i in range(300)
@@ -142,5 +142,5 @@ def test_a_few_layouts_share_a_file() -> None:
      b"", b'{"\xff": 1}', b'{"id": 1,}', b'{"id" 1}'],
 )  # fmt: skip
 def test_other_lines_are_left_to_the_parser(line: bytes) -> None:
-    """A name that stands twice, values that are not flat or not of the schema, and what is no object at all."""
+    """Duplicate names, values that are nested or of another type, and records that are not objects."""
     assert taken([line or b"5"] * 100, pa.schema({"id": pa.int64(), "x": pa.list_(pa.int64())})) == 0

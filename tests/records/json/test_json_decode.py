@@ -1,4 +1,4 @@
-"""JSON lines to typed columns: as Python's own parser reads them, record by record, whatever the neighbours are."""
+"""JSON lines to typed columns, as Python's parser reads them, whatever the neighbours are."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def decode(data: bytes, schema: str, chunk_bytes: int = 2**20) -> tuple[list[Dec
 
 
 class Pairs(dict[str, Any]):
-    """A JSON object that knows which of its names stand twice."""
+    """A JSON object that knows its duplicate names."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         """Take the pairs of the object."""
@@ -54,7 +54,7 @@ class Pairs(dict[str, Any]):
 
 
 def finite(text: str) -> float:
-    """Return the number, which must be one that a double holds."""
+    """Return the number, which must fit a double."""
     number = float(text)
     if abs(number) == float("inf"):
         raise ValueError(text)
@@ -62,7 +62,7 @@ def finite(text: str) -> float:
 
 
 def typed(value: Any, kind: str) -> Any:  # noqa: C901, PLR0911 - one case a type
-    """Return a JSON value as a column of the type holds it, or raise ValueError."""
+    """Return a JSON value in a column's type, or raise ValueError."""
     if value is None:
         return None
     if kind in {"long", "byte", "int"} and type(value) is int:
@@ -85,7 +85,7 @@ def typed(value: Any, kind: str) -> Any:  # noqa: C901, PLR0911 - one case a typ
 
 
 def instant(text: str) -> datetime:
-    """Return ISO 8601 text as an instant, taken for UTC without a zone, microseconds and no finer."""
+    """Return ISO 8601 text as an instant, in UTC without a zone, truncated to microseconds."""
     match = re.fullmatch(
         r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d)?)(\.\d{1,9})?(Z|[+-]\d\d:\d\d)?)?", text, re.ASCII
     )
@@ -159,7 +159,7 @@ lines = st.lists(dumped | dumped | padded | junk | doubled, max_size=8)
 @examples(300)
 @given(lines=lines, chunk=st.sampled_from([16, 64, 2**20]))
 def test_rows_are_those_that_pythons_parser_gives(lines: list[bytes], chunk: int) -> None:
-    """Each record is a row with Python's values or a bad record, whatever stands beside it."""
+    """Each record is a row with Python's values or a bad record, whatever its neighbours are."""
     _, records, rows, bad = decode(b"\n".join(lines), SCHEMA, chunk)
     kept = [line for line in lines if line.strip(b" \t\r")]
     if kept and lines[0].startswith(b"\xef\xbb\xbf"):
@@ -186,7 +186,7 @@ def test_rows_are_those_that_pythons_parser_gives(lines: list[bytes], chunk: int
     ],
 )  # fmt: skip
 def test_a_bad_record_is_bad_alone(line: bytes) -> None:
-    """Each kind of bad record is set apart with a reason; the records around it keep their rows."""
+    """Each kind of bad record is reported with a reason; the records around it keep their rows."""
     good = [b'{"id":%d}' % i for i in range(20)]
     data = b"\n".join([*good[:10], line, *good[10:]])
     parts, _, rows, bad = decode(data, SCHEMA)
@@ -198,7 +198,7 @@ def test_a_bad_record_is_bad_alone(line: bytes) -> None:
 
 @pytest.mark.parametrize("pair", [(b'{"id":', b"1}"), (b'{"id":1', b"}"), (b"{", b'"id":1}'), (b'{"level":"a', b'b"}')])
 def test_a_value_on_two_lines_is_two_bad_records(pair: tuple[bytes, bytes]) -> None:
-    """Arrow's parser would take the two for one row."""
+    """Arrow's parser would read both as one row."""
     _, _, rows, bad = decode(b'{"id":1}\n' + b"\n".join(pair) + b'\n{"id":2}', SCHEMA)
 
     assert [row["id"] for row in rows] == [1, 2]
@@ -206,7 +206,7 @@ def test_a_value_on_two_lines_is_two_bad_records(pair: tuple[bytes, bytes]) -> N
 
 
 def test_mistakes_that_cancel_out_are_still_found() -> None:
-    """A value on two lines and two values on one line make the right number of rows, and are three bad records."""
+    """A value on two lines and two values on one line give the right number of rows, but are three bad records."""
     lines = [b'{"id":1}', b'{"on":', b'{"x":1}}', b'{"id":2}{"id":3}', b'{"id":4}']
     _, _, rows, bad = decode(b"\n".join(lines), SCHEMA)
 
@@ -263,7 +263,7 @@ def test_other_types_are_read_as_spark_reads_them() -> None:
 
 
 def test_many_bad_records_cost_no_more_than_looking_at_each() -> None:
-    """Half of the records are bad in four ways; each is told apart, and the order of the others is kept."""
+    """Half of the records are bad in four ways; each is reported, and the others keep their order."""
     bad = [b'{"id":"x"}', b'{"at":"never"}', b"oops", b'{"id":1]}']
     lines = [b'{"id":%d}' % i if i % 2 else bad[i // 2 % 4] for i in range(2000)]
     _, _, rows, found = decode(b"\n".join(lines), SCHEMA)
@@ -288,13 +288,13 @@ def test_a_schema_that_cannot_be_is_refused(schema: str) -> None:
      "timestamp_ntz", "decimal(38,0)", "array<array<date>>", "struct<`a b`:timestamp, c: array<decimal(5,1)>>"],
 )  # fmt: skip
 def test_every_type_of_a_schema_can_be_read(kind: str) -> None:
-    """Each type that a schema may name is one that JSON can be read as; a field that is not there is null."""
+    """JSON can be read as each type that a schema may name; a missing field is null."""
     _, _, rows, bad = decode(b'{}\n{"x":null}', f"x {kind}")
     assert rows == [{"x": None}] * 2
     assert not bad
 
 
 def test_names_inside_structs_keep_their_case() -> None:
-    """Only a type's own words ignore case: a field of a struct is found under the name it was given."""
+    """Only type names ignore case: a struct's field is found under its exact name."""
     on = parse_schema("on STRUCT<UserId: LONG, `a B`: Array<Struct<X: date>>>").field("on")
     assert on.type.names == ["UserId", "a B"]

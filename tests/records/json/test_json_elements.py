@@ -1,4 +1,4 @@
-"""Elements of a JSON array as rows of a schema or as text, whatever stands beside them."""
+"""Elements of a JSON array as rows of a schema or as text, whatever their neighbours are."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_objects_of_an_array_become_rows(indent: int | None, chunk: int) -> None
      b'{"id":[1}]', b"{" * 10_000 + b"}" * 10_000, b'{"id":' + b"[" * 10_000 + b"]" * 10_000 + b"}", b"// {}"],
 )  # fmt: skip
 def test_an_element_is_bad_alone_and_among_others(element: bytes) -> None:
-    """Whatever stands beside it, a bad element is bad, and its neighbours keep their rows."""
+    """A bad element is bad whatever its neighbours are, and these keep their rows."""
     fmt = record_format("json_array", schema="id long, a string")
     among = b'[{"id":1},\n' + element + b', {"id":2},{"id":3}]'
 
@@ -57,7 +57,7 @@ def test_an_element_is_bad_alone_and_among_others(element: bytes) -> None:
 
 
 def test_nesting_in_a_field_that_nobody_asks_for_does_no_harm() -> None:
-    """Ten thousand brackets are skipped by the parser as by the framing."""
+    """Both the parser and the framing skip ten thousand brackets."""
     deep = b'[{"id":1,"q":' + b"[" * 10_000 + b"]" * 10_000 + b'},{"id":NaN},{"id":2}]'
     rows, bad = decode(deep, record_format("json_array", schema="id long"))
 
@@ -66,7 +66,7 @@ def test_nesting_in_a_field_that_nobody_asks_for_does_no_harm() -> None:
 
 
 def test_without_a_schema_the_text_of_each_element_is_a_row() -> None:
-    """Elements of all kinds come out as they are written; one that is not there is bad, as is one that is not UTF-8."""
+    """Elements of all kinds are returned as they are written; a missing one is bad, as is one that is not UTF-8."""
     rows, bad = decode(b'[1, {"a" : 2},, "\xff", [3 ],]', record_format("json_array"))
 
     assert [row["value"] for row in rows] == ["1", '{"a" : 2}', "[3 ]"]
@@ -97,7 +97,7 @@ def test_a_column_that_must_not_be_null_makes_its_record_bad(
 
 @pytest.mark.parametrize("name", ["json_lines", "json_array"])
 def test_the_reason_names_the_field_that_is_null(name: str) -> None:
-    """Of several the first one of the schema."""
+    """The first one in the schema, if there are several."""
     source, fmt = open_source(io.BytesIO(b'{"text":"x"}\n{"id":1}\n'), record_format(name, schema=_MUST))
     (chunk,) = walk_block(source, fmt, 0, source.size)
 
@@ -142,7 +142,7 @@ def _read_in_two(data: bytes, split: int) -> None:
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-32-be"])
 @pytest.mark.parametrize("text", ["[1, 2] \n@3", '[ ["]"], {"a": "é"}]\n@]', "[ ]  @x", "[1]@,"])
 def test_text_behind_an_array_is_named_by_its_byte(text: str, encoding: str) -> None:
-    """The place counts the file's own bytes from its byte order mark on, whichever block is read."""
+    """The offset counts the file's bytes, including its byte order mark, whichever block is read."""
     before, _, behind = text.partition("@")
     place = len(f"\ufeff{before}".encode(encoding))
     data = f"\ufeff{before}{behind}".encode(encoding)

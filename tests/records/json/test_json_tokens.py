@@ -1,4 +1,4 @@
-"""What stands for a value in JSON, in fields of the schema and in others; and values that touch."""
+"""Tokens of JSON values, in fields of the schema and in others; and adjacent values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SOME = 20  # records of one layout, so many that they are read as columns
 
 
 def decode(data: str, schema: str, **options: str) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the rows of a file and why its bad records are bad."""
+    """Return the rows of a file and the reasons of its bad records."""
     raw = data.encode("utf-8", "surrogatepass")
     fmt = record_format("json_array" if options else "json_lines", schema=schema, **options)
     source, fmt = open_source(io.BytesIO(raw), fmt)
@@ -31,7 +31,7 @@ def decode(data: str, schema: str, **options: str) -> tuple[list[dict[str, Any]]
 
 
 def is_json(text: str) -> bool:
-    """Tell what Python's parser says."""
+    """Return whether Python's parser accepts it."""
     try:
         json.loads(text)
     except ValueError:
@@ -53,7 +53,7 @@ LAX = [
 @pytest.mark.parametrize("schema", [SCHEMA, "id string", "id array<double>", "other long"])
 @pytest.mark.parametrize("times", [1, _SOME])
 def test_what_is_no_json_is_bad_in_every_field(token: str, schema: str, times: int) -> None:
-    """Python's parser refuses it, too; the records beside it keep their rows."""
+    """Python's parser refuses it, too; its neighbours keep their rows."""
     line = f'{{"id":{token}}}'
     assert not is_json(line)
 
@@ -66,7 +66,7 @@ def test_what_is_no_json_is_bad_in_every_field(token: str, schema: str, times: i
 @pytest.mark.parametrize("token", ["NaN", "Infinity", "-Infinity", '"Inf"', '", Inf,"', '"\\", -NaN ]"', "-0", "1E5"])
 @pytest.mark.parametrize("times", [1, _SOME])
 def test_what_python_takes_is_taken(token: str, times: int) -> None:
-    """A field that is left out may hold it; of numbers a double may, too."""
+    """A field that is left out may contain it; so may a double, if it is a number."""
     line = f'{{"id":{token}}}'
     value = json.loads(line)["id"]
 
@@ -95,7 +95,7 @@ def test_what_python_takes_is_taken(token: str, times: int) -> None:
     ],
 )
 def test_a_number_too_large_for_its_type_is_bad(schema: str, kind: str, number: str, fits: bool) -> None:  # noqa: FBT001
-    """No number becomes infinite; those that name infinity are."""
+    """No number becomes infinite except the literals of infinity."""
     around = {"id {}": "@", "id array<{}>": "[@]", "id struct<x: {}>": '{"x":@}'}.get(schema, '[{"x":[@]}]')
     lines = [f'{{"id":{around.replace("@", text)}}}' for text in ("1", number, "-Infinity", "NaN")]
     rows, bad = decode("\n".join(lines), schema.format(kind))
@@ -166,7 +166,7 @@ def test_values_that_touch_are_values_apart(text: str, encoding: str) -> None:
 
 @pytest.mark.parametrize("text", TOUCHING)
 def test_what_touches_an_object_is_bad_and_the_object_is_not(text: str) -> None:
-    """Of values under a schema the objects are rows."""
+    """With a schema, the objects in a sequence of values are rows."""
     rows, bad = decode(f'{{"id":1}}{text}{{"id":2}}', SCHEMA, layout="values")
     objects = sum(value.startswith("{") for value in TOUCHING[text])
 
@@ -177,7 +177,7 @@ def test_what_touches_an_object_is_bad_and_the_object_is_not(text: str) -> None:
 
 
 def test_a_csv_row_with_a_nul_byte_is_bad_alone() -> None:
-    """Python's reader takes it; here it is most often UTF-16 that nobody said."""
+    """Python's reader accepts it; here it mostly means UTF-16 without the option."""
     data = b'1,a\n2,b\x00\n3,"c\x00"\n4,d\n'
     fmt = record_format("csv", schema="id long, text string")
     source, fmt = open_source(io.BytesIO(data), fmt)

@@ -22,7 +22,7 @@ from tests.records.text.test_encodings import MARKS, chunks_of
 
 @pytest.mark.parametrize("encoding", ["utf-16-be", "latin-1", "cp037"])
 def test_whole_files_and_fixed_records_are_transcoded(encoding: str) -> None:
-    """Formats that look for nothing in the text hand it on in UTF-8."""
+    """Formats without marks transcode the text to UTF-8."""
     text = "né\n" * 3
     data = text.encode(encoding)
     size = len(data) // 3
@@ -39,7 +39,7 @@ def test_whole_files_and_fixed_records_are_transcoded(encoding: str) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le"])
 def test_json_is_read_by_its_byte_order_mark(encoding: str) -> None:
-    """JSON lines and arrays of UTF-16 and UTF-32 come out typed."""
+    """JSON lines and arrays in UTF-16 and UTF-32 are decoded to typed columns."""
     rows = [{"id": 1, "name": "é😀"}, {"id": 2, "name": 'a"\\\n'}, {"id": 3, "name": "あ"}]
     lines = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     files = {"json_lines": lines, "json_array": json.dumps(rows, ensure_ascii=False, indent=1)}
@@ -53,14 +53,14 @@ def test_json_is_read_by_its_byte_order_mark(encoding: str) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
 def test_an_empty_file_has_no_byte_order_and_no_records(encoding: str) -> None:
-    """Marks that only the encoding knows are none the less those of the format."""
+    """Marks that exist only in the encoding are valid for the format."""
     fmt = record_format("csv", encoding=encoding, delimiter="\u00a7")
 
     assert list(read_records(io.BytesIO(b""), 0, 0, fmt)) == []
 
 
 def test_delimiters_as_bytes_are_units_of_the_file() -> None:
-    """Bytes are in the encoding that the option names, and must be text there."""
+    """Bytes are in the option's encoding, and must be valid in it."""
     data = "a§b§c".encode("utf-16-le")
     named = record_format("delimited", delimiter=b"\xa7\x00", encoding="utf-16-le")
     by_mark = record_format("delimited", delimiter="§".encode())
@@ -100,7 +100,7 @@ def test_encodings_have_one_name(name: str, expected: str) -> None:
     ],
 )
 def test_encodings_without_units_are_refused(name: str) -> None:
-    """Encodings in which a byte has no meaning of its own are no options, nor what is no encoding."""
+    """Encodings in which a byte has no fixed meaning, and unknown ones, are refused."""
     with pytest.raises(OptionsError, match="use utf-8, binary, utf-16, utf-32 or a single-byte one"):
         normal_encoding("lines", name)
 
@@ -110,7 +110,7 @@ def test_encodings_without_units_are_refused(name: str) -> None:
     [("cp1252", True), ("koi8-r", True), ("cp037", False), ("mac-arabic", False), ("cp864", False)],
 )
 def test_only_ascii_based_encodings_are_framed_as_bytes(name: str, as_bytes: bool) -> None:  # noqa: FBT001
-    """Where ASCII bytes mean something else, or a mark has two bytes, bytes are looked up."""
+    """Where ASCII bytes mean something else, or a mark has two bytes, bytes are narrowed."""
     assert is_framed_as_bytes(name) == as_bytes
 
 
@@ -126,7 +126,7 @@ def test_only_ascii_based_encodings_are_framed_as_bytes(name: str, as_bytes: boo
     ],
 )
 def test_marks_that_are_no_single_unit_are_refused(name: str, options: dict[str, object]) -> None:
-    """A mark is one byte, or one unit of a wide encoding, and a character of it."""
+    """A mark is one byte, or one code unit that is a character."""
     with pytest.raises(OptionsError, match=r"single|multiple|cannot be written"):
         record_format(name, **options)
 
@@ -135,7 +135,7 @@ def test_marks_that_are_no_single_unit_are_refused(name: str, options: dict[str,
 @given(before=st.text(st.sampled_from("aé😀あ,\n"), max_size=12))
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-be", "utf-32-le", "cp1252", "cp037"])
 def test_an_open_quote_is_named_by_its_byte_in_the_file(encoding: str, before: str) -> None:
-    """Places in messages count the file's own bytes, in the batch as well as where a search gives up."""
+    """Offsets in messages count the file's bytes, both in batches and where a search is given up."""
     before = before.encode(encoding, "ignore").decode(encoding)
     text = f"{before}\n1,é"
     data = f'{text},"x{"é" * 300}'.encode(encoding)
@@ -168,7 +168,7 @@ def test_an_open_quote_is_named_by_its_byte_in_the_file(encoding: str, before: s
 def test_an_open_quote_is_named_alike_at_every_block_size(
     named: str, encoding: str, mark: bytes, size: int, before: str, *, head: bool
 ) -> None:
-    """Byte order mark, header and blocks move nothing: the place counts from the file's first byte."""
+    """The offset counts from the file's first byte, whatever the byte order mark, header and blocks."""
     text = f"{'a,b' if head else 'é,b'}\r\n{before}\n"
     data = mark + f'{text}é,"x\ny'.encode(encoding)
     opened = len(mark) + len(f"{text}é,".encode(encoding))
@@ -185,7 +185,7 @@ def test_an_open_quote_is_named_alike_at_every_block_size(
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-32-be", "cp1252", "cp037"])
 def test_typed_columns_are_the_same_in_every_encoding(encoding: str) -> None:
-    """Header, quoted newlines and marks beyond ASCII come out typed; the bad record is the same one."""
+    """Files with header, quoted newlines and non-ASCII marks give the same typed rows and the same bad record."""
     text = "id§§name\r\n1§§éx\n§ü§é\r\n2§§y\r\nz§§w\r\n".replace("§§", "§")
     data = text.encode(encoding)
     options = {"delimiter": "§", "quote": "é", "header": True, "schema": "id long, name string"}

@@ -1,4 +1,4 @@
-"""Files in other encodings: the same records as their text has in UTF-8, at the same characters, at every split."""
+"""Files in other encodings: the same records as in UTF-8, at the same characters, at every split."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ALIKE = [*SPLIT, "utf-32-le", "latin-1", "koi8-r", "mac-arabic", "cp864", "ascii
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A format, what its text is made of, and characters that stand for others where UTF-8 wants a single byte."""
+    """A format, the pieces of its text, and replacements for characters where UTF-8 needs a single byte."""
 
     name: str
     options: dict[str, object] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Case:
         return record_format(self.name, **self.options, **named)
 
     def records(self, text: str, encoding: str, begin: int) -> list[tuple[int, bytes]]:
-        """Return what the UTF-8 file of the same text holds, at the places that the characters have in this one."""
+        """Return the records of the same text in UTF-8, at the offsets of the characters in this encoding."""
         options = {k: self.stand_ins.get(v, v) if isinstance(v, str) else v for k, v in self.options.items()}
         data = text.translate(str.maketrans(self.stand_ins)).encode()
         back = str.maketrans({new: old for old, new in self.stand_ins.items()})
@@ -77,12 +77,12 @@ CASES = [
 
 
 def encodes(text: str, encoding: str) -> bool:
-    """Tell whether the encoding has these characters."""
+    """Return whether the encoding has these characters."""
     return text.encode(encoding, "ignore").decode(encoding) == text
 
 
 def combinations(encodings: list[str], *, raw: bool = False) -> pytest.MarkDecorator:
-    """Parametrise over each format with each encoding that has the characters of its marks; `raw`: with one column."""
+    """Parametrise over each format with each encoding of its marks; `raw`: with one column."""
     pairs = [
         pytest.param(case, encoding, id=f"{case.name} {case.options} {encoding}")
         for case in CASES
@@ -94,7 +94,7 @@ def combinations(encodings: list[str], *, raw: bool = False) -> pytest.MarkDecor
 
 
 def texts(case: Case, encoding: str) -> st.SearchStrategy[str]:
-    """Return texts made mostly of what means something to the format, and of characters of all lengths."""
+    """Return texts made mostly of the format's marks, and of characters of all lengths."""
     pieces = [*case.pieces * 2, "a", "b ", "é", "§", "ж", "あ", "\u2028", "\u0a0d", "😀", "\x85"]
     return st.lists(st.sampled_from([p for p in pieces if encodes(p, encoding)]), max_size=8).map("".join)
 
@@ -115,7 +115,7 @@ def whole(data: bytes, fmt: RecordFormat) -> tuple[int, int]:
 def test_every_split_reads_each_record_once(
     case: Case, encoding: str, draw: st.DataObject, most: int, chunk: int, *, marked: bool
 ) -> None:
-    """Two blocks that meet anywhere, inside of characters too, give the records that the text has in UTF-8."""
+    """Two blocks that meet anywhere, also inside characters, give the records of the text in UTF-8."""
     text, fmt = draw.draw(texts(case, encoding)), case.in_encoding(encoding)
     mark = MARKS.get(encoding, b"") if marked else b""
     data = mark + text.encode(encoding)
@@ -137,7 +137,7 @@ def test_every_split_reads_each_record_once(
 @examples(10)
 @given(draw=st.data(), chunk=st.integers(1, 40))
 def test_batches_hold_the_same_text(case: Case, encoding: str, draw: st.DataObject, chunk: int) -> None:
-    """Chunks of any size are transcoded to the records that reading one by one gives."""
+    """Chunks of any size are transcoded to the same records as one by one."""
     text, fmt = draw.draw(texts(case, encoding)), case.in_encoding(encoding)
     data = text.encode(encoding)
     decoder = open_source(io.BytesIO(data), fmt)[1].decoder()
@@ -153,7 +153,7 @@ def test_batches_hold_the_same_text(case: Case, encoding: str, draw: st.DataObje
 @pytest.mark.parametrize("named", ["utf-8", "utf-16", "utf-32"])
 @pytest.mark.parametrize("case", [p for p in CASES if encodes(str(p.options), "ascii")], ids=repr)
 def test_a_byte_order_mark_tells_the_encoding(case: Case, named: str, found: str) -> None:
-    """A file named as any UTF that its mark may correct is read by its mark, which is no data."""
+    """A file of `utf-8`, `utf-16` or `utf-32` is read according to its mark, which is not data."""
     pieces = "".join(case.pieces)
     text = f"aé{pieces}あ{pieces[::-1]}😀b"
     data = MARKS[found] + text.encode(found)
@@ -164,7 +164,7 @@ def test_a_byte_order_mark_tells_the_encoding(case: Case, named: str, found: str
 
 @pytest.mark.parametrize("name", ["utf-16", "utf-32"])
 def test_a_file_without_a_byte_order_mark_is_refused(name: str) -> None:
-    """The message says how to name the order; an empty file needs none."""
+    """The message says how to set the order; an empty file needs none."""
     fmt = record_format("lines", encoding=name)
     with pytest.raises(RecordError, match=f"no byte order mark; set encoding='{name}-le' or '{name}-be'"):
         bind(ByteSource(io.BytesIO(b"a\x00b\x00")), fmt)
@@ -173,13 +173,13 @@ def test_a_file_without_a_byte_order_mark_is_refused(name: str) -> None:
 
 
 def test_a_byte_order_mark_of_the_other_order_is_refused() -> None:
-    """A named order that the file's mark contradicts is an error, for text would come out as nonsense."""
+    """A named order that contradicts the file's mark is an error."""
     with pytest.raises(RecordError, match="mark of utf-16-be, not of utf-16-le; set encoding='utf-16-be'"):
         bind(ByteSource(io.BytesIO(b"\xfe\xff\x00a")), record_format("lines", encoding="utf-16-le"))
 
 
 def test_binary_knows_no_byte_order_mark() -> None:
-    """Bytes as they are stay as they are."""
+    """The bytes are unchanged."""
     data = b"\xff\xfea\n\x00\xef\xbb\xbf"
     fmt = record_format("lines", encoding="binary")
 
@@ -197,7 +197,7 @@ def units(encoding: str) -> st.SearchStrategy[bytes]:
 
 
 def good(record: bytes, encoding: str) -> bool:
-    """Tell whether bytes are text, as Python sees it."""
+    """Return whether bytes are text, as Python sees it."""
     try:
         record.decode(encoding)
     except UnicodeDecodeError:
@@ -206,7 +206,7 @@ def good(record: bytes, encoding: str) -> bool:
 
 
 def check_alone(data: bytes, fmt: RecordFormat, encoding: str, chunk: int) -> None:
-    """Each record is a row, or bad by its own bytes, whatever stands beside it."""
+    """Each record is a row, or bad because of its own bytes, whatever its neighbours are."""
     decoder = open_source(io.BytesIO(data), fmt)[1].decoder()
     for part in chunks_of(data, fmt, chunk):
         records = [part.record(index) for index in range(len(part.ends))]
@@ -221,7 +221,7 @@ def check_alone(data: bytes, fmt: RecordFormat, encoding: str, chunk: int) -> No
 @examples(150)
 @given(draw=st.data(), chunk=st.integers(1, 60))
 def test_a_record_that_is_not_of_its_encoding_is_bad_alone(encoding: str, draw: st.DataObject, chunk: int) -> None:
-    """Halves of surrogate pairs, numbers beyond Unicode and a piece of a unit cost the record they stand in."""
+    """Halves of surrogate pairs, numbers beyond Unicode and incomplete units make only their record bad."""
     data = draw.draw(units(encoding))
     for name, options in (("lines", {}), ("escaped", {}), ("delimited", {"delimiter": "あ"})):
         check_alone(data, record_format(name, encoding=encoding, **options), encoding, chunk)
@@ -231,7 +231,7 @@ def test_a_record_that_is_not_of_its_encoding_is_bad_alone(encoding: str, draw: 
 @examples(100)
 @given(draw=st.data(), records=st.integers(1, 3), chunk=st.integers(1, 60))
 def test_fixed_records_share_no_character(encoding: str, draw: st.DataObject, records: int, chunk: int) -> None:
-    """Two records that hold one half of a pair each are both bad."""
+    """Two records with one half of a surrogate pair each are both bad."""
     data = draw.draw(units(encoding))
     length = records * (2 if "16" in encoding else 4)
     check_alone(
@@ -244,7 +244,7 @@ def test_fixed_records_share_no_character(encoding: str, draw: st.DataObject, re
 @given(data=st.lists(st.sampled_from([b"\x81", b"\x9d", b"\n", b"a", b"\xe7", b"\xff", b"%"])).map(b"".join))
 @example(data=b"a\x81\nb\n\x9d\n\xe7")
 def test_bytes_that_stand_for_no_character_are_bad(encoding: str, data: bytes) -> None:
-    """In encodings with holes, and in files that are not of the encoding at all, good records stay."""
+    """In encodings with undefined bytes, and in files of another encoding, good records stay."""
     if encoding != "utf-8":
         check_alone(data, record_format("lines", encoding=encoding), encoding, 2**20)
 

@@ -1,4 +1,4 @@
-"""Escaped delimiters: exact at every split, however long the runs of escapes, with and without taking them out."""
+"""Escaped delimiters: exact at every split, however long the runs of escapes, with and without unescaping."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ delimiters = pytest.mark.parametrize("delimiter", DELIMITERS, ids=repr)
 
 
 def oracle(data: bytes, delimiter: bytes | None) -> list[tuple[int, bytes]]:
-    """Return the records: the leftmost matches of the delimiter, but those behind an odd number of escapes."""
+    """Return the records: leftmost matches of the delimiter that do not follow an odd number of escapes."""
     records, begin = [], 0
     for match in (NEWLINES if delimiter is None else re.compile(re.escape(delimiter))).finditer(data):
         before = data[: match.start()]
@@ -76,7 +76,7 @@ def test_every_split_reads_each_record_once(
 @examples(60)
 @given(draw=st.data(), chunk=st.integers(1, 20))
 def test_escapes_are_taken_out(delimiter: bytes | None, draw: st.DataObject, chunk: int) -> None:
-    """Records one by one and as batches are the oracle's, with what an escape stands before and without the escape."""
+    """Records one by one and as batches are the oracle's, without escapes."""
     data, fmt = draw.draw(files(delimiter)), make(delimiter, unescape=True)
     expected = [plain(record) for _, record in oracle(data, delimiter)]
     chunks = walk_block(*open_source(io.BytesIO(data), fmt), 0, len(data), WalkLimits(chunk_bytes=chunk))
@@ -89,7 +89,7 @@ def test_escapes_are_taken_out(delimiter: bytes | None, draw: st.DataObject, chu
 @given(data=st.lists(st.sampled_from([b"\\", b"\n", b"a", b"\xc3\xa9", b"\xc3", b"\xa9"]), max_size=12).map(b"".join))
 @example(data=b"\xc3\\\xa9\n")
 def test_text_is_judged_without_its_escapes(data: bytes) -> None:
-    """A record that is no UTF-8 once its escapes are gone is bad, and no other one."""
+    """Only a record that is not UTF-8 after unescaping is bad."""
     fmt = make(None, unescape=True, encoding="utf-8")
     contents = [plain(record) for _, record in oracle(data, None)]
     for part in walk_block(*open_source(io.BytesIO(data), fmt), 0, len(data)):
@@ -117,7 +117,7 @@ def test_other_escapes_work(escape: str | bytes, delimiter: str | bytes | None) 
 @pytest.mark.parametrize("run", [65_536 * 3, 65_536 * 3 + 1])
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
 def test_a_run_of_escapes_may_be_longer_than_any_window(run: int, end: bytes) -> None:
-    """A cut behind a long run counts all of it, be it odd or even, from whatever place the cut begins."""
+    """A cut after a long run counts all of it, odd or even, wherever the cut begins."""
     data = b"first\n" + b"\\" * run + end + b"second" + end
     expected = oracle(data, None)
     for split in (1, 6, 7, 65_536, run // 2, run + 5, run + 6, run + 7, len(data) - 3):
@@ -128,7 +128,7 @@ def test_a_run_of_escapes_may_be_longer_than_any_window(run: int, end: bytes) ->
 
 @pytest.mark.parametrize("piece", [b"\\", b"\\\n", b"\\\r\n", b"\\\\\n", b"\n", b"\\\\\\\n"])
 def test_runs_are_looked_at_in_proportion_to_their_length(piece: bytes) -> None:
-    """Cutting into a run of escapes or escaped newlines and walking it look at each byte a few times."""
+    """Cutting into a run of escapes or escaped newlines and walking it read each byte a few times."""
 
     class Looks(ByteSource):
         looked_at = 0

@@ -1,4 +1,4 @@
-"""Messages of stores as URIs, and that nothing else is taken for one."""
+"""Messages of stores as URIs; other messages are ignored."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ AZURE = "abfs://landing@account.dfs.core.windows.net/in"
 
 
 def of_api(api: str, **fields: Any) -> dict[str, Any]:
-    """Return the event of a file in an account with folders, by what was asked of the store."""
+    """Return the event of a file in an account with a hierarchical namespace, by the operation."""
     return azure(BLOB, data={"api": api, "url": BLOB} | fields)
 
 
 def renamed(url: str) -> dict[str, Any]:
-    """Return the event of a file that a writer has put into its place."""
+    """Return the event of a renamed file."""
     data = {"api": "RenameFile", "sourceUrl": url.replace("/in/", "/_tmp/"), "destinationUrl": url}
     return {"eventType": "Microsoft.Storage.BlobRenamed", "data": data}
 
@@ -88,7 +88,7 @@ def test_each_shape_is_understood(event: Any, uris: list[str]) -> None:
 
 @pytest.mark.parametrize("zone", ["blob.core.windows.net", "dfs.core.windows.net"])
 def test_an_event_is_heard_under_the_source_s_own_name(zone: str) -> None:
-    """Azure's accounts have two hosts, and what is recorded is what a listing yields."""
+    """Azure's accounts have two hosts; the recorded URI is that of a listing."""
     (told,) = read_event(json.dumps(azure(BLOB)))
     root = f"abfs://landing@account.{zone}/in"
 
@@ -106,23 +106,23 @@ values = st.none() | st.text() | st.integers()
 
 @given(st.recursive(values, lambda inner: st.lists(inner) | st.dictionaries(keys, inner), max_leaves=20))
 def test_no_message_is_too_strange(event: Any) -> None:
-    """What is of another shape names nothing, and fails nothing."""
+    """A message of another form is ignored without an error."""
     assert read_event(json.dumps(event)) == []
 
 
 @given(st.text())
 def test_no_text_is_too_strange(body: str) -> None:
-    """Nor is what is no JSON."""
+    """Also text that is not JSON."""
     assert read_event(body) == []
 
 
 def test_lists_within_lists_without_end_are_no_event() -> None:
-    """They fail nothing either."""
+    """They are ignored without an error."""
     assert read_event("[" * 200_000) == []
 
 
 def test_envelopes_end() -> None:
-    """A message wrapped in ever more messages is not followed for ever."""
+    """A message wrapped in many messages is unwrapped a limited number of times."""
     event: Any = s3()
     for _ in range(6):
         event = {"Message": json.dumps(event)}

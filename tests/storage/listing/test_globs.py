@@ -1,4 +1,4 @@
-"""Globs, against a matcher written another way, and what they let a scan leave out."""
+"""Globs, compared with another matcher, and the folders that a listing skips."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def within(glob: str, text: str) -> bool:
 
 
 def oracle(pattern: str, path: str) -> bool:
-    """Match by trying everything, following the text of the globs' documentation."""
+    """Match by trying everything, as the globs' documentation says."""
     segments = [segment for segment in pattern.split("/") if segment not in {"", "."}]
     if pattern.endswith("/"):
         segments.append("**")
@@ -75,7 +75,7 @@ def test_a_glob_matches_what_its_documentation_says(pattern: str, path: str) -> 
 @examples(400)
 @given(st.lists(PATTERNS, min_size=1, max_size=3), st.lists(PATTERNS, max_size=2), PATHS)
 def test_no_folder_above_a_wanted_file_is_left_out(patterns: list[str], excludes: list[str], path: str) -> None:
-    """What a scan does not enter holds nothing that the globs want."""
+    """Folders that a listing skips contain no file that the globs match."""
     rules = NameRules(FileSource("/", pattern=patterns, exclude=excludes, hidden=True))
     wanted = any(oracle(p, path) for p in patterns) and not any(oracle(p, path) for p in excludes)
     segments = path.split("/")
@@ -96,12 +96,12 @@ def test_no_folder_above_a_wanted_file_is_left_out(patterns: list[str], excludes
     ],
 )
 def test_trees_that_no_pattern_reaches_are_not_entered(pattern: str, folder: str, entered: bool) -> None:  # noqa: FBT001
-    """Literal leading segments and a fixed depth spare whole trees."""
+    """Literal leading segments and a fixed depth skip whole trees."""
     assert NameRules(FileSource("/", pattern=pattern)).enters(folder) is entered
 
 
 def test_excluded_trees_are_not_entered() -> None:
-    """An exclusion of everything below a folder spares its tree, at any depth if it says so."""
+    """An exclusion of everything below a folder skips its tree, at any depth if it says so."""
     rules = NameRules(FileSource("/", exclude=["archive/**", "**/old/**"]))
 
     assert not rules.enters("archive")

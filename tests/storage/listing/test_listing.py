@@ -1,4 +1,4 @@
-"""Listings of real trees and of a store behind fsspec."""
+"""Listings of real trees and of a store through fsspec."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TREES = st.sets(st.lists(NAMES, min_size=1, max_size=4).map("/".join), max_size=
 
 
 def grow(root: Path, *paths: str) -> Path:
-    """Make files that hold their own relative path."""
+    """Create files that contain their relative path."""
     for path in paths:
         place = root / path
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -116,7 +116,7 @@ def test_young_files_wait(tmp_path: Path) -> None:
 
 
 def test_several_roots_yield_each_file_once(tmp_path: Path) -> None:
-    """Roots may repeat, nest, be single files, or reach a folder by a link: each file comes once, from the first."""
+    """Roots may repeat, nest, be single files, or links to a folder: each file is listed once, from the first root."""
     grow(tmp_path, "d/1", "d/sub/2", "e/3", "_h/4")
     (tmp_path / "link").symlink_to(tmp_path / "d")
     roots = [str(tmp_path / name) for name in ("d/sub", "d", "d/", "d/sub/2", "link", "_h/4", "e/3", "e")]
@@ -167,7 +167,7 @@ def test_links_to_files_are_read_under_their_own_name_unless_listed(tmp_path: Pa
 
 
 def test_pipes_and_sockets_are_no_files(tmp_path: Path) -> None:
-    """What cannot be read twice is not listed, and as a root it is an error."""
+    """They are not listed, and as a root they are an error."""
     grow(tmp_path, "file")
     os.mkfifo(tmp_path / "pipe")
     with socket.socket(socket.AF_UNIX) as server:
@@ -180,7 +180,7 @@ def test_pipes_and_sockets_are_no_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("root", ["{0}/none", "{0}/file/inner", "{0}/dangling", "memory://none"])
 def test_a_missing_root_is_an_error_that_names_it(tmp_path: Path, root: str) -> None:
-    """A root that is not there is never taken for an empty one."""
+    """A missing root is not an empty one."""
     grow(tmp_path, "file")
     (tmp_path / "dangling").symlink_to("nowhere")
     uri = root.format(tmp_path)
@@ -217,7 +217,7 @@ def test_a_folder_that_must_not_be_read_is_an_error(locked: str) -> None:
 
 
 def test_a_folder_that_vanishes_is_an_error(tmp_path: Path) -> None:
-    """A folder taken away in the middle of a listing fails it: half a listing is none."""
+    """A folder removed during a listing fails it."""
     grow(tmp_path, "a/1", "b/2")
     files = list_files(Stores(), FileSource(str(tmp_path)), now_s=NOW_S)
     next(files)
@@ -229,7 +229,7 @@ def test_a_folder_that_vanishes_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_file_that_vanishes_is_not_listed(tmp_path: Path) -> None:
-    """A file taken away in the middle of a listing is simply not there."""
+    """A file removed during a listing is not listed."""
     grow(tmp_path, "1", "2", "3")
     files = list_files(Stores(), FileSource(str(tmp_path)), now_s=NOW_S)
     next(files)
@@ -265,7 +265,7 @@ def test_a_new_file_in_a_store_is_seen_at_once(memory: fsspec.AbstractFileSystem
 
 
 def test_a_listing_is_lazy(tmp_path: Path) -> None:
-    """The first file of a large tree comes before the rest is looked at."""
+    """The first file of a large tree is yielded before the rest is listed."""
     grow(tmp_path, "a/1", *(f"b{i}/2" for i in range(50)))
     files = list_files(Stores(), FileSource(str(tmp_path)), now_s=NOW_S)
 

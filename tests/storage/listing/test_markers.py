@@ -1,4 +1,4 @@
-"""Done-markers, ages and sizes: what a listing holds back, and what it says about it."""
+"""Done-markers, ages and sizes: the files that a listing holds back, and how it reports them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def of_marker(marker: str, name: str) -> str:
 
 
 def is_marker(marker: str, name: str) -> bool:
-    """Tell whether a name is that of a marker."""
+    """Return whether a name is that of a marker."""
     before, _, after = marker.replace("{stem}", "{name}").partition("{name}")
     if "{" not in marker:
         return name == marker
@@ -70,8 +70,8 @@ def as_tree(paths: set[str]) -> set[str]:
 
 @examples(150)
 @given(TREES, MARKERS)
-def test_a_file_is_taken_once_its_marker_lies_there(paths: set[str], marker: str) -> None:
-    """On disk and in a store, whatever the tree: markers are never taken, and what has none is counted."""
+def test_a_file_is_taken_once_its_marker_exists(paths: set[str], marker: str) -> None:
+    """On disk and in a store, for any tree: markers are never taken, and files without one are counted."""
     files = as_tree(paths)
     system = fsspec.filesystem("memory")
     system.store.clear()
@@ -93,7 +93,7 @@ def test_a_file_is_taken_once_its_marker_lies_there(paths: set[str], marker: str
 @examples(300)
 @given(TREES, MARKERS, st.integers(1, 3))
 def test_a_flat_listing_in_order_of_keys_serves_too(files: set[str], marker: str, most: int) -> None:
-    """An object store shows keys: those below a folder come among its own, and a folder may be a file too."""
+    """An object store shows keys: those below a folder are among its own, and a folder may also be a file."""
     held: list[str] = []
     asked: list[str] = []
 
@@ -112,7 +112,7 @@ def test_a_flat_listing_in_order_of_keys_serves_too(files: set[str], marker: str
 
 
 def test_little_is_held_where_a_marker_begins_as_its_file() -> None:
-    """A million files without markers are given up one by one, as soon as theirs would have come."""
+    """A million files without markers are held back one by one, as soon as their markers would have been listed."""
     shown = waited = most = 0
 
     def files() -> Iterator[FileVersion]:
@@ -131,7 +131,7 @@ def test_little_is_held_where_a_marker_begins_as_its_file() -> None:
 
 
 def test_a_marker_may_be_hidden_unwanted_excluded_or_a_link(tmp_path: Path) -> None:
-    """What keeps other files out says nothing of markers; but a folder of a marker's name stays hidden."""
+    """The rules for other files do not apply to markers; but a folder with a marker's name stays hidden."""
     for name in ("a.csv", ".a.csv.ok", "b.csv", "sub/c.csv", "sub/.c.csv.ok", ".x.ok/d.csv", ".x.ok/.d.csv.ok"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
@@ -142,7 +142,7 @@ def test_a_marker_may_be_hidden_unwanted_excluded_or_a_link(tmp_path: Path) -> N
 
 
 def test_roots_that_overlap_find_their_own_markers(tmp_path: Path) -> None:
-    """A file that only the second root takes has its marker there, though the first one passes by it."""
+    """A file that only the second root takes has its marker there, although the first one skips it."""
     for name in ("b", "sub/a", "sub/b", "sub/c"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
@@ -156,7 +156,7 @@ def test_roots_that_overlap_find_their_own_markers(tmp_path: Path) -> None:
 
 
 def test_what_is_held_back_is_counted_by_reason(tmp_path: Path) -> None:
-    """Young, unmarked, too small, too large: each with some paths; a root that is a file is no exception."""
+    """Young, unmarked, too small, too large: each with some paths, also for a root that is a file."""
     sizes = {"young": 10, "small": 1, "large": 100, "plain": 10, "least": 5, "most": 50}
     for name, size in sizes.items():
         (tmp_path / name).write_bytes(b"x" * size)

@@ -1,4 +1,4 @@
-"""Walks over made-up listings: whatever the pages, threads and patterns, the same files, few of them held at once."""
+"""Walks over artificial listings: the same files for all pages, threads and patterns, with few held at once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PATTERNS = st.sampled_from(["**", "*.csv", "2024/**", "a/*", "*/*.csv", "/a/", "
 
 
 class Keys:
-    """The listings of an object store that holds these keys; `fetched` counts entries."""
+    """The listings of an object store with these keys; `fetched` counts entries."""
 
     flat = True
     by_name = folder_links = False
@@ -60,11 +60,11 @@ class Keys:
         return Page.of(entries, str(at) if more else None)
 
     def version(self, uri: str, name: str) -> FileVersion | None:
-        """Each entry tells all."""
+        """Each entry has all fields."""
         raise ValueError(uri, name)
 
     def addresses(self, name: str) -> bool:
-        """Tell whether a client takes the key for itself."""
+        """Return whether a client takes the key for itself."""
         return _ODD.isdisjoint(name)
 
 
@@ -89,7 +89,7 @@ def test_files_are_those_that_the_rules_take(
 def test_names_that_mean_another_place_are_errors_where_they_are_taken(
     keys: set[str], source: FileSource, size: int
 ) -> None:
-    """Looked at together or one by one, odd names are yielded, but for those that a URI takes for other ones."""
+    """Checked together or one by one, odd names are yielded, except for those that a URI changes."""
     ordered = sorted(keys)
     rules = NameRules(source)
     marks = {key for number, key in enumerate(ordered) if number == 0 and (not key or key.endswith("/"))}
@@ -104,7 +104,7 @@ def test_names_that_mean_another_place_are_errors_where_they_are_taken(
 
 @pytest.mark.parametrize("shape", ["{0:06d}", "{1}/{0:06d}", "{2:05d}/{0:06d}", "{1}/{2:05d}/{0:06d}"])
 def test_few_entries_wait_however_many_there_are(shape: str) -> None:
-    """What was fetched and not yet yielded is bounded by what may wait of each folder under way, not by the total."""
+    """The number of entries fetched ahead is bounded for each open folder, and independent of the total."""
     most = {}
     for total in (10_000, 100_000):
         keys = sorted(shape.format(n, n * 20 // total, n // 5) for n in range(total))

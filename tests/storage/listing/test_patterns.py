@@ -1,4 +1,4 @@
-"""Regular expressions beside globs: what they match, and which folders they spare."""
+"""Regular expressions as patterns: what they match, and which folders they skip."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PIECES = [
 
 
 def valid(text: str) -> bool:
-    """Tell whether Python takes the expression."""
+    """Return whether Python takes the expression."""
     try:
         re.compile(text)
     except re.error:
@@ -37,7 +37,7 @@ PATHS = st.lists(st.text("ab.é\n#| ", min_size=1, max_size=3), min_size=1, max_
 @examples(1000)
 @given(st.lists(REGEXES, min_size=1, max_size=2), st.lists(REGEXES, max_size=2), PATHS)
 def test_no_folder_above_a_wanted_file_is_left_out(patterns: list[str], excludes: list[str], path: str) -> None:
-    """Whatever the expressions are, what a scan does not enter holds nothing that they want."""
+    """Whatever the expressions are, folders that a listing skips contain no matching file."""
     source = FileSource(
         "/", pattern=[f"re:{text}" for text in patterns], exclude=[f"re:{text}" for text in excludes], hidden=True
     )
@@ -63,7 +63,7 @@ def test_no_folder_above_a_wanted_file_is_left_out(patterns: list[str], excludes
     ],
 )
 def test_a_beginning_in_plain_letters_spares_other_folders(pattern: str, folder: str, entered: bool) -> None:  # noqa: FBT001
-    """Only folders that its first letters lead to are entered, as far as they are letters."""
+    """Only folders that match its literal prefix are entered."""
     assert NameRules(FileSource("/", pattern=f"re:{pattern}")).enters(folder) is entered
 
 
@@ -83,7 +83,7 @@ def test_a_beginning_in_plain_letters_spares_other_folders(pattern: str, folder:
     ],
 )
 def test_a_tree_that_is_excluded_for_certain_is_not_entered(exclude: str, folder: str, entered: bool) -> None:  # noqa: FBT001
-    """An expression that goes on with anything spares whole trees; what looks at what follows does not."""
+    """An expression that ends with anything skips whole trees; one with a lookahead does not."""
     assert NameRules(FileSource("/", exclude=f"re:{exclude}")).enters(folder) is entered
 
 
@@ -97,12 +97,12 @@ def test_globs_and_expressions_are_joined() -> None:
 
 @pytest.mark.parametrize("pattern", ["re:", "re: ", "re:(", "re:a**", "re:[z-a]", "re:a{99999999999999999999}"])
 def test_what_is_no_expression_is_refused(pattern: str) -> None:
-    """The error shows it and says what a pattern without the mark is."""
+    """The error shows it and explains patterns without `re:`."""
     with pytest.raises(OptionsError, match="re:"):
         NameRules(FileSource("/", pattern=pattern))
 
 
 def test_an_expression_sees_all_of_a_path() -> None:
-    """A dot is any character, a line feed too, and half a match is none."""
+    """A dot is any character, also a line feed, and the whole path must match."""
     assert compile_regex(".*").regex.fullmatch("a\nb/c")
     assert not NameRules(FileSource("/", pattern="re:a")).takes("ab")

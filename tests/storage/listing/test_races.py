@@ -1,4 +1,4 @@
-"""What others do to files at the wrong moment: nothing is waited for without end, and nothing overwritten."""
+"""Concurrent changes of files: no call blocks forever, and nothing is overwritten."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ while True:
 
 
 def ends(call: Callable[[], object]) -> BaseException | None:
-    """Return what a call raises, once it has ended; it must do so soon."""
+    """Return the error of a call, which must end soon."""
     raised: list[BaseException] = []
 
     def run() -> None:
@@ -70,7 +70,7 @@ def opened(version: FileVersion) -> None:
 
 @pytest.mark.parametrize("kind", ["pipe", "socket", "device", "folder"])
 def test_what_is_no_file_is_refused_when_it_is_opened(tmp_path: Path, kind: str) -> None:
-    """A pipe that nobody writes to, above all: as a file of a window, a list, a job's specification, or a manifest."""
+    """Such as a pipe without a writer, as a file of a window, a list, a job's specification, or a manifest."""
     planned = Stores().stat(str(Path(__file__)))
     path = tmp_path / "x"
     if kind == "pipe":
@@ -100,7 +100,7 @@ def test_what_is_no_file_is_refused_when_it_is_opened(tmp_path: Path, kind: str)
 
 @pytest.mark.parametrize("kind", ["link", "dangling", "pipe", "file"])
 def test_a_new_file_is_never_written_through_what_has_its_name(tmp_path: Path, kind: str) -> None:
-    """A link or pipe that somebody put where a staged file will be: it goes, and what it leads to stays as it is."""
+    """A link or pipe in the place of a staged file is replaced, and its target is not changed."""
     victim, path = tmp_path / "victim", tmp_path / "x.parquet"
     if kind == "pipe":
         os.mkfifo(path)
@@ -122,7 +122,7 @@ def test_a_new_file_is_never_written_through_what_has_its_name(tmp_path: Path, k
 
 
 def test_a_lease_is_waited_for(tmp_path: Path) -> None:
-    """A file server may hold one on a file, and gives it up when it is asked to."""
+    """A file server may hold one on a file, and releases it on request."""
     path = tmp_path / "x"
     path.write_bytes(b"1")
     with subprocess.Popen([sys.executable, "-c", LEASE, str(path)], stdout=subprocess.PIPE, text=True) as holder:
@@ -135,7 +135,7 @@ def test_a_lease_is_waited_for(tmp_path: Path) -> None:
 
 @pytest.fixture
 def no_links(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A disk that gives no second names, as FAT, or an owner who is not allowed to give them."""
+    """A disk without hard links, such as FAT, or without the right to create them."""
 
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(1, "Operation not permitted")
@@ -145,8 +145,8 @@ def no_links(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_links")
 @pytest.mark.parametrize("way", ["place", "put_back"])
-def test_without_second_names_nothing_is_overwritten_either(tmp_path: Path, way: str) -> None:
-    """The disk itself looks whether the name is free, in the same step."""
+def test_without_hard_links_nothing_is_overwritten_either(tmp_path: Path, way: str) -> None:
+    """The rename itself checks that the name is free."""
     for name in "ab":
         (tmp_path / name).write_text(name)
     with pytest.raises(FileExistsError):
@@ -160,7 +160,7 @@ def test_without_second_names_nothing_is_overwritten_either(tmp_path: Path, way:
 @examples(50)
 @given(st.integers(2, 8), st.sampled_from(["file", "folder", "dangling", "nothing"]))
 def test_of_many_who_rename_to_one_name_one_does(count: int, there: str) -> None:
-    """And none where something is, a link that leads nowhere too: no content is lost."""
+    """And none where a file or a dangling link exists: no content is lost."""
     with tempfile.TemporaryDirectory() as folder:
         place, target = Path(folder), Path(folder) / "target"
         for number in range(count):
@@ -187,13 +187,13 @@ def test_of_many_who_rename_to_one_name_one_does(count: int, there: str) -> None
 
 
 def test_a_file_that_is_to_be_renamed_must_be_there(tmp_path: Path) -> None:
-    """As the system says it."""
+    """With the system's error."""
     with pytest.raises(FileNotFoundError):
         rename_if_free(str(tmp_path / "a"), str(tmp_path / "b"))
 
 
 def test_placing_over_something_says_that_it_stays(tmp_path: Path) -> None:
-    """And what to do."""
+    """With the remedy."""
     for name in "ab":
         (tmp_path / name).write_text(name)
     with pytest.raises(SourceError, match=r"/b: something has this name already, and stays; move it away, then repeat"):
@@ -204,7 +204,7 @@ def test_placing_over_something_says_that_it_stays(tmp_path: Path) -> None:
 
 
 def test_what_took_a_files_place_is_put_back_whatever_it_is(tmp_path: Path) -> None:
-    """A pipe that came in the moment before a file is taken away is not waited for, and has its name again."""
+    """A pipe that replaces a file just before its removal does not block, and keeps its name."""
     path = tmp_path / "x"
     path.write_bytes(b"1")
     version = Stores().stat(str(path))
@@ -219,7 +219,7 @@ def test_what_took_a_files_place_is_put_back_whatever_it_is(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", ["x" * 255, "é" * 127, "x" * 200 + "é" * 20])
 def test_a_name_as_long_as_names_may_be_is_written(tmp_path: Path, name: str) -> None:
-    """Though it has a hidden one until it is whole."""
+    """Although it has a hidden name until it is complete."""
     stores = Stores()
     stores.write_bytes_atomic(str(tmp_path / name), b"1")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [(name, b"1")]

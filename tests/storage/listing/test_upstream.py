@@ -24,7 +24,7 @@ PATHS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\
 
 
 def listed(data: bytes, name: str = "list.txt", **options: Any) -> list[str]:
-    """Return what a list in a store says."""
+    """Return the entries of a list in a store."""
     system = fsspec.filesystem("memory")
     system.pipe_file(f"/{name}", data)
     return list(read_list(Stores(), FileList(f"memory:///{name}", **options)))
@@ -32,7 +32,7 @@ def listed(data: bytes, name: str = "list.txt", **options: Any) -> list[str]:
 
 @given(st.lists(PATHS.filter(str.strip)), st.sampled_from(["\n", "\r\n"]), st.sampled_from(["\n", ""]))
 def test_a_text_names_what_its_lines_are(paths: list[str], newline: str, end: str) -> None:
-    """Spaces belong to a path, a line's end does not; the last line may go without."""
+    """Spaces belong to a path, a line's end does not; the last line need not have one."""
     text = newline.join(paths) + end
 
     assert listed(text.encode()) == paths
@@ -40,7 +40,7 @@ def test_a_text_names_what_its_lines_are(paths: list[str], newline: str, end: st
 
 @given(st.lists(PATHS.filter(str.strip) | st.just("a\nb")), st.sampled_from(["text", "object"]))
 def test_json_lines_name_any_path(paths: list[str], kind: str) -> None:
-    """As texts or as objects with a `path`; a name may hold a line feed."""
+    """As strings or as objects with a `path`; a name may contain a line feed."""
     lines = [json.dumps({"path": path, "size": 1} if kind == "object" else path) for path in paths]
 
     assert listed("\n\n".join(lines).encode(), "list.jsonl") == paths
@@ -67,7 +67,7 @@ def test_a_byte_order_mark_is_no_part_of_a_path() -> None:
     ],
 )
 def test_a_line_that_is_no_path_is_named(data: bytes, name: str, message: str) -> None:
-    """By its number, the list's place and what it holds."""
+    """By its number, the list's URI and its content."""
     with pytest.raises(SourceError, match=message) as caught:
         listed(data, name)
     assert str(caught.value).startswith(f"memory:///{name} ")
@@ -75,19 +75,19 @@ def test_a_line_that_is_no_path_is_named(data: bytes, name: str, message: str) -
 
 @pytest.mark.parametrize("options", [{"uri": " "}, {"uri": "a", "format": "csv"}])
 def test_a_list_that_cannot_be_is_refused(options: dict[str, Any]) -> None:
-    """A blank place, and a format that there is not."""
+    """A blank path, and an unknown format."""
     with pytest.raises(OptionsError, match="file_list"):
         FileList(**options)
 
 
 def test_a_list_that_is_not_there_is_named() -> None:
-    """An absent list is no empty one."""
+    """A missing list is not an empty one."""
     with pytest.raises(FileMissingError, match=r"the list memory:///none\.txt does not exist; correct its place"):
         list(read_list(Stores(), FileList("memory://none.txt")))
 
 
 def test_files_come_in_order_with_their_versions(tmp_path: Path) -> None:
-    """From several stores and roots, in whatever form a path is written; the same one again is left out."""
+    """From several stores and roots, in whatever form a path is written; repeated ones are left out."""
     system = fsspec.filesystem("memory")
     for name in ("b", "a"):
         (tmp_path / name).write_text(name * 3)
@@ -117,7 +117,7 @@ def test_files_come_in_order_with_their_versions(tmp_path: Path) -> None:
 def test_a_path_that_is_no_file_of_the_source_is_an_error(
     tmp_path: Path, path: str, kind: type[BlockReadError], message: str
 ) -> None:
-    """Missing, a folder, outside of all roots, or no path at all."""
+    """Missing, a folder, outside all roots, or not a path."""
     for name in ("in/sub/b", "in/a", "inner/a", "a"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
@@ -128,7 +128,7 @@ def test_a_path_that_is_no_file_of_the_source_is_an_error(
 
 
 class Slow(AsyncFileSystem):
-    """A store that answers a request when as many as it waits for have come."""
+    """A store that answers only after a number of concurrent requests."""
 
     protocol = "slow"
     waits_for = 8
@@ -147,7 +147,7 @@ class Slow(AsyncFileSystem):
 
 
 def test_stores_are_asked_about_many_files_at_once() -> None:
-    """In bounded numbers, with a bounded look ahead, and the answers come in order."""
+    """In bounded numbers, read ahead by a bounded number, with the answers in order."""
     fsspec.register_implementation("slow", Slow, clobber=True)
     taken = 0
 
