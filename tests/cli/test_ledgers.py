@@ -10,9 +10,9 @@ from airflow_provider_blockread.errors import LedgerSchemaError, OptionsError
 from airflow_provider_blockread.ledger.migrations import current
 from airflow_provider_blockread.ledger.store import Ledger
 from tests.cli.place import Place
-from tests.ledger.schema.test_upgrades import RELEASED, fill
+from tests.ledger.schema.revisions import make, one_more_revision
 
-_LOOKING = [
+_OTHERS = [
     ["files", "list", "feed"],
     ["files", "new", "in"],
     ["windows", "list"],
@@ -27,8 +27,8 @@ _LOOKING = [
 ]
 
 
-@pytest.mark.parametrize("command", _LOOKING, ids=lambda command: " ".join(command[:2]))
-def test_a_command_that_looks_makes_no_ledger(place: Place, command: list[str]) -> None:
+@pytest.mark.parametrize("command", _OTHERS, ids=lambda command: " ".join(command[:2]))
+def test_a_reading_command_creates_no_ledger(place: Place, command: list[str]) -> None:
     """The error for a missing ledger names the command that creates it, and nothing is created."""
     typo = Place(folder=place.folder, ledger=f"sqlite:///{place.folder}/typo/ledger.db")
     done = typo.call(*command)
@@ -39,22 +39,23 @@ def test_a_command_that_looks_makes_no_ledger(place: Place, command: list[str]) 
 
 
 @pytest.mark.parametrize(
-    "command", [["plan", "in"], ["run", "in", "--output", "out"], *_LOOKING], ids=lambda command: " ".join(command[:2])
+    "command", [["plan", "in"], ["run", "in", "--output", "out"], *_OTHERS], ids=lambda command: " ".join(command[:2])
 )
 def test_no_command_but_the_upgrade_migrates(place: Place, command: list[str]) -> None:
     """An older ledger is refused with the command that upgrades it, and is not changed."""
     ledger = Ledger(place.state[1], now=lambda: datetime(2026, 1, 9, tzinfo=UTC))
     with ledger.writing() as connection:
-        fill(connection, RELEASED[0])
-    done = place.call(*command)
-    with ledger.reading() as connection:
-        revision = current(connection)
-    ledger.close()
+        make(connection, "0001")
+    with one_more_revision():
+        done = place.call(*command)
+        with ledger.reading() as connection:
+            revision = current(connection)
+        ledger.close()
 
-    assert isinstance(done.exception, LedgerSchemaError)
-    assert "older than this package; run `blockread db upgrade" in str(done.exception)
-    assert revision == RELEASED[0].stem
-    assert "upgraded from revision 0001" in place.call("db", "upgrade").stdout
+        assert isinstance(done.exception, LedgerSchemaError)
+        assert "older than this package; run `blockread db upgrade" in str(done.exception)
+        assert revision == "0001"
+        assert "upgraded from revision 0001" in place.call("db", "upgrade").stdout
 
 
 def test_a_plan_makes_its_ledger(place: Place) -> None:
