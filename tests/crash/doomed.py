@@ -181,11 +181,11 @@ def in_a_child(work: Callable[[], None], report: Path | None = None) -> int:
         os._exit(code)
 
 
-def die_at(pipe: Doomed, name: str, work: Callable[[], object]) -> None:
-    """Let another process do the work and die."""
+def die_at(pipe: Doomed, name: str, work: Callable[[], object], *, skip: int = 0) -> None:
+    """Let another process do the work and die at a fault point, which it has passed `skip` times before."""
 
     def die() -> None:
-        pipe.faults.fault = Fault(name=name)
+        pipe.faults.fault = Fault(name=name, skip=skip)
         with pipe.faults.arm():
             work()
 

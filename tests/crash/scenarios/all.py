@@ -111,7 +111,8 @@ def _half_copied(pipe: Doomed) -> None:
     pipe.put_old(FILES)
     ref = pipe.plan()
     pipe.read(ref)
-    die_at(pipe, "disk:storage.backends.disk._replace_synced/1", lambda: pipe.commit(ref))
+    replaced = "disk:storage.backends.disk._replace_synced/1"  # of the quarantine, on this disk, before the output
+    die_at(pipe, replaced, lambda: pipe.commit(ref), skip=1)
 
 
 def _manifest_lost(pipe: Doomed) -> None:
