@@ -13,7 +13,7 @@ from airflow_provider_blockread.cli.commands import blockread
 from airflow_provider_blockread.options import FORMATS
 
 _ROOT = Path(__file__).parents[2]
-_PAGES = [_ROOT / "README.md", *sorted((_ROOT / "docs").glob("*.md"))]
+_PAGES = [_ROOT / "README.md", _ROOT / "CONTRIBUTING.md", *sorted((_ROOT / "docs").glob("*.md"))]
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -102,3 +102,13 @@ def test_the_glossary_names_modules_that_exist_in_alphabetical_order() -> None:
     assert len(words) > 40
     assert list(words) == sorted(set(words))
     assert [module for module in modules if not (_ROOT / "airflow_provider_blockread" / module).exists()] == []
+
+
+def test_every_path_of_the_recipes_exists() -> None:
+    """The guide for contributors names files and folders that are there."""
+    page = (_ROOT / "CONTRIBUTING.md").read_text()
+    named = re.findall(r"`((?:[a-z_.]+/)*[a-z_.]+(?:/|\.(?:py|md|toml|txt|yaml)))`", page)
+    roots = (_ROOT, _ROOT / "airflow_provider_blockread")
+
+    assert len(named) > 40
+    assert [path for path in named if not any((root / path).exists() for root in roots)] == []
