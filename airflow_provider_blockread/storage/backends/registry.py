@@ -24,6 +24,7 @@ class Scheme:
         same_as: the scheme by which `place_of` names its places.
         one_store: what has this scheme is one store, whatever host or bucket its URIs name.
         has_times: each file has a modification time, so 0 is one.
+        decodes: its servers decode names, so `%2e%2e` may mean the folder above.
         has_blocks: its files have blocks of a size of its own, for which it must be asked.
     """
 
@@ -33,6 +34,7 @@ class Scheme:
     same_as: str | None = None
     one_store: bool = False
     has_times: bool = False
+    decodes: bool = False
     has_blocks: bool = False
 
 
@@ -47,8 +49,8 @@ SCHEMES: Mapping[str, Scheme] = {
     "file": Scheme(store="disk:LocalDisk", one_store=True, has_times=True),
     "gs": Scheme(store="google:GoogleStore", extra="gcs", one_store=True, has_times=True),
     "hdfs": _HDFS,
-    "http": Scheme(store="web:WebStore", port="80"),
-    "https": Scheme(store="web:WebStore", port="443"),
+    "http": Scheme(store="web:WebStore", port="80", decodes=True),
+    "https": Scheme(store="web:WebStore", port="443", decodes=True),
     "memory": Scheme(store="memory:MemoryStore"),
     "s3": Scheme(store="s3:S3Store", extra="s3", one_store=True, has_times=True),
     "sftp": _SFTP,

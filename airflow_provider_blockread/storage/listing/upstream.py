@@ -15,6 +15,7 @@ from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.options import FileList, FileSource
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.backends.errors import translated
+from airflow_provider_blockread.storage.backends.registry import scheme_named
 from airflow_provider_blockread.storage.listing.held_back import HeldBack
 from airflow_provider_blockread.storage.listing.roots import Links
 from airflow_provider_blockread.storage.stores import Stores
@@ -23,7 +24,6 @@ _BATCH = 1000  # paths held at once
 _AT_ONCE = 32  # requests
 _LONGEST = 2**20  # bytes of a line
 _BOM = b"\xef\xbb\xbf"
-_OF_WEB = {"http", "https"}
 _CLIMBS = re.compile(r"/(?:\.|%2e){2}(?:[/?#\\]|%5c|$)", re.IGNORECASE)  # what servers and clients read as `..`
 
 
@@ -125,7 +125,7 @@ def _versions(
 
 
 def _inside(uri: str, roots: list[str]) -> str:
-    climbs = uris.scheme_of(uri) in _OF_WEB and _CLIMBS.search(uri) is not None
+    climbs = scheme_named(uris.scheme_of(uri)).decodes and _CLIMBS.search(uri) is not None
     if not climbs and any(uris.relative_to(uri, root) is not None for root in roots):
         return uri
     msg = (
