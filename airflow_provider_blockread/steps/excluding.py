@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.blocks.ids import same_version
@@ -26,7 +24,7 @@ from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.ledger.windows.selection import window_files
 from airflow_provider_blockread.options import GenerationOptions, Policies
 from airflow_provider_blockread.steps.intent import Intent, window_intent
-from airflow_provider_blockread.steps.model import Environment, Published
+from airflow_provider_blockread.steps.model import AsJson, Environment, Published
 from airflow_provider_blockread.storage.versions import is_no_file
 
 _SHOWN = 10  # files that the log names
@@ -34,17 +32,13 @@ _ERRORS = {"missing": FileMissingError, "changed": FileChangedError}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Excluded:
+class Excluded(AsJson):
     """A file that a window leaves out, and the groups that are read again for it: none where it was out already."""
 
     window: str
     path: str
     reason: str
     groups: tuple[int, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return this summary as JSON."""
-        return dataclasses.asdict(self)
 
 
 def propose_excluding(env: Environment, window: Window, path: str, *, reason: str) -> Intent:

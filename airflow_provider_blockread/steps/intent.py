@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
-from typing import Any
 
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.observer import Observer
+from airflow_provider_blockread.steps.model import AsJson
 
 _SHOWN = 20  # windows that are listed one by one
 
@@ -25,7 +24,7 @@ class WindowIntent:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Intent:
+class Intent(AsJson):
     """What a command is about to do, window by window; `notes` are about all of them."""
 
     action: str  # abandon | undo | exclude | rebuild | reprocess | prune | clean | restore
@@ -59,10 +58,6 @@ class Intent:
             observer.log(line)
         for warning in self.all_warnings():
             observer.warn(warning)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return this intent as JSON."""
-        return dataclasses.asdict(self)
 
 
 def window_intent(window: Window, what: str, *, does: bool = True, warnings: tuple[str, ...] = ()) -> WindowIntent:

@@ -38,6 +38,15 @@ class Submitter(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AsJson:
+    """What a step hands on, as JSON."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON."""
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Environment:
     """What every step works with: the ledger, the stores, and the observer that takes its reports."""
 
@@ -91,7 +100,7 @@ class Caller:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowRef:
+class WindowRef(AsJson):
     """A planned window, as one step hands it to the next."""
 
     ledger: str  # its UUID
@@ -109,10 +118,6 @@ class WindowRef:
     left_out: Mapping[str, int] = field(default_factory=dict)  # files by reason: modified, untimed, too_old, late, ...
     needs_scan: bool = False  # a scan step must find the entry states of files that span groups
     message: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return this reference as JSON scalars."""
-        return dataclasses.asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -136,7 +141,7 @@ class ReadOutcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Published:
+class Published(AsJson):
     """A proven window: what is published, or for a verification what was read."""
 
     window: str
@@ -165,7 +170,3 @@ class Published:
     def changes_output(self) -> bool:
         """Whether readers of the output see something else than before: files came, or went."""
         return self.status == "published" and bool(self.outputs or self.removed)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return this summary as JSON."""
-        return dataclasses.asdict(self)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.blocks.ids import version_digest
@@ -24,23 +22,19 @@ from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.schema.columns import SHORT
 from airflow_provider_blockread.ledger.windows.generations import as_read_by, published_generation
 from airflow_provider_blockread.steps.intent import Intent, window_intent
-from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.storage.contents import same_content
 
 _PAGE = 500
 
 
 @dataclass(frozen=True, kw_only=True)
-class Restored:
+class Restored(AsJson):
     """How many files came back to the source."""
 
     window: str
     files: int  # in their places again, as they were
     away: int  # deleted, or gone from the archive
-
-    def to_json(self) -> dict[str, Any]:
-        """Return this summary as JSON."""
-        return dataclasses.asdict(self)
 
 
 def require_sources(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, cast
+from typing import cast
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.schema.columns import CLEANING_ACTIONS
@@ -24,7 +23,7 @@ from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import FileSource, from_json
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.steps.intent import Intent, window_intent
-from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.upkeep.cleaning_files import archive_file, delete_file, tag_file, what_was_done
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.listing.roots import SourceRoots
@@ -82,17 +81,13 @@ class CleanIntent(Intent):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cleaned:
+class Cleaned(AsJson):
     """What cleaning did."""
 
     action: str
     files: int
     bytes: int
     left: Mapping[str, int]  # files that were left alone, by reason
-
-    def to_json(self) -> dict[str, Any]:
-        """Return this summary as JSON."""
-        return dataclasses.asdict(self)
 
 
 def propose_cleaning(env: Environment, request: CleanRequest) -> CleanIntent:

@@ -7,13 +7,11 @@ windows only, which are tried again by the next call.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
 
 from airflow_provider_blockread.errors import BlockReadError, LedgerUnavailableError, OptionsError
 from airflow_provider_blockread.exchange.layout import data_folder, quarantine_folder, window_folder
@@ -35,7 +33,7 @@ from airflow_provider_blockread.ledger.upkeep.retention import (
 from airflow_provider_blockread.ledger.windows.generations import FINISHED, as_read_by, list_generations, list_groups
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.steps.intent import Intent, window_intent
-from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.places import drop_torn_marks
 from airflow_provider_blockread.storage import uris
 
@@ -83,17 +81,13 @@ class PruneIntent(Intent):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pruned:
+class Pruned(AsJson):
     """What pruning did."""
 
     windows: int
     files: int  # of which only identities are left
     leftovers: int  # folders of the work area that are gone, of windows that keep their detail
     listings: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Return this summary as JSON."""
-        return dataclasses.asdict(self)
 
 
 def propose_pruning(env: Environment, request: PruneRequest) -> PruneIntent:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
-from typing import Any
 
 from airflow_provider_blockread.ledger.model import Generation, Window, Withdrawal
 from airflow_provider_blockread.ledger.upkeep.withdrawing import (
@@ -28,7 +26,7 @@ from airflow_provider_blockread.ledger.windows.progress import group_progress, w
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.journal import published, take_away, take_back_halves
-from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.plan.cleaned import require_sources
 
 _FATES = {
@@ -40,7 +38,7 @@ _KEY = "Its key stays taken: a run that plans it again is skipped."
 
 
 @dataclass(frozen=True, kw_only=True)
-class Withdrawn:
+class Withdrawn(AsJson):
     """The outcome of giving a window up; zeros where an earlier call had done everything."""
 
     window: str
@@ -49,10 +47,6 @@ class Withdrawn:
     files: int  # moved by this call
     files_are: str  # pending | excluded | done, of a rebuild that was given up
     removed: int  # output and quarantine files that this call took away
-
-    def to_json(self) -> dict[str, Any]:
-        """Return this summary as JSON."""
-        return dataclasses.asdict(self)
 
 
 def propose_abandoning(env: Environment, window: Window) -> Intent:

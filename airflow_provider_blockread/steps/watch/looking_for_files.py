@@ -15,7 +15,7 @@ from airflow_provider_blockread.ledger.windows.planning import find_window
 from airflow_provider_blockread.options import FileSource, Selection, utc_text
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.options.values import from_json
-from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.storage.listing.files import list_files
 
 #: Paths that a result names, and their characters in all, so that it stays small.
@@ -53,7 +53,7 @@ class Lookout:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FilesFound:
+class FilesFound(AsJson):
     """New files of a feed, in sums. `paths` holds all of them where they are few, else the first ones."""
 
     feed: str

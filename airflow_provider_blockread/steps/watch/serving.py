@@ -21,7 +21,7 @@ from airflow_provider_blockread.errors import BlockReadError, LedgerSchemaError
 from airflow_provider_blockread.ledger.noop import noop_ledger
 from airflow_provider_blockread.ledger.store import Ledger, default_url
 from airflow_provider_blockread.observer import LogObserver
-from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.watch.looking_for_files import Lookout, look_for_files
 from airflow_provider_blockread.steps.watch.watching import found_since, record_hints, record_listing
 from airflow_provider_blockread.storage.stores import Stores
@@ -29,27 +29,21 @@ from airflow_provider_blockread.storage.stores import Stores
 #: Seconds without a request after which the program ends.
 IDLE_S = 600.0
 
-Task = Callable[[Environment, Mapping[str, Any]], dict[str, Any]]
+Request = Mapping[str, Any]
 
 
-def _look(env: Environment, request: Mapping[str, Any]) -> dict[str, Any]:
-    return look_for_files(env, Lookout.from_json(request["lookout"])).to_json()
+def _lookout(asked: Request) -> Lookout:
+    return Lookout.from_json(asked["lookout"])
 
 
-def _list(env: Environment, request: Mapping[str, Any]) -> dict[str, Any]:
-    return record_listing(env, Lookout.from_json(request["lookout"])).to_json()
-
-
-def _hint(env: Environment, request: Mapping[str, Any]) -> dict[str, Any]:
-    return record_hints(env, Lookout.from_json(request["lookout"]), request["bodies"]).to_json()
-
-
-def _since(env: Environment, request: Mapping[str, Any]) -> dict[str, Any]:
-    marks = (int(request["after"]), int(request["until"]))
-    return found_since(env, request["feed"], marks, only=request["only"]).to_json()
-
-
-TASKS: dict[str, Task] = {"look": _look, "list": _list, "hint": _hint, "since": _since}
+TASKS: dict[str, Callable[[Environment, Request], AsJson]] = {
+    "look": lambda env, asked: look_for_files(env, _lookout(asked)),
+    "list": lambda env, asked: record_listing(env, _lookout(asked)),
+    "hint": lambda env, asked: record_hints(env, _lookout(asked), asked["bodies"]),
+    "since": lambda env, asked: found_since(
+        env, asked["feed"], (int(asked["after"]), int(asked["until"])), only=asked["only"]
+    ),
+}
 
 
 def open_ledger(place: Mapping[str, str]) -> Ledger:
@@ -75,7 +69,7 @@ def answer(request: Mapping[str, Any], log: Callable[[str], None]) -> dict[str, 
     try:
         with closing(open_ledger(request["ledger"])) as ledger:
             env = Environment(ledger=ledger, stores=Stores(request["stores"]), observer=LogObserver(log))
-            return {"answer": TASKS[request["do"]](env, request)}
+            return {"answer": TASKS[request["do"]](env, request).to_json()}
     except BlockReadError as error:
         return {"error": type(error).__name__, "message": str(error)}
 

@@ -10,7 +10,6 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError, TransientError
@@ -18,7 +17,7 @@ from airflow_provider_blockread.ledger.files.admission import Admission
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.files.unread import newest_file, newest_pending, pending_since
 from airflow_provider_blockread.ledger.noop import forgets
-from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.watch.looking_for_files import FilesFound, Lookout, summed
 from airflow_provider_blockread.storage.listing.events import read_event, without_account
@@ -27,7 +26,7 @@ from airflow_provider_blockread.storage.listing.held_back import HeldBack
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watched:
+class Watched(AsJson):
     """What one look of a watch came to."""
 
     ledger: str  # the identity of the ledger, in which alone marks mean something
@@ -36,10 +35,6 @@ class Watched:
     new: int = 0  # files that the feed did not know
     ignored: dict[str, int] = field(default_factory=dict)  # hints by why they led to nothing
     later: tuple[int, ...] = ()  # hints, by their place, that must come again: the file is too young
-
-    def to_json(self) -> dict[str, Any]:
-        """Return this as JSON."""
-        return dataclasses.asdict(self) | {"later": list(self.later)}
 
 
 def record_listing(env: Environment, lookout: Lookout) -> Watched:

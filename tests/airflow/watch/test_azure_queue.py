@@ -68,7 +68,7 @@ def url_of(store: Store, queue: QueueClient) -> str:
     return f"{address_of(store, 'queue')}/{queue.queue_name}"
 
 
-def test_a_queue_of_azure_stands_in_for_scans(dag_id: str, azurite: Store, queue: QueueClient) -> None:
+def test_a_queue_of_azure_stands_in_for_listings(dag_id: str, azurite: Store, queue: QueueClient) -> None:
     """Files that messages name, plain or in base64, are told at once; a reconcile tells what only it found."""
     root = f"{azurite.new_root()}/in"
     stores = azurite.stores(root)

@@ -1,4 +1,4 @@
-"""The event trigger on an event loop of the test's own: who scans, what a cursor is worth, and what a kill repeats."""
+"""The event trigger on an event loop of the test's own: who lists, what a cursor is worth, and what a kill repeats."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path
 
 def watcher(feed: str, landing: Path, state: State | None = None, **options: Any) -> NewFilesEventTrigger:
     """Return a trigger, as the triggerer makes it, whose asset keeps this state."""
-    given = {"source": FileSource(str(landing)), "feed": feed, "scan": 0.5, "ledger_conn_id": "ledger"} | options
+    given = {"source": FileSource(str(landing)), "feed": feed, "listing": 0.5, "ledger_conn_id": "ledger"} | options
     made = NewFilesEventTrigger(**json.loads(json.dumps(NewFilesEventTrigger(**given).serialize()[1])))
     made.asset_state_store = SimpleNamespace(_by_name={} if state is None else {"x": state}, _by_uri={})  # type: ignore[assignment]
     return made
@@ -112,7 +112,7 @@ def test_a_watch_goes_on_with_a_ledger_that_was_made_anew(
     assert told(watcher(dag_id, landing, state), stored=True) == ["e"]
 
 
-def test_watchers_of_a_source_share_one_scan(
+def test_watchers_of_a_source_share_one_listing(
     dag_id: str, landing: Path, land: Callable[..., None], use: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many there are, and whatever each of them tells."""

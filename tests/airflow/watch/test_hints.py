@@ -1,4 +1,4 @@
-"""Storage events instead of scans: what is verified, what is ignored, and that a queue loses none."""
+"""Storage events instead of listings: what is verified, what is ignored, and that a queue loses none."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_the_event_of_a_marker_tells_of_its_files(tmp_path: Path, bucket: Any, a
     ledger.close()
 
 
-def test_a_queue_stands_in_for_scans(dag_id: str, bucket: Any, queue: tuple[Any, str]) -> None:
+def test_a_queue_stands_in_for_listings(dag_id: str, bucket: Any, queue: tuple[Any, str]) -> None:
     """Files that messages name are told at once, and the messages taken out; a reconcile tells what only it found."""
     client, url = queue
     events = StorageEvents(url, conn_id="store", reconcile=4.0)

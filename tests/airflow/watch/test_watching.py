@@ -88,7 +88,7 @@ def watched(runs: Any, dag_id: str, landing: Path, tmp_path: Path) -> Iterator[D
 def test_each_file_is_told_once_over_a_restart(
     runs: Any, watched: DAG, land: Callable[..., None], tmp_path: Path
 ) -> None:
-    """What lands before, while and after the triggerer is killed is told once, by one scan; a plan takes all of it."""
+    """What lands before, while and after the triggerer is killed is reported once; a plan takes all of it."""
     log = tmp_path / "triggerer.log"
 
     def told(name: str) -> list[list[str]]:
