@@ -7,11 +7,10 @@ from typing import Any
 
 import click
 
-from airflow_provider_blockread.cli.options.shared import open_environment, owner, parse_pairs, print_json
+from airflow_provider_blockread.cli.options.shared import open_environment, owner, parse_pairs
 from airflow_provider_blockread.cli.options.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.schema.columns import CLEANING_ACTIONS
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import parse_age
@@ -67,17 +66,8 @@ def clean(**options: Any) -> None:  # noqa: ANN401 - click passes every option b
     given = Cleaning(**options)
     env = open_environment(given.state, quiet=given.as_json)
     if given.restore is not None:
-        _restore(env, given, get_window(env.ledger, given.restore, given.feed))
+        window = get_window(env.ledger, given.restore, given.feed)
+        given.carry_out(propose_restoring(env, window), lambda: restore_files(env, window))
         return
     request = given.request(env)
-    if given.confirm(propose_cleaning(env, request)):
-        done = clean_source(env, request, who=owner())
-        if given.as_json:
-            print_json(done.to_json())
-
-
-def _restore(env: Environment, given: Cleaning, window: Window) -> None:
-    if given.confirm(propose_restoring(env, window)):
-        restored = restore_files(env, window)
-        if given.as_json:
-            print_json(restored.to_json())
+    given.carry_out(propose_cleaning(env, request), lambda: clean_source(env, request, who=owner()))

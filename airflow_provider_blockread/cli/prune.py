@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from airflow_provider_blockread.cli.options.shared import open_environment, print_json
+from airflow_provider_blockread.cli.options.shared import open_environment
 from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options
 from airflow_provider_blockread.options import parse_age
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, propose_pruning
@@ -44,7 +44,4 @@ def prune(**options: Any) -> None:  # noqa: ANN401 - click passes every option b
     given = Pruning(**options)
     env = open_environment(given.state, quiet=given.as_json)
     request = given.request()
-    if given.confirm(propose_pruning(env, request)):
-        done = prune_windows(env, request)
-        if given.as_json:
-            print_json(done.to_json())
+    given.carry_out(propose_pruning(env, request), lambda: prune_windows(env, request))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from airflow_provider_blockread.cli.options.shared import open_environment, owner, print_json
+from airflow_provider_blockread.cli.options.shared import open_environment, option_group, owner, print_json
 from airflow_provider_blockread.cli.run import JOB
 from airflow_provider_blockread.cli.spark import InProcessSpark, require_java
 from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options, feed_option
@@ -22,8 +21,6 @@ from airflow_provider_blockread.steps.upkeep.rebuilding import (
     propose_rebuild,
     rebuild,
 )
-
-C = TypeVar("C", bound=Callable[..., Any])
 
 _TIME = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%SZ"])
 
@@ -76,19 +73,17 @@ class ReprocessOptions(RebuildOptions):
     status: str
 
 
-def range_options(command: C) -> C:
-    """Add the options that select windows, and those for confirmation."""
-    for option in (
-        click.option("--master", default="local[*]", show_default=True),
-        click.option("--restart", is_flag=True, help="Start over instead of resuming an unfinished identical command."),
-        click.option("--to", "last_key", metavar="KEY", help="Windows up to this key."),
-        click.option("--from", "first_key", metavar="KEY", help="Windows from this key on, in lexical order."),
-        click.option("--until", type=_TIME, help="Windows planned before this time (UTC)."),
-        click.option("--since", type=_TIME, help="Windows planned at this time (UTC) or later."),
-        feed_option,
-    ):
-        command = option(command)
-    return confirmed_options(command)
+#: The options that select windows, and those for confirmation.
+range_options = option_group(
+    click.option("--master", default="local[*]", show_default=True),
+    click.option("--restart", is_flag=True, help="Start over instead of resuming an unfinished identical command."),
+    click.option("--to", "last_key", metavar="KEY", help="Windows up to this key."),
+    click.option("--from", "first_key", metavar="KEY", help="Windows from this key on, in lexical order."),
+    click.option("--until", type=_TIME, help="Windows planned before this time (UTC)."),
+    click.option("--since", type=_TIME, help="Windows planned at this time (UTC) or later."),
+    feed_option,
+    confirmed_options,
+)
 
 
 @click.command("rebuild")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import getpass
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from airflow_provider_blockread.cli.options.shared import (
     json_option,
     open_environment,
+    option_group,
     owner,
     print_json,
     state_option,
@@ -22,8 +23,6 @@ from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.steps.excluding import exclude, propose_excluding
 from airflow_provider_blockread.steps.intent import Intent
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_abandoning, propose_undoing, undo
-
-C = TypeVar("C", bound=Callable[..., Any])
 
 feed_option = click.option("--name", "--feed", "feed", metavar="FEED", help="The feed, where the key is not unique.")
 
@@ -53,6 +52,13 @@ class Confirmed:
             click.confirm(f"{intent.action}?", abort=True, err=True)
         return True
 
+    def carry_out(self, intent: Intent, act: Callable[[], Any]) -> None:
+        """Call `act` after confirmation, and print its result with `--json`."""
+        if self.confirm(intent):
+            done = act()
+            if self.as_json:
+                print_json(done.to_json())
+
 
 @dataclass(frozen=True, kw_only=True)
 class OneWindow(Confirmed):
@@ -65,16 +71,13 @@ class OneWindow(Confirmed):
     reason: str = ""
 
 
-def confirmed_options(command: C) -> C:
-    """Add `--dry-run`, `--yes`, `--state` and `--json`."""
-    for option in (
-        json_option,
-        state_option,
-        click.option("--yes", is_flag=True, help="Do not ask for confirmation."),
-        click.option("--dry-run", is_flag=True, help="Only show what would be done."),
-    ):
-        command = option(command)
-    return command
+#: `--dry-run`, `--yes`, `--state` and `--json`.
+confirmed_options = option_group(
+    json_option,
+    state_option,
+    click.option("--yes", is_flag=True, help="Do not ask for confirmation."),
+    click.option("--dry-run", is_flag=True, help="Only show what would be done."),
+)
 
 
 @click.command("abandon")
@@ -89,10 +92,7 @@ def abandon_window(**options: Any) -> None:  # noqa: ANN401 - click passes every
     given = OneWindow(**options)
     env = open_environment(given.state)
     window = get_window(env.ledger, given.window, given.feed)
-    if given.confirm(propose_abandoning(env, window)):
-        done = abandon(env, window, who=owner())
-        if given.as_json:
-            print_json(done.to_json())
+    given.carry_out(propose_abandoning(env, window), lambda: abandon(env, window, who=owner()))
 
 
 @click.command("undo")
@@ -109,10 +109,8 @@ def undo_window(**options: Any) -> None:  # noqa: ANN401 - click passes every op
     given = OneWindow(**options)
     env = open_environment(given.state)
     window = get_window(env.ledger, given.window, given.feed)
-    if given.confirm(propose_undoing(env, window, files=given.files)):
-        done = undo(env, window, files=given.files, who=owner())
-        if given.as_json:
-            print_json(done.to_json())
+    intent = propose_undoing(env, window, files=given.files)
+    given.carry_out(intent, lambda: undo(env, window, files=given.files, who=owner()))
 
 
 @click.command("exclude")
@@ -129,7 +127,5 @@ def exclude_from_window(**options: Any) -> None:  # noqa: ANN401 - click passes 
     given = OneWindow(**options)
     env = open_environment(given.state)
     window, path = get_window(env.ledger, given.window, given.feed), env.stores.canonical(given.path)
-    if given.confirm(propose_excluding(env, window, path, reason=given.reason)):
-        done = exclude(env, window, path, reason=given.reason, who=getpass.getuser())
-        if given.as_json:
-            print_json(done.to_json())
+    intent = propose_excluding(env, window, path, reason=given.reason)
+    given.carry_out(intent, lambda: exclude(env, window, path, reason=given.reason, who=getpass.getuser()))

@@ -64,6 +64,11 @@ class Chunk:
         """Return the content of one record."""
         return self.buffer[self.begins[index] : self.ends[index]]
 
+    def mapped(self, buffer: bytes, convert: Callable[[Offsets], Offsets]) -> Chunk:
+        """Return the records in another buffer, with all offsets converted."""
+        starts, begins, ends, nexts = map(convert, (self.starts, self.begins, self.ends, self.nexts))
+        return replace(self, buffer=buffer, starts=starts, begins=begins, ends=ends, nexts=nexts)
+
     def only(self, indices: Offsets) -> Chunk:
         """Return some of the records as lines of a new buffer; their offsets in the file are lost."""
         begins, ends = self.begins[indices], self.ends[indices]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 import click
 
@@ -13,6 +11,7 @@ from airflow_provider_blockread.cli.options.shared import (
     format_options,
     json_option,
     make_format_option,
+    option_group,
     owner,
     parse_pairs,
     state_option,
@@ -31,8 +30,6 @@ from airflow_provider_blockread.options import (
     parse,
 )
 from airflow_provider_blockread.steps import Environment, PlanRequest
-
-C = TypeVar("C", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,21 +101,21 @@ class Reading:
         )
 
 
-def pipeline_options(command: C) -> C:
-    """Add the source and the options shared by `plan` and `run`."""
-    for option in (
-        json_option,
-        click.option("--window", metavar="KEY", help="Key of the window; the same key is the same window."),
-        click.option("--max-readers", type=click.IntRange(min=1), help="Most Spark tasks that read at once."),
-        click.option("--block-size", default="64MiB", show_default=True, help="Bytes, or auto: chosen for each file."),
-        state_option,
-        click.option("--name", metavar="FEED", help="Name of the feed; default: the source."),
-    ):
-        command = option(command)
-    listed = click.option(
+#: The source and the options shared by `plan` and `run`.
+pipeline_options = option_group(
+    json_option,
+    click.option("--window", metavar="KEY", help="Key of the window; the same key is the same window."),
+    click.option("--max-readers", type=click.IntRange(min=1), help="Most Spark tasks that read at once."),
+    click.option("--block-size", default="64MiB", show_default=True, help="Bytes, or auto: chosen for each file."),
+    state_option,
+    click.option("--name", metavar="FEED", help="Name of the feed; default: the source."),
+    selecting_options,
+    format_options,
+    click.option(
         "--files-from",
         metavar="FILE",
         help="Read the files below SOURCE that FILE lists, a path a line (.jsonl: JSON), instead of all.",
-    )
-    command = sourcing_options(listed(format_options(selecting_options(command))))
-    return click.argument("source", nargs=-1, required=True)(command)
+    ),
+    sourcing_options,
+    click.argument("source", nargs=-1, required=True),
+)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from airflow_provider_blockread.cli.options.shared import option_group
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import Limits, Selection, nanoseconds, parse_size, parse_time, utc_text
-
-C = TypeVar("C", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,27 +78,24 @@ class Selecting:
         )
 
 
-def selecting_options(command: C) -> C:
-    """Add the options of `Selecting`."""
-    for option in (
-        _words("--on-untimed", ["ignore", "fail"], "Files without a time, where one is needed."),
-        _words("--on-modified", ["ignore", "add", "fail"], "New versions of files already taken."),
-        click.option("--max-blocks", type=click.IntRange(min=1), help="Most blocks of a window."),
-        click.option("--max-bytes", metavar="SIZE", help="Most bytes of a window, such as 10GiB."),
-        click.option("--max-files", type=click.IntRange(min=1), help="Most files of a window."),
-        click.option("--max-age", metavar="DURATION", help="Leave out files older than this, such as 36h or 7d."),
-        click.option("--start-from", metavar="TIME", help="Leave out files older than this time."),
-        _words("--late", ["next", "reopen", "report"], "Files that arrive after their interval was planned."),
-        _words("--order", ["oldest", "newest"], "Which files a window takes first."),
-        click.option(
-            "--interval",
-            metavar="START/END",
-            help="Take the files with times in this interval (UTC, END excluded) instead of those that have arrived.",
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def _words(name: str, words: list[str], text: str) -> Callable[[C], C]:
+def _words(name: str, words: list[str], text: str) -> Callable[[Any], Any]:
     return click.option(name, default=words[0], show_default=True, type=click.Choice(words), help=text)
+
+
+#: The options of `Selecting`.
+selecting_options = option_group(
+    _words("--on-untimed", ["ignore", "fail"], "Files without a time, where one is needed."),
+    _words("--on-modified", ["ignore", "add", "fail"], "New versions of files already taken."),
+    click.option("--max-blocks", type=click.IntRange(min=1), help="Most blocks of a window."),
+    click.option("--max-bytes", metavar="SIZE", help="Most bytes of a window, such as 10GiB."),
+    click.option("--max-files", type=click.IntRange(min=1), help="Most files of a window."),
+    click.option("--max-age", metavar="DURATION", help="Leave out files older than this, such as 36h or 7d."),
+    click.option("--start-from", metavar="TIME", help="Leave out files older than this time."),
+    _words("--late", ["next", "reopen", "report"], "Files that arrive after their interval was planned."),
+    _words("--order", ["oldest", "newest"], "Which files a window takes first."),
+    click.option(
+        "--interval",
+        metavar="START/END",
+        help="Take the files with times in this interval (UTC, END excluded) instead of those that have arrived.",
+    ),
+)

@@ -33,6 +33,18 @@ _NUMBER = re.compile(r"-|[\d,]+(/[\d,]+)?")
 
 C = TypeVar("C", bound=Callable[..., Any])
 
+
+def option_group(*options: Callable[[Any], Any]) -> Callable[[C], C]:
+    """Return a decorator that adds these options to a command, whose help lists the last one first."""
+
+    def add(command: C) -> C:
+        for option in options:
+            command = option(command)
+        return command
+
+    return add
+
+
 state_option = click.option(
     "--state",
     envvar="BLOCKREAD_STATE",
@@ -43,15 +55,12 @@ state_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 
-def format_options(command: C) -> C:
-    """Add `--format`, `--format-option` and `--schema`."""
-    for option in (
-        click.option("--schema", help='Columns of csv or JSON, such as "id long, ts timestamp, msg string".'),
-        click.option("--format-option", "format_option", multiple=True, metavar="KEY=VALUE", help="Repeatable."),
-        click.option("--format", "format_name", default="lines", show_default=True, type=click.Choice(sorted(FORMATS))),
-    ):
-        command = option(command)
-    return command
+#: `--format`, `--format-option` and `--schema`.
+format_options = option_group(
+    click.option("--schema", help='Columns of csv or JSON, such as "id long, ts timestamp, msg string".'),
+    click.option("--format-option", "format_option", multiple=True, metavar="KEY=VALUE", help="Repeatable."),
+    click.option("--format", "format_name", default="lines", show_default=True, type=click.Choice(sorted(FORMATS))),
+)
 
 
 def make_format_option(name: str, pairs: Iterable[str], schema: str | None) -> FormatOption:

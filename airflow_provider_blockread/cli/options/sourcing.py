@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 import click
 
+from airflow_provider_blockread.cli.options.shared import option_group
 from airflow_provider_blockread.options import FileSource, parse_duration
 from airflow_provider_blockread.steps import Environment
-
-C = TypeVar("C", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,39 +54,36 @@ class Sourcing:
         )
 
 
-def sourcing_options(command: C) -> C:
-    """Add the options of `Sourcing` except SOURCE, which the command adds itself."""
-    for option in (
-        click.option(
-            "--redirect-host", multiple=True, metavar="HOST", help="Another host that a web server may redirect to."
-        ),
-        click.option(
-            "--follow-links",
-            type=click.Choice(["inside", "anywhere"]),
-            default="inside",
-            show_default=True,
-            help="Where links may lead: inside SOURCE, or anywhere.",
-        ),
-        click.option("--time-pattern", metavar="TEXT", help="The time in a path, such as dt=%Y-%m-%d/hr=%H."),
-        click.option("--done-marker", metavar="NAME", help="Take files once it exists: {name}.done, or _SUCCESS."),
-        click.option("--max-size", metavar="SIZE", help="Leave out larger files, such as 10GiB."),
-        click.option("--min-size", metavar="SIZE", help="Leave out smaller files, such as 1B."),
-        click.option(
-            "--min-age",
-            metavar="DURATION",
-            help="Postpone files changed more recently, such as 90 or 5min.",
-        ),
-        click.option("--hidden", is_flag=True, help="Take files with hidden and temporary names, too."),
-        click.option("--max-depth", type=click.IntRange(min=1), help="Most names in a path below the source."),
-        click.option("--exclude", multiple=True, metavar="PATTERN", help="Files to leave out; repeatable."),
-        click.option(
-            "--pattern",
-            multiple=True,
-            default=("**",),
-            show_default=True,
-            metavar="PATTERN",
-            help="Glob below the source, ** spans folders; or re: and a regular expression. Repeatable.",
-        ),
-    ):
-        command = option(command)
-    return command
+#: The options of `Sourcing` except SOURCE, which the command adds itself.
+sourcing_options = option_group(
+    click.option(
+        "--redirect-host", multiple=True, metavar="HOST", help="Another host that a web server may redirect to."
+    ),
+    click.option(
+        "--follow-links",
+        type=click.Choice(["inside", "anywhere"]),
+        default="inside",
+        show_default=True,
+        help="Where links may lead: inside SOURCE, or anywhere.",
+    ),
+    click.option("--time-pattern", metavar="TEXT", help="The time in a path, such as dt=%Y-%m-%d/hr=%H."),
+    click.option("--done-marker", metavar="NAME", help="Take files once it exists: {name}.done, or _SUCCESS."),
+    click.option("--max-size", metavar="SIZE", help="Leave out larger files, such as 10GiB."),
+    click.option("--min-size", metavar="SIZE", help="Leave out smaller files, such as 1B."),
+    click.option(
+        "--min-age",
+        metavar="DURATION",
+        help="Postpone files changed more recently, such as 90 or 5min.",
+    ),
+    click.option("--hidden", is_flag=True, help="Take files with hidden and temporary names, too."),
+    click.option("--max-depth", type=click.IntRange(min=1), help="Most names in a path below the source."),
+    click.option("--exclude", multiple=True, metavar="PATTERN", help="Files to leave out; repeatable."),
+    click.option(
+        "--pattern",
+        multiple=True,
+        default=("**",),
+        show_default=True,
+        metavar="PATTERN",
+        help="Glob below the source, ** spans folders; or re: and a regular expression. Repeatable.",
+    ),
+)

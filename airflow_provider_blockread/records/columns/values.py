@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal, InvalidOperation
 
 import numpy as np
@@ -203,21 +203,23 @@ def _misfits(texts: pa.StringArray, kind: pa.DataType, places: Offsets) -> Offse
     impossible = _unlike(encoded.dictionary, _possible(kind))
     is_bad[impossible] = True
     possible = np.delete(np.arange(len(encoded.dictionary)), impossible)
-    is_bad[possible[list(_bad(encoded.dictionary.take(pa.array(possible)), kind))]] = True
+    texts = encoded.dictionary.take(pa.array(possible))
+    found = failures(lambda low, high: _quick(texts[low:high], kind), 0, len(texts))
+    is_bad[possible[[index for index, _ in found]]] = True
     return places[is_bad[_numbers(pc.fill_null(encoded.indices, len(is_bad) - 1))]]
 
 
-def _bad(texts: pa.StringArray, kind: pa.DataType, start: int = 0) -> Iterator[int]:
-    """Yield the indices, counted from `start`, of texts that are not of the type, by bisection."""
+def failures(check: Callable[[int, int], object], low: int, high: int) -> Iterator[tuple[int, pa.ArrowInvalid]]:
+    """Yield the indices in `[low, high)` for which `check` fails, and the errors, by bisection."""
     try:
-        _quick(texts, kind)
-    except pa.ArrowInvalid:
-        if len(texts) == 1:
-            yield start
+        check(low, high)
+    except pa.ArrowInvalid as error:
+        if high - low == 1:
+            yield low, error
             return
-        middle = len(texts) // 2
-        yield from _bad(texts[:middle], kind, start)
-        yield from _bad(texts[middle:], kind, start + middle)
+        middle = (low + high) // 2
+        yield from failures(check, low, middle)
+        yield from failures(check, middle, high)
 
 
 def _numbers(values: pa.Array) -> Offsets:

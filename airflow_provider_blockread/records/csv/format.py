@@ -9,48 +9,28 @@ import copy
 import csv
 import io
 import sys
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Self
 
 import numpy as np
 
 from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.options.encodings import encode_text
+from airflow_provider_blockread.records.csv.decode import csv_decoder
 from airflow_provider_blockread.records.csv.fields import Dialect
 from airflow_provider_blockread.records.csv.modes import Marks
 from airflow_provider_blockread.records.csv.rows import MarkedRows, QuotedRows
 from airflow_provider_blockread.records.io.source import ByteSource, too_wide
-from airflow_provider_blockread.records.model import Mask, Offsets, Walk
+from airflow_provider_blockread.records.model import Decoder, Mask, Offsets, Walk
 from airflow_provider_blockread.records.statemap import StateMap
 from airflow_provider_blockread.records.text.format import TextFormat
 from airflow_provider_blockread.records.text.lines import with_last
 from airflow_provider_blockread.records.text.pieces import RecordFinder
 from airflow_provider_blockread.records.walking import WalkLimits, walk_block
 
-if TYPE_CHECKING:
-    from airflow_provider_blockread.records.model import Decoder
-
 _PIECE_BYTES = 2**18  # what is processed at once: its arrays stay in the processor's cache
 _HEADER_BYTES = 64 * 2**10
 _LF, _CR = b"\n\r"
-
-
-class RowEnds(Protocol):
-    """Finds the newlines that end rows. A mode is the reader's state as a number; 0 is the one at a row's start."""
-
-    modes: int
-
-    def enter(self, source: ByteSource, offset: int, state: int) -> tuple[int, int]:
-        """Return where a search for rows begins, for the state at a raw offset, and the mode there."""
-        ...
-
-    def newlines(self, buffer: bytes, mode: int) -> tuple[Offsets, int]:
-        """Return the bytes LF and CR of `buffer` that end rows, and the mode after the buffer."""
-        ...
-
-    def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
-        """Return the state map of `[start, end)`."""
-        ...
 
 
 class CsvFormat(TextFormat):
@@ -74,7 +54,7 @@ class CsvFormat(TextFormat):
         self._marks = Marks(delimiter=delimiter or b",", quote=quote, escape=escape, comment=comment)
         self.needs_scan = quote is not None or escape is not None
         marked = escape is not None or (quote is not None and comment is not None)
-        self._rows: RowEnds = MarkedRows(self._marks) if marked else QuotedRows(self._marks)
+        self._rows: MarkedRows | QuotedRows = MarkedRows(self._marks) if marked else QuotedRows(self._marks)
 
     def with_head(self, source: ByteSource, start: int) -> Self:
         """Return the format for a file whose text begins at `start`: its first row may be a header.
@@ -174,15 +154,13 @@ class CsvFormat(TextFormat):
 
     def decoder(self) -> Decoder:
         """Return a decoder to the columns of the option's schema."""
-        from airflow_provider_blockread.records.csv.decode import csv_decoder  # noqa: PLC0415 - it needs this module
-
         return csv_decoder(self.option, self.header, self.file)
 
 
 class _RowFinder:
     """Finds the rows of a text that begins at a row's start."""
 
-    def __init__(self, rows: RowEnds, comment: bytes | None) -> None:
+    def __init__(self, rows: MarkedRows | QuotedRows, comment: bytes | None) -> None:
         self._rows, self._comment = rows, comment
         self._mode = 0
         self._in_comment: bool | None = None  # whether the first row is a comment

@@ -90,7 +90,8 @@ class RowSplitter:
         # The parser fails on a row of another width that is not UTF-8, so such rows are removed first.
         _, lost = self._read(replace(text, text=text.text.translate(_ASCII)), binary)
         if lost:
-            text = as_text(_without(chunk, list(lost)), self._dialect)
+            others = chunk.mapped(chunk.buffer, lambda offsets: np.delete(offsets, list(lost)))
+            text = as_text(others, self._dialect)
         return text, self._read(text, binary)[0], lost
 
     def _read(self, text: CsvText, types: Mapping[int, pa.DataType]) -> tuple[pa.Table, dict[int, int]]:
@@ -144,13 +145,6 @@ class RowSplitter:
         if opened is not None:
             place = chunk.file_offset(int(chunk.begins[last]) + len(self._dialect.encode(text[:opened])))
             yield last, f"the quote that opened at byte {place} of the file is not closed"
-
-
-def _without(chunk: Chunk, records: list[int]) -> Chunk:
-    starts, begins, ends, nexts = (
-        np.delete(places, records) for places in (chunk.starts, chunk.begins, chunk.ends, chunk.nexts)
-    )
-    return replace(chunk, starts=starts, begins=begins, ends=ends, nexts=nexts)
 
 
 def _with_nul(chunk: Chunk) -> Iterator[tuple[int, str]]:

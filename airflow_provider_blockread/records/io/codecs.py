@@ -11,7 +11,7 @@ import bz2
 import lzma
 import zlib
 from collections.abc import Callable
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 import pyarrow as pa
 
@@ -32,31 +32,6 @@ _TRUNCATED = "Truncated"  # Arrow's message for a stream without its end
 _NO_FRAME = "Unknown frame descriptor"  # and for other data after a frame
 
 
-class Stream(Protocol):
-    """A compressed file that is being decoded; `consumed` counts the bytes read from it so far."""
-
-    consumed: int
-
-    def decode(self, most: int) -> bytes:
-        """Return the next decoded bytes, at least one and at most `most`; none at the end of a valid file."""
-        ...
-
-
-class _Decompressor(Protocol):
-    """The common protocol of `bz2` and `lzma`: input is kept until it is consumed."""
-
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def needs_input(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes: ...
-
-    def decompress(self, data: bytes, max_length: int) -> bytes: ...
-
-
 def codec_of_head(head: bytes) -> str | None:
     """Return the codec of a file with this head, or None."""
     if head.startswith(b"BZh"):
@@ -66,7 +41,7 @@ def codec_of_head(head: bytes) -> str | None:
     return next((codec for codec, magic in _MAGIC.items() if head.startswith(magic)), None)
 
 
-def open_stream(raw: ByteSource, codec: str) -> Stream:
+def open_stream(raw: ByteSource, codec: str) -> _Frames | _Members:
     """Return the decoded bytes of a file.
 
     Raises:
@@ -141,7 +116,7 @@ class _Members(_Input):
         self._rest = b""  # input after the end of the previous member
 
     def decode(self, most: int) -> bytes:
-        """Return the next decoded bytes."""
+        """Return the next decoded bytes, at least one and at most `most`; none at the end of a valid file."""
         while member := self._member or self._begin():
             self._member = member
             data = self._step(member, most)
@@ -226,7 +201,7 @@ class _Frames(_Input):
         self._frames = pa.CompressedInputStream(pa.PythonFile(self._file, mode="r"), "zstd")
 
     def decode(self, most: int) -> bytes:
-        """Return the next decoded bytes."""
+        """Return the next decoded bytes, at least one and at most `most`; none at the end of a valid file."""
         try:
             data: bytes = self._frames.read(most)
         except OSError as error:
@@ -265,6 +240,7 @@ class _Gzip:
         return self._zlib.decompress(self._zlib.unconsumed_tail or data, max_length)
 
 
+_Decompressor = bz2.BZ2Decompressor | lzma.LZMADecompressor | _Gzip
 _DECOMPRESSORS: dict[str, Callable[[], _Decompressor]] = {
     "gzip": _Gzip,
     "bzip2": bz2.BZ2Decompressor,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ import pyarrow.json
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.records.columns.schema import parse_schema
 from airflow_provider_blockread.records.columns.times import quick_times, times
-from airflow_provider_blockread.records.columns.values import plain, require_utf8
+from airflow_provider_blockread.records.columns.values import failures, plain, require_utf8
 from airflow_provider_blockread.records.model import Offsets
 
 ReadTimes = Callable[[pa.StringArray, pa.DataType], pa.Array]
@@ -91,11 +91,11 @@ class JsonParser:
             return self.typed(table, quick_times), {}
         except pa.ArrowInvalid:
             doubtful = self._doubtful(table)
-        bad = {int(doubtful[place]): why for place, why in self._halved(table.take(_indices(doubtful)))}
+        bad = {int(doubtful[place]): why for place, why in self._bad_rows(table.take(_indices(doubtful))).items()}
         try:
             return self.typed(_without(table, bad)), bad
         except pa.ArrowInvalid:
-            bad = dict(self._halved(table))
+            bad = self._bad_rows(table)
             return self.typed(_without(table, bad)), bad
 
     def _doubtful(self, table: pa.Table) -> Offsets:
@@ -107,17 +107,10 @@ class JsonParser:
                 doubtful |= ~np.asarray(pc.fill_null(usual, True))  # noqa: FBT003 - null is valid
         return np.flatnonzero(doubtful)
 
-    def _halved(self, table: pa.Table, start: int = 0) -> Iterator[tuple[int, str]]:
-        """Yield (row, reason), counted from `start`, of rows that fail, by bisection."""
-        try:
-            self.typed(table)
-        except pa.ArrowInvalid as error:
-            if table.num_rows == 1:
-                yield start, str(error)
-                return
-            middle = table.num_rows // 2
-            yield from self._halved(table[:middle], start)
-            yield from self._halved(table[middle:], start + middle)
+    def _bad_rows(self, table: pa.Table) -> dict[int, str]:
+        """Return the rows that fail, and why."""
+        found = failures(lambda low, high: self.typed(table[low:high]), 0, table.num_rows)
+        return {row: str(error) for row, error in found}
 
 
 def named_row(error: pa.ArrowInvalid) -> int | None:
@@ -127,11 +120,7 @@ def named_row(error: pa.ArrowInvalid) -> int | None:
 
 
 def _without(table: pa.Table, rows: Collection[int]) -> pa.Table:
-    if not rows:
-        return table
-    kept = np.ones(table.num_rows, np.bool_)
-    kept[list(rows)] = False
-    return table.take(_indices(np.flatnonzero(kept)))
+    return table.take(_indices(np.delete(np.arange(table.num_rows), list(rows)))) if rows else table
 
 
 def _indices(places: Offsets) -> pa.Array:

@@ -89,13 +89,8 @@ class Transcoder:
                 indices = np.delete(indices, [record.index for record in bad])
         to_utf8 = _OffsetMap(low, units, self.encoding, ascii_only=text.isascii())
         transcoded = replace(
-            chunk,
-            buffer=text.encode(),
+            chunk.mapped(text.encode(), lambda offsets: to_utf8(offsets[indices])),
             offset=chunk.offset + low,
-            starts=to_utf8(chunk.starts[indices]),
-            begins=to_utf8(chunk.begins[indices]),
-            ends=to_utf8(chunk.ends[indices]),
-            nexts=to_utf8(chunk.nexts[indices]),
             offset_map=lambda at: chunk.offset + to_utf8.inverse(at),
         )
         return Transcoded(chunk=transcoded, indices=indices, bad=tuple(bad))

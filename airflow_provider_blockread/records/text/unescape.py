@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 
@@ -47,11 +46,4 @@ def _unescaped(chunk: Chunk, escape: bytes) -> Chunk:
     def shifted(places: Offsets) -> Offsets:
         return places - length * np.searchsorted(gone, places)
 
-    return replace(
-        chunk,
-        buffer=np.frombuffer(chunk.buffer, np.uint8)[kept].tobytes(),
-        starts=shifted(chunk.starts),
-        begins=shifted(chunk.begins),
-        ends=shifted(chunk.ends),
-        nexts=shifted(chunk.nexts),
-    )
+    return chunk.mapped(np.frombuffer(chunk.buffer, np.uint8)[kept].tobytes(), shifted)
