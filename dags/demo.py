@@ -46,7 +46,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--add", action="store_true", help="let more files arrive first")
     parser.add_argument("--only-files", action="store_true", help="make the files and leave the DAG to `make up`")
-    parser.add_argument("--folder", type=Path, default=ROOT / ".demo", help="where everything lies")
+    parser.add_argument("--folder", type=Path, default=ROOT / ".demo", help="folder for all files")
     options = parser.parse_args()
     folder = options.folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)

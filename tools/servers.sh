@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the servers that tests start on loopback, as far as the lock file's packages do not bring them: a Ceph
-# gateway (S3) and an SSH server from Debian's packages, Azurite (Azure Blob) from npm's, into .servers/.
-# Quick when all is there. Needs root or sudo only for what is missing of Debian's packages.
+# Installs the servers for tests on loopback that the lock file does not provide: a Ceph gateway (S3) and an SSH server
+# from Debian packages, and Azurite (Azure Blob) from npm, into .servers/. Needs root or sudo only for missing Debian
+# packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PATH:/usr/sbin:/sbin"
@@ -23,7 +23,7 @@ if [ -n "$missing" ]; then
     echo "The tests' servers are missing: $missing. Install them as root, on Debian: apt-get install $missing" >&2
     exit 1
   fi
-  # A machine that runs services gets none more: tests start their own.
+  # Do not start the packaged services: tests start their own.
   if [ -d /run/systemd/system ] && [[ "$missing" == *openssh-server* ]]; then
     $as_root systemctl mask ssh.service ssh.socket
   fi

@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# Tries `make demo` (twice) and `make up` from a fresh clone of what is committed, on each Python that is promised:
-# python3.x on PATH, or pyenv's. Says at the end which of them it ran and which it did not find.
+# Runs `make demo` (twice) and `make up` from a fresh clone of the last commit, on each supported Python that it finds:
+# python3.x on PATH, or those of pyenv. Reports at the end which ones it ran and which it did not find.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root="$PWD"
 UP_S=600 # for `make up`'s "Ctrl-C stops it."; a first start on a busy machine takes a minute
 
-interpreter() { # its path, or nothing
+interpreter() { # prints its path, or nothing
   local found
   for found in "$(command -v "python$1" || true)" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/"$1".*/bin/python"$1"; do
-    if "$found" -c 'import venv' 2>/dev/null; then # a shim of pyenv's may be there and find nothing
+    if "$found" -c 'import venv' 2>/dev/null; then # a shim of pyenv may have no version to run
       echo "$found"
       return
     fi
   done
 }
 
-try_up() { # in a process group of its own, so that it can be stopped as Ctrl-C does
+try_up() { # in a separate process group, so that it can be stopped like by Ctrl-C
   local port started waited=0 healthy=1
   port="$("$1" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')"
   set -m
@@ -33,7 +33,7 @@ try_up() { # in a process group of its own, so that it can be stopped as Ctrl-C 
   done
   "$1" -c "import urllib.request as r; r.urlopen('http://127.0.0.1:$port/api/v2/monitor/health', timeout=60)" || healthy=0
   kill -INT -- "-$started"
-  wait "$started" || true # make's own Ctrl-C
+  wait "$started" || true # the exit code of Ctrl-C
   [ "$healthy" = 1 ] && grep -q "Airflow: stopped" up.log
 }
 
