@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.encodings import UNIT_BYTES, encode_text, normal_encoding
+from airflow_provider_blockread.options.plan import one_of
 from airflow_provider_blockread.options.values import Value
 
 #: Values of the option `compression`: by suffix, never, or one codec for all files.
@@ -30,9 +31,7 @@ class FormatOption(Value):
         """Refuse an unknown encoding or codec; normalise the encoding's name."""
         if hasattr(self, "encoding"):
             object.__setattr__(self, "encoding", normal_encoding(self.kind, self.encoding))
-        if self.compression not in COMPRESSIONS:
-            msg = f"{self.kind}: compression must be one of {', '.join(COMPRESSIONS)}, not {self.compression!r}"
-            raise OptionsError(msg)
+        one_of(self.kind, "compression", self.compression, COMPRESSIONS)
 
 
 def _one_byte(kind: str, what: str, value: str | bytes, encoding: str) -> None:
@@ -59,9 +58,7 @@ class Lines(FormatOption):
     def __post_init__(self) -> None:
         """Refuse an unknown newline rule."""
         super().__post_init__()
-        if self.newline not in {"universal", "lf"}:
-            msg = f"lines: newline must be 'universal' or 'lf', not {self.newline!r}"
-            raise OptionsError(msg)
+        one_of(self.kind, "newline", self.newline, ("universal", "lf"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,9 +153,7 @@ class Csv(FormatOption):
                 )
                 raise OptionsError(msg)
             marks[mark] = what
-        if self.columns not in {"equal", "by_name"}:
-            msg = f"csv: columns must be 'equal' or 'by_name', not {self.columns!r}"
-            raise OptionsError(msg)
+        one_of(self.kind, "columns", self.columns, ("equal", "by_name"))
         if self.columns == "by_name" and not self.header:
             msg = "csv: columns='by_name' needs header=True"
             raise OptionsError(msg)
@@ -191,9 +186,7 @@ class JsonArray(FormatOption):
     def __post_init__(self) -> None:
         """Refuse an unknown layout."""
         super().__post_init__()
-        if self.layout not in {"auto", "array", "values"}:
-            msg = f"json_array: layout must be 'auto', 'array' or 'values', not {self.layout!r}"
-            raise OptionsError(msg)
+        one_of(self.kind, "layout", self.layout, ("auto", "array", "values"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,9 +208,7 @@ class Fixed(FormatOption):
             unit = UNIT_BYTES[self.encoding]
             msg = f"fixed: length counts bytes and must be a multiple of {unit} in {self.encoding}, not {self.length}"
             raise OptionsError(msg)
-        if self.short_last not in {"fail", "keep"}:
-            msg = f"fixed: short_last must be 'fail' or 'keep', not {self.short_last!r}"
-            raise OptionsError(msg)
+        one_of(self.kind, "short_last", self.short_last, ("fail", "keep"))
 
 
 @dataclass(frozen=True, kw_only=True)

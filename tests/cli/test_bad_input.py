@@ -24,7 +24,7 @@ _CSV = ["--format", "csv", "--schema", "a long, b string"]
         ),
         (["--format", "csv", "--schema", "a colour"], "colour"),
         (["--format", "csv", "--format-option", "columns=by_name"], "columns='by_name' needs header=True"),
-        (["--format", "json_array", "--format-option", "layout=tree"], "layout must be 'auto', 'array' or 'values'"),
+        (["--format", "json_array", "--format-option", "layout=tree"], "layout must be one of auto, array, values"),
         (["--format", "custom", "--format-option", "path=nowhere:Format"], "'nowhere:Format' cannot be imported"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

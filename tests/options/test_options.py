@@ -143,7 +143,7 @@ def test_json_that_is_no_option_is_refused(data: dict[str, Any], message: str) -
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        (Lines, {"newline": "cr"}, "newline must be 'universal' or 'lf', not 'cr'"),
+        (Lines, {"newline": "cr"}, "newline must be one of universal, lf, not 'cr'"),
         (Lines, {"encoding": "shift_jis"}, "encoding 'shift_jis' is not supported: use utf-8, binary"),
         (Delimited, {"delimiter": b""}, "at least one byte"),
         (Delimited, {"delimiter": "\u2020\u0160", "encoding": "cp1251"}, "cannot be written in cp1251"),

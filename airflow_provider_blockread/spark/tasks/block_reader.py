@@ -31,6 +31,18 @@ class Rows:
     offsets: Offsets
 
 
+_SUMS = (
+    "records",
+    "record_bytes",
+    "terminator_bytes",
+    "skipped_records",
+    "skipped_bytes",
+    "bad_records",
+    "rows",
+    "rows_out",
+)
+
+
 @dataclass(slots=True)
 class _Tally:
     """What was read of a block so far; `position` is the next record start, `last_record` the one before."""
@@ -60,15 +72,8 @@ class _Tally:
             next_start=self.position,
             entry_state=states[0],
             exit_state=states[1],
-            records=self.records,
-            record_bytes=self.record_bytes,
-            terminator_bytes=self.terminator_bytes,
-            skipped_records=self.skipped_records,
-            skipped_bytes=self.skipped_bytes,
-            bad_records=self.bad_records,
-            rows=self.rows,
-            rows_out=self.rows_out,
             digest=self.digest % 2**64,
+            **{name: getattr(self, name) for name in _SUMS},
         )
 
 

@@ -29,13 +29,7 @@ OPTIONS_SIDE: list[Entry] = [
         "choose another text or encoding",
         f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected",
     ),
-    Remedy(
-        "options/formats.py",
-        "compression must be one of",
-        f"{OPTIONS}::test_every_value_that_a_message_offers_is_taken",
-    ),
     Remedy("options/formats.py", "must be a single", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
-    Remedy("options/formats.py", "newline must be", f"{OPTIONS}::test_every_value_that_a_message_offers_is_taken"),
     Remedy(
         "options/formats.py",
         "delimited: delimiter must hold",
@@ -49,12 +43,9 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy(
         "options/formats.py", "must not be the same byte", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"
     ),
-    Remedy("options/formats.py", "columns must be", f"{OPTIONS}::test_every_value_that_a_message_offers_is_taken"),
     Remedy("options/formats.py", "needs header=True", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
-    Remedy("options/formats.py", "layout must be", f"{OPTIONS}::test_every_value_that_a_message_offers_is_taken"),
     Remedy("options/formats.py", "whole number of bytes", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/formats.py", "must be a multiple", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
-    Remedy("options/formats.py", "short_last must be", f"{OPTIONS}::test_every_value_that_a_message_offers_is_taken"),
     Remedy("options/formats.py", "'package.module:Class'", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/plan.py", "must be one of", f"{OPTIONS}::test_every_value_that_a_message_offers_is_taken"),
     Remedy("options/plan.py", "whole number above 0", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
