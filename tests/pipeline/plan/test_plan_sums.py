@@ -25,7 +25,7 @@ from airflow_provider_blockread.steps import PlanRequest, plan
 from airflow_provider_blockread.steps.describe import describe_block_size
 from airflow_provider_blockread.steps.plan.discovering import discover
 from airflow_provider_blockread.steps.plan.preview import preview
-from airflow_provider_blockread.steps.plan.taking import Chosen, group_limits
+from airflow_provider_blockread.steps.plan.taking import Taken, group_limits
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.make import Pipe, ReadHere
 
@@ -45,17 +45,17 @@ def sparse(pipe: Pipe, sizes: dict[str, int]) -> None:
 
 
 @pytest.fixture
-def chosen(here: Pipe) -> tuple[Chosen, list[Block]]:
+def chosen(here: Pipe) -> tuple[Taken, list[Block]]:
     """Files of no, one and many bytes over several groups, chosen and cut."""
     here.put({"a": b"", "b": b"b", "c": b"c" * 10, "d.gz": b"", "e": b"e" * 7, "f": b"f" * 4})
     request = asked(here, block_size=3, group_bytes=6)
     discover(here.env, request)
     limits = group_limits(here.env, request)
-    found = Chosen(here.env, request, limits)
+    found = Taken(here.env, request, limits)
     return found, found.plan(list)
 
 
-def test_the_sums_over_the_groups_are_those_of_the_files(chosen: tuple[Chosen, list[Block]]) -> None:
+def test_the_sums_over_the_groups_are_those_of_the_files(chosen: tuple[Taken, list[Block]]) -> None:
     """A file that spans groups counts once, an empty one not at all, and a compressed one has a block at least."""
     found, blocks = chosen
     summary = render_manifest(blocks, identity={})[1]
@@ -69,7 +69,7 @@ def test_the_sums_over_the_groups_are_those_of_the_files(chosen: tuple[Chosen, l
 @pytest.mark.parametrize("position", range(11))
 @pytest.mark.parametrize("change", ["missing", "twice", "shorter", "longer"])
 def test_every_block_that_is_not_what_was_chosen_is_refused(
-    chosen: tuple[Chosen, list[Block]], change: str, position: int
+    chosen: tuple[Taken, list[Block]], change: str, position: int
 ) -> None:
     """A block left out, cut twice, or cut at other bytes."""
     found, blocks = chosen
@@ -83,7 +83,7 @@ def test_every_block_that_is_not_what_was_chosen_is_refused(
         found.check(render_manifest(mutated, identity={})[1])
 
 
-def test_a_file_that_takes_the_place_of_another_is_refused(chosen: tuple[Chosen, list[Block]]) -> None:
+def test_a_file_that_takes_the_place_of_another_is_refused(chosen: tuple[Taken, list[Block]]) -> None:
     """Though blocks and bytes are as many."""
     found, blocks = chosen
     mutated = [block._replace(file=blocks[0].file) for block in blocks]
