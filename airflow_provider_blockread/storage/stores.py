@@ -18,7 +18,7 @@ from airflow_provider_blockread.options import Bounds
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.backends.disk import LocalDisk
 from airflow_provider_blockread.storage.backends.errors import translated
-from airflow_provider_blockread.storage.backends.registry import open_store, scheme_named
+from airflow_provider_blockread.storage.backends.registry import open_store, scheme_for
 from airflow_provider_blockread.storage.guarded import guarded
 
 if TYPE_CHECKING:  # fsspec takes a tenth of a second to load, which a Spark worker that reads local files can spare
@@ -135,7 +135,7 @@ class Stores:
 
     def block_size(self, uri: str) -> int:
         """Return the bytes of a block of the store that holds a file; no other store than one with blocks is asked."""
-        if not scheme_named(uris.scheme_of(uri)).has_blocks:
+        if not scheme_for(uri).has_blocks:
             return STORE_BLOCK
         with self._at(uri) as (_, store, path):
             return store.block_size(path)
@@ -229,9 +229,8 @@ class Stores:
     def are_one(self, left: str, right: str) -> bool:
         """Return whether two places are in one store, which can bring a file from one to the other by itself."""
         left, right = uris.canonical(left), uris.canonical(right)
-        name = uris.scheme_of(left)
-        same = scheme_named(name).one_store or uris.authority_of(left) == uris.authority_of(right)
-        return same and name == uris.scheme_of(right)
+        same = scheme_for(left).one_store or uris.authority_of(left) == uris.authority_of(right)
+        return same and uris.scheme_of(left) == uris.scheme_of(right)
 
     def has_tags(self, uri: str) -> bool:
         """Return whether files of this store have tags that can be set."""

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.storage.backends.registry import ALIASES, scheme_named
+from airflow_provider_blockread.storage.backends.registry import ALIASES, scheme_for
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _LOCAL = "file://"
@@ -78,7 +78,7 @@ def place_of(uri: str) -> str:
     """
     name, _, rest = uri.partition("://")
     authority, slash, path = rest.partition("/")
-    known = scheme_named(name)
+    known = scheme_for(uri)
     if known.port is not None:
         user, at, host = authority.rpartition("@")
         authority = user + at + host.lower().removesuffix(f":{known.port}")

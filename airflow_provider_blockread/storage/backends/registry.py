@@ -45,7 +45,6 @@ _OTHER = Scheme()
 #: Each store that has a file of its own, by the scheme of its canonical URIs.
 SCHEMES: Mapping[str, Scheme] = {
     "abfs": Scheme(store="azure:AzureStore", extra="azure", has_times=True),
-    "arrow_hdfs": _HDFS,
     "file": Scheme(store="disk:LocalDisk", one_store=True, has_times=True),
     "gs": Scheme(store="google:GoogleStore", extra="gcs", one_store=True, has_times=True),
     "hdfs": _HDFS,
@@ -61,9 +60,9 @@ SCHEMES: Mapping[str, Scheme] = {
 ALIASES: Mapping[str, str] = {"abfss": "abfs", "az": "abfs", "gcs": "gs", "local": "file", "s3a": "s3", "s3n": "s3"}
 
 
-def scheme_named(name: str) -> Scheme:
-    """Return what is known of a scheme; any other one may be of a store that fsspec opens."""
-    return SCHEMES.get(name, _OTHER)
+def scheme_for(uri: str) -> Scheme:
+    """Return what is known of the scheme of a canonical URI; any other one may be of a store that fsspec opens."""
+    return SCHEMES.get(uri.partition("://")[0], _OTHER)
 
 
 def open_store(uri: str, options: Mapping[str, object], redirect_hosts: Sequence[str] = ()) -> FsspecStore:
@@ -81,7 +80,7 @@ def open_store(uri: str, options: Mapping[str, object], redirect_hosts: Sequence
     import fsspec  # noqa: PLC0415 - takes a tenth of a second, and this module is imported with `uris`
 
     name = uri.partition("://")[0]
-    module, _, attribute = scheme_named(name).store.partition(":")
+    module, _, attribute = scheme_for(uri).store.partition(":")
     try:
         kind = fsspec.get_filesystem_class(name)
         store: type[FsspecStore] = getattr(import_module(f"{__package__}.{module}"), attribute)
@@ -104,6 +103,6 @@ def _not_installed(uri: str, error: Exception) -> OptionsError:
     name = uri.partition("://")[0]
     if name == "adl":
         return OptionsError(f"{uri}: Azure has ended Data Lake Gen1; move to Gen2, which is abfs://")
-    extra = scheme_named(name).extra
+    extra = scheme_for(uri).extra
     how = f"pip install 'airflow-provider-blockread[{extra}]'" if extra else str(error)
     return OptionsError(f"{uri}: {name}:// needs a package that is not installed here; install it: {how}")

@@ -10,7 +10,7 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import uris
-from airflow_provider_blockread.storage.backends.registry import scheme_named
+from airflow_provider_blockread.storage.backends.registry import scheme_for
 
 _SAMPLES = 3
 
@@ -68,7 +68,7 @@ class VersionRules:
 
     @staticmethod
     def _is_young(version: FileVersion, latest_ns: int) -> bool:
-        if version.mtime_ns == 0 and not scheme_named(uris.scheme_of(version.path)).has_times:
+        if version.mtime_ns == 0 and not scheme_for(version.path).has_times:
             msg = (
                 f"{version.path}: its store reports no modification times, so min_age cannot apply; leave it out, and"
                 " use a done_marker for files that are complete"

@@ -15,7 +15,7 @@ from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.options import FileList, FileSource
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.backends.errors import translated
-from airflow_provider_blockread.storage.backends.registry import scheme_named
+from airflow_provider_blockread.storage.backends.registry import scheme_for
 from airflow_provider_blockread.storage.listing.held_back import HeldBack
 from airflow_provider_blockread.storage.listing.roots import Links
 from airflow_provider_blockread.storage.stores import Stores
@@ -125,7 +125,7 @@ def _versions(
 
 
 def _inside(uri: str, roots: list[str]) -> str:
-    climbs = scheme_named(uris.scheme_of(uri)).decodes and _CLIMBS.search(uri) is not None
+    climbs = scheme_for(uri).decodes and _CLIMBS.search(uri) is not None
     if not climbs and any(uris.relative_to(uri, root) is not None for root in roots):
         return uri
     msg = (
