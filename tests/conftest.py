@@ -53,13 +53,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let what takes long begin early, and Airflow's servers, which live to the end, late."""
+    """Let what takes long begin early: Airflow's servers, which mostly wait, beside deaths, which mostly work."""
     items.sort(key=_turn)
 
 
 def _turn(item: pytest.Item) -> int:
-    if item.nodeid.startswith("tests/system"):
-        return 3
-    if item.nodeid.startswith("tests/crash"):
-        return 0
-    return 1 if item.get_closest_marker("spark") else 2
+    first = ("tests/crash", "tests/system", "tests/stores")
+    found = next((turn for turn, folder in enumerate(first) if item.nodeid.startswith(folder)), None)
+    return found if found is not None else len(first) + (item.get_closest_marker("spark") is None)

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
-from sqlalchemy import make_url
+from sqlalchemy import Engine, make_url
 
 from airflow_provider_blockread.ledger.schema import tables
 from airflow_provider_blockread.ledger.store import Ledger, utc_now
@@ -25,10 +25,23 @@ def open_ledger(url: str, *, now: Callable[[], datetime] = utc_now) -> Ledger:
         ledger.upgrade()
         return ledger
     file.write_bytes(_migrated())
+    _share_statements(ledger)
     identity = {"uuid": str(uuid4()), "secret": secrets.token_hex(32), "created_at": ledger.now()}
     with ledger.writing(lasting=False) as connection:
         connection.execute(tables.ledger.update().values(identity))
     return ledger
+
+
+def _share_statements(ledger: Ledger) -> None:
+    """Let ledgers of this process share what SQLAlchemy compiles, which it keeps by dialect and engine."""
+    engine, first = ledger._live_engine(), _engine()
+    engine.dialect = engine.pool._dialect = first.dialect
+    engine._compiled_cache = first._compiled_cache
+
+
+@cache
+def _engine() -> Engine:
+    return Ledger("sqlite:////unused.db")._live_engine()
 
 
 @cache

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import psutil
@@ -25,10 +25,23 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
 
+_SERVERS = ExitStack()
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Stop the servers behind the last test of this folder: they would take time from others."""
+    if item.path.is_relative_to(HERE) and not (nextitem and nextitem.path.is_relative_to(HERE)):
+        _SERVERS.close()
+
+
 @pytest.fixture(scope="session")
-def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Airflow]:
+def airflow(tmp_path_factory: pytest.TempPathFactory) -> Airflow:
     """Airflow's servers, for as long as the tests of this folder run."""
-    folder = tmp_path_factory.mktemp("system")
+    return _SERVERS.enter_context(_airflow(tmp_path_factory.mktemp("system")))
+
+
+@contextmanager
+def _airflow(folder: Path) -> Iterator[Airflow]:
     shutil.copytree(HERE / "dags", folder / "dags", ignore=shutil.ignore_patterns("__pycache__"))
     install(folder / "bin", "spark3-submit")
     install(folder / "bin", "spark2-submit", OUTLIVES)
