@@ -7,10 +7,9 @@ or a failure, goes on with what it began instead of doing it again.
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, select
+from sqlalchemy import Row, and_, select
 
 from airflow_provider_blockread.blocks.ids import options_digest
 from airflow_provider_blockread.errors import ConflictError
@@ -20,14 +19,14 @@ from airflow_provider_blockread.ledger.schema.rows import generation_from
 from airflow_provider_blockread.ledger.schema.tables import generations
 from airflow_provider_blockread.ledger.schema.upkeep_tables import request_generations, requests
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.windows.correcting import begin_corrected, carry_over
+from airflow_provider_blockread.ledger.windows.correcting import continue_from, in_between
 from airflow_provider_blockread.ledger.windows.generations import (
     lock_unfinished,
     newest_row,
     next_generation,
     published_row,
 )
-from airflow_provider_blockread.ledger.windows.replacing import NewerPlan, lock_feed_of, take_versions
+from airflow_provider_blockread.ledger.windows.replacing import NewerPlan, lock_feed_of
 
 
 def find_request(ledger: Ledger, action: str, arguments: dict[str, Any]) -> Request | None:
@@ -103,37 +102,20 @@ def start_requested(
         if plan is not None:
             lock_feed_of(connection, window_id)
         lock_unfinished(connection, window_id)
-        started = _start(connection, window_id, again, plan, unneeded=unneeded, now=ledger.now())
+        shown = published_row(connection, window_id)
+        if shown is None and plan is None:
+            msg = f"window {window_id} is no longer published; repeat the command, which says what it is now"
+            raise ConflictError(msg)
+        base = shown or newest_row(connection, window_id)
+        if plan is not None and plan.base != base.number:
+            raise in_between(base)
+        kept = {name: getattr(base, name) for name in ("options", "clear_number", "run")}
+        row = kept | {"mode": "write", "created_at": ledger.now()}
+        started = next_generation(connection, window_id, row, unneeded=unneeded)
+        started = continue_from(connection, base, started, again, plan)
         mine = {"request_id": request.id, "window_id": window_id, "generation": started.number}
         connection.execute(request_generations.insert().values(mine))
         return started
-
-
-def _start(
-    connection: Connection,
-    window_id: str,
-    again: Collection[int] | None,
-    plan: NewerPlan | None,
-    *,
-    unneeded: int,
-    now: datetime,
-) -> Generation:
-    shown = published_row(connection, window_id)
-    if shown is None and plan is None:
-        msg = f"window {window_id} is no longer published; repeat the command, which says what it is now"
-        raise ConflictError(msg)
-    base = shown or newest_row(connection, window_id)
-    kept = {name: getattr(base, name) for name in ("options", "clear_number", "run")}
-    row = kept | {"mode": "write", "created_at": now}
-    if shown is None and plan is not None:
-        return begin_corrected(connection, window_id, plan, row=row, again=again)
-    if plan is not None and plan.base != base.number:
-        msg = f"window {window_id}: generation {base.number} was published in between; repeat the command"
-        raise ConflictError(msg)
-    started = next_generation(connection, window_id, row, unneeded=unneeded)
-    if again is not None:
-        carry_over(connection, base, started, again)
-    return started if plan is None else take_versions(connection, started, plan)
 
 
 def _digest(action: str, arguments: dict[str, Any]) -> str:

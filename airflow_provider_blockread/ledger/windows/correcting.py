@@ -53,47 +53,50 @@ def start_corrected(
     with ledger.writing() as connection:
         lock_feed_of(connection, window_id)
         lock_unfinished(connection, window_id, lost=lost)
-        row = row | {"mode": "write", "created_at": ledger.now()}
-        return begin_corrected(connection, window_id, plan, row=row, again=again, lost=lost)
+        base = newest_row(connection, window_id)
+        if base.number != plan.base or base.state == "published":
+            raise in_between(base)
+        started = next_generation(connection, window_id, row | {"mode": "write", "created_at": ledger.now()}, lost=lost)
+        return continue_from(connection, base, started, again, plan)
 
 
-def begin_corrected(
-    connection: Connection,
-    window_id: str,
-    plan: NewerPlan,
-    *,
-    row: dict[str, Any],
-    again: Collection[int] | None,
-    lost: int | None = None,
+def in_between(base: Row[Any]) -> ConflictError:
+    """Return the error of a plan that was not made from this generation."""
+    msg = f"window {base.window_id}: generation {base.number} was begun or published in between; repeat this"
+    return ConflictError(msg)
+
+
+def continue_from(
+    connection: Connection, base: Row[Any], started: Generation, again: Collection[int] | None, plan: NewerPlan | None
 ) -> Generation:
-    """Insert the generation that `start_corrected` returns, once feed and window are locked."""
-    base = newest_row(connection, window_id)
-    if base.number != plan.base or base.state == "published":
-        msg = f"window {window_id}: generation {base.number} was begun or published in between; repeat this"
-        raise ConflictError(msg)
-    started = next_generation(connection, window_id, row, lost=lost)
+    """Return a generation after it was given the results of `base` that it keeps, and a newer plan.
+
+    Args:
+        connection: of the transaction that started the generation, with feed and window locked.
+        base: the row of the generation before, as it was then.
+        started: the generation.
+        again: the groups to be read; the others keep their results. None for all.
+        plan: that names newer versions, if there is one.
+
+    Raises:
+        ConflictError: when a group is no longer done, or a newer version was taken.
+    """
+    published = base.state == "published"
     if again is not None:
-        carry_over(connection, base, started, again, columns=(*RESULT_COLUMNS, "clear_number"))
+        columns = RESULT_COLUMNS if published else (*RESULT_COLUMNS, "clear_number")
+        _carry_over(connection, base, started, again, columns)
+    if plan is None:
+        return started
     started = take_versions(connection, started, plan)
-    for batch in batched(plan.files, BATCH_FILES):
-        older = (files.c.id.in_(batch), files.c.window_id == window_id, files.c.state == "planned")
+    for batch in () if published else batched(plan.files, BATCH_FILES):
+        older = (files.c.id.in_(batch), files.c.window_id == started.window, files.c.state == "planned")
         connection.execute(files.update().where(*older).values(state="replaced"))
     return started
 
 
-def carry_over(
-    connection: Connection,
-    base: Row[Any],
-    started: Generation,
-    again: Collection[int],
-    *,
-    columns: Collection[str] = RESULT_COLUMNS,
+def _carry_over(
+    connection: Connection, base: Row[Any], started: Generation, again: Collection[int], columns: Collection[str]
 ) -> None:
-    """Make the groups that are not read again done, with the results of an earlier generation.
-
-    Raises:
-        ConflictError: when one of them is no longer done there.
-    """
     of_window = groups.c.window_id == started.window
     query = select(groups).where(of_window, groups.c.generation == base.number, groups.c.number.not_in(again))
     for row in connection.execute(query).all():

@@ -228,7 +228,7 @@ def test_a_plan_that_came_too_late_starts_nothing(ledger: Ledger) -> None:
     assert latest_generation(ledger, window.id).number == 1
 
     newer = _newer_plan(ledger, window, version("a", size=50), base=7)
-    with pytest.raises(ConflictError, match="generation 1 was published in between; repeat the command"):
+    with pytest.raises(ConflictError, match="generation 1 was begun or published in between; repeat this"):
         start_requested(ledger, request, window.id, again={0}, plan=newer)
 
 

@@ -15,9 +15,6 @@ CATALOG: list[Entry] = [
     ),
     Remedy("ledger/upkeep/requests.py", "no longer published", f"{_HERE}/test_newer.py::test_what_came_in_between"),
     Remedy(
-        "ledger/upkeep/requests.py", "was published in between", f"{_HERE}/test_newer.py::test_what_came_in_between"
-    ),
-    Remedy(
         "ledger/upkeep/withdrawing.py",
         "files must be",
         f"{_HERE}/test_plans.py::test_a_withdrawal_to_a_word_that_is_none",
