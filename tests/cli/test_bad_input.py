@@ -46,7 +46,7 @@ def test_bad_files_publish_nothing(place: Place) -> None:
         "nul": ("1,x\n".encode("utf-16-le"), _CSV, "if the file is UTF-16, set encoding"),
         "short.gz": (packed[:-9], _CSV, "is truncated"),
         "wrong.gz": (b"1,x\n", _CSV, "does not start as gzip data"),
-        "behind.gz": (packed + b"more", _CSV, "has bytes"),
+        "behind.gz": (packed + b"more", _CSV, "has bytes after"),
         "header": (b"b,a\n1,x\n", [*_CSV, "--format-option", "header=true"], "the header has columns 'b', 'a' where"),
         "value": (b"1,x\ntwo,y\n", _CSV, "record at byte 4 of file://"),
     }
