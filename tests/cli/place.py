@@ -103,12 +103,12 @@ class Place:
         return subprocess.run(command, cwd=self.folder, capture_output=True, timeout=240, check=False).returncode
 
     def many(self, *commands: list[str]) -> list[Done]:
-        """Call commands one after the other in a process that all tests share, and with it its JVM."""
+        """Call commands one after the other in one process with one JVM, shared by all tests."""
         return [_shared().call(command) for command in commands]
 
 
 class _Process:
-    """A process that calls commands in a folder of its own."""
+    """A process that calls commands in a separate folder."""
 
     def __init__(self) -> None:
         """Start it."""

@@ -178,7 +178,7 @@ def test_a_write_on_disk_leaves_no_trace_of_itself(tmp_path: Path) -> None:
 
 
 def test_files_move_between_disks(tmp_path: Path) -> None:
-    """A work area on another disk than the output is copied beside the target first, then renamed."""
+    """From a work area on another disk, a file is copied next to the target first, then renamed."""
     source = another_disk(tmp_path) / f"blockread-{tmp_path.name}-{id(tmp_path)}"
     source.write_bytes(b"abc")
     Stores().move(str(source), str(tmp_path / "out" / "x"), size=3)

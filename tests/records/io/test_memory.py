@@ -16,7 +16,7 @@ from tests.records.runs_in_memory import ENDING, ENDLESS, LIMIT, MIB
 
 pytestmark = pytest.mark.slow
 
-BUFFER = 72 * MIB  # a chunk as columns, its places, bad records, and what the allocator holds back
+BUFFER = 72 * MIB  # a chunk as columns, its offsets, bad records, and memory kept by the allocator
 
 
 @pytest.fixture(scope="module")
