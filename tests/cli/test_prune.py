@@ -34,7 +34,7 @@ def test_pruning_is_shown_before_it_is_done(windows: Place) -> None:
     assert windows.call(*OLD).exit_code == 1
     assert windows.json(*OLD[:-2], "--feed", "other", "--dry-run")["pruned"] == 0
 
-    assert windows.json(*OLD, "--yes") == {"windows": 1, "files": 2, "leftovers": 0, "scans": 1}
+    assert windows.json(*OLD, "--yes") == {"windows": 1, "files": 2, "leftovers": 0, "listings": 1}
     assert "prune: nothing to do" in windows.call(*OLD, "--yes").output
 
 
