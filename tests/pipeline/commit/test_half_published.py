@@ -42,6 +42,7 @@ def test_whole_run_is_cleared(here: Pipe) -> None:
     assert len(here.attempt_files("job.json")) == 2
 
 
+@pytest.mark.columns
 @pytest.mark.parametrize("step", ["publish_file", "remove_file"])
 def test_changed_options_wait(here: Pipe, step: str) -> None:
     """A rebuild that died half way is completed before changed options count; they are not lost silently."""

@@ -120,6 +120,7 @@ def test_a_clear_twice_goes_on_with_what_began(here: Pipe) -> None:
     assert states(here) == [(6, "replaced", True), (5, "done", True)]
 
 
+@pytest.mark.columns
 def test_options_and_a_file_are_corrected_at_once(here: Pipe) -> None:
     """Then nothing that was read before counts, and the newer version is read."""
     fail(here)

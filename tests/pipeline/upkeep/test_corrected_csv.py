@@ -13,6 +13,7 @@ def _csv(here: Pipe, **files: str) -> None:
     here.put({f"{name}.csv": text.encode() for name, text in files.items()})
 
 
+@pytest.mark.columns
 def test_columns_are_inferred_again_where_the_corrected_file_decides(here: Pipe) -> None:
     """A header that was wrong is corrected: nothing is published under the old one, and all groups agree."""
     here.record_format, here.group_bytes = Csv(header=True), 12
@@ -25,6 +26,7 @@ def test_columns_are_inferred_again_where_the_corrected_file_decides(here: Pipe)
     assert sorted(here.rows(), key=lambda row: row["id"]) == [{"id": 1, "name": "x"}, {"id": 2, "name": "y"}]
 
 
+@pytest.mark.columns
 def test_columns_stay_where_others_decided(here: Pipe) -> None:
     """Results that were taken over, and what is read now, have the same columns."""
     here.record_format, here.group_bytes = Csv(header=True), 10
@@ -40,6 +42,7 @@ def test_columns_stay_where_others_decided(here: Pipe) -> None:
     assert sorted(row["n"] for row in here.rows())[-2:] == [17, 77777777777]
 
 
+@pytest.mark.columns
 def test_a_file_that_spans_groups(here: Pipe) -> None:
     """All its groups are read again, under entry states that are found again; a neighbour keeps its own."""
     here.record_format, here.block_size, here.group_bytes = Csv(header=False, schema="a string, b string"), 12, 12

@@ -189,6 +189,7 @@ def test_a_half_that_lost_its_files_is_taken_back(here: Pipe) -> None:
     assert set(here.published()).isdisjoint(old.values())
 
 
+@pytest.mark.columns
 def test_csv_that_spans_groups(here: Pipe) -> None:
     """All groups of a file are read again; a neighbour in one of them too, and quotes across borders hold."""
     rows = [f'{n},"x\n{n}"' for n in range(40)]
