@@ -22,7 +22,7 @@ from airflow_provider_blockread.options.formats import (
 from airflow_provider_blockread.options.functions import ArrowFunction, AsRead, FunctionOption
 from airflow_provider_blockread.options.plan import Limits, Selection, Splitting
 from airflow_provider_blockread.options.read import GenerationOptions, Policies, SparkJob
-from airflow_provider_blockread.options.sinks import SINKS, ParquetSink, Sink
+from airflow_provider_blockread.options.sinks import SINKS, ParquetSink, Sink, TextSink
 from airflow_provider_blockread.options.sizes import parse_size
 from airflow_provider_blockread.options.source import FileSource
 from airflow_provider_blockread.options.times import (
@@ -65,6 +65,7 @@ __all__ = [
     "SparkJob",
     "Splitting",
     "StorageEvents",
+    "TextSink",
     "TimePattern",
     "Value",
     "WholeFile",

@@ -7,8 +7,11 @@ from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options.encodings import encode_text
 from airflow_provider_blockread.options.plan import one_of
 from airflow_provider_blockread.options.values import Value
+
+_SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst"}  # of compressed text
 
 
 @dataclass(frozen=True)
@@ -59,5 +62,39 @@ class ParquetSink(Sink):
         one_of(self.kind, "compression", self.compression, ("snappy", "zstd", "gzip", "lz4", "none"))
 
 
+@dataclass(frozen=True)
+class TextSink(Sink):
+    r"""A directory of text files: a line for each row, its column `value` with `terminator` behind it.
+
+    Rows have this one column, of text or bytes; a value that holds the terminator fails the window. A file is that of a
+    task, or with `per="block"` of a block, whose number its name then ends in, in hex.
+    """
+
+    kind: ClassVar[str] = "text"
+    _: KW_ONLY
+    terminator: str | bytes = "\n"
+    compression: str = "none"
+    per: str = "task"
+
+    def __post_init__(self) -> None:
+        """Refuse an empty terminator, and unknown words."""
+        super().__post_init__()
+        one_of(self.kind, "compression", self.compression, ("none", *_SUFFIXES))
+        one_of(self.kind, "per", self.per, ("task", "block"))
+        if not self.terminator_bytes:
+            msg = "text: terminator must hold at least one byte"
+            raise OptionsError(msg)
+
+    @property
+    def terminator_bytes(self) -> bytes:
+        """The terminator as it stands in the files."""
+        return encode_text(self.kind, self.terminator, "utf-8")
+
+    @property
+    def suffix(self) -> str:
+        """How the names of its files end."""
+        return f".txt{_SUFFIXES.get(self.compression, '')}"
+
+
 #: Sink names as users write them, to the option class of each.
-SINKS: Mapping[str, type[Sink]] = {cls.kind: cls for cls in (ParquetSink,)}
+SINKS: Mapping[str, type[Sink]] = {cls.kind: cls for cls in (ParquetSink, TextSink)}

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from airflow_provider_blockread.exchange.layout import published_quarantine
-from airflow_provider_blockread.options import ParquetSink, Sink
+from airflow_provider_blockread.options import ParquetSink, Sink, TextSink
 from airflow_provider_blockread.sinks.parquet import ParquetDirectory
 from airflow_provider_blockread.sinks.protocol import RecordSink
+from airflow_provider_blockread.sinks.text import TextDirectory
 from airflow_provider_blockread.storage import Stores
 
 
@@ -22,4 +23,7 @@ def quarantine_of(option: Sink, feed: str, window: str) -> Sink:
     return ParquetSink(published_quarantine(option.work_area, feed, window))
 
 
-_MAKERS: dict[type[Sink], Callable[[Stores, Any, str], RecordSink]] = {ParquetSink: ParquetDirectory}
+_MAKERS: dict[type[Sink], Callable[[Stores, Any, str], RecordSink]] = {
+    ParquetSink: ParquetDirectory,
+    TextSink: TextDirectory,
+}

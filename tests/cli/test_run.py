@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import re
 from pathlib import Path
 
@@ -160,6 +161,17 @@ def test_function_of_the_working_folder(place: Place) -> None:
     table = ds.dataset(str(place.folder / "out"), format="parquet").to_table()
     assert sorted(table["id"].to_pylist()) == [2, 3]
     assert not Path(place.folder / "out.blockread").is_relative_to(place.folder / "out")
+
+
+def test_a_run_into_text(place: Place) -> None:
+    """Options of the sink are given as those of the format are."""
+    place.put({"a.log": b"one\ntwo\n"})
+    (done,) = place.many(
+        place.run("--json", "--sink", "text", "--sink-option", r"terminator=\0", "--compression", "xz")
+    )
+    (file,) = (place.folder / "out").glob("*.txt.xz")
+
+    assert (done.json["rows"], lzma.decompress(file.read_bytes())) == (2, b"one\0two\0")
 
 
 def test_a_run_without_a_ledger_leaves_nothing_in_the_work_area(place: Place) -> None:

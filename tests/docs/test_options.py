@@ -49,7 +49,7 @@ def test_every_option_is_on_the_page(value: type[Value]) -> None:
     for name, default in fields.items():
         shown = rows[name][0].strip("`")
         if isinstance(default, str) and default:
-            assert shown == f'"{default}"', name
+            assert shown == f'"{default}"'.replace("\n", r"\n"), name
         elif isinstance(default, (bool, float)) or (isinstance(default, int) and default < 2**20):
             assert shown == str(default), name
 

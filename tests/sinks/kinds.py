@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +13,7 @@ import pyarrow.parquet as pq
 
 from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.exchange.model import OutputFile
-from airflow_provider_blockread.options import SINKS, ParquetSink, Sink
+from airflow_provider_blockread.options import SINKS, ParquetSink, Sink, TextSink
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import Marker, State, Step
 from airflow_provider_blockread.sinks.registry import make_sink
@@ -40,9 +42,19 @@ def _read_parquet(uri: str) -> list[dict[str, Any]]:
         return pq.read_table(file).to_pylist()
 
 
+def _read_text(uri: str) -> list[dict[str, Any]]:
+    data = STORES.read_bytes(uri)
+    text = gzip.decompress(data) if uri.endswith(".gz") else data
+    return [{"value": line} for line in text.decode().split("\n")[:-1]]
+
+
 #: By the names of `SINKS`, each of which must be here.
 KINDS: Mapping[str, Kind] = {
     "parquet": Kind(option=ParquetSink, read=_read_parquet, early={"row_group_bytes": 8}),
+    "text": Kind(option=TextSink, read=_read_text, holds_columns=False),
+    "text gzip a block": Kind(
+        option=partial(TextSink, compression="gzip", per="block"), read=_read_text, holds_columns=False
+    ),
 }
 
 assert set(SINKS) == {name.partition(" ")[0] for name in KINDS}

@@ -66,6 +66,7 @@ _GOOD = [f"{name} {i}" for name in _NAMES for i in range(3)]
 
 def test_tasks_and_executors_that_fail(pipe: Pipe) -> None:
     """A task that raises and an executor that is killed are made good; output, quarantine and counts are exact."""
+    pipe.kind, pipe.sink_options = "text", {"compression": "gzip", "per": "block"}
     pipe.put(_FILES | {"e.txt": b"fail here\n\xfe\n", "f.txt": b"kill here\n\xfd\n"})
     pipe.function = ArrowFunction("user_functions:fails_and_kills")
     pipe.policies = Policies(on_bad_record="quarantine")

@@ -9,6 +9,8 @@ _SEALED = "only who can write to the work area causes it, and what it asks is to
 _EXCLUDED = "tests/remedies/data/test_records.py::test_a_run_goes_on_without_a_file_that_is_excluded"
 _NAMES = "it names the feed and window in front of another error, whose remedy has an entry of its own"
 
+_TEXT = "tests/sinks/test_text.py"
+
 CATALOG: list[Entry] = [
     Explained("exchange/failures.py", "was not written by", _SEALED),
     Remedy("exchange/files.py", "clear the group's task", "tests/pipeline/read/test_bad_state.py::test_corrupt_result"),
@@ -51,6 +53,10 @@ CATALOG: list[Entry] = [
         "clear the group that wrote it",
         f"{_HERE}/test_functions.py::test_a_staged_file_that_was_harmed",
     ),
+    Remedy("sinks/text.py", "or choose another sink", f"{_TEXT}::test_columns_are_refused_before_anything_is_read"),
+    Remedy("sinks/text.py", "clear the group", f"{_TEXT}::test_a_staged_file_that_was_harmed"),
+    Remedy("sinks/text.py", "choose another one", f"{_TEXT}::test_a_record_with_the_terminator_inside_is_named"),
+    Remedy("sinks/text.py", "return text from a function", f"{_TEXT}::test_a_null_is_named"),
     Remedy(
         "spark/driver.py",
         "different schemas",

@@ -50,6 +50,7 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy("options/plan.py", "must be one of", f"{OPTIONS}::test_every_value_that_a_message_offers_is_taken"),
     Remedy("options/plan.py", "whole number above 0", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/sinks.py", "must name a directory", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/sinks.py", "at least one byte", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/sinks.py", "choose a place beside it", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy(
         "options/functions.py", "'package.module:function'", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"
