@@ -53,8 +53,17 @@ class ManifestSummary:
     groups: tuple[BlockGroup, ...]
 
 
+def write_manifest(
+    stores: Stores, uri: str, blocks: Iterable[Block], *, identity: Mapping[str, str]
+) -> ManifestSummary:
+    """Write the manifest and return its summary; `identity` (window, ledger, feed) goes into its metadata."""
+    data, summary = render_manifest(blocks, identity=identity)
+    stores.write_bytes_atomic(uri, data)
+    return summary
+
+
 def render_manifest(blocks: Iterable[Block], *, identity: Mapping[str, str]) -> tuple[bytes, ManifestSummary]:
-    """Return the manifest's bytes, the same for the same blocks and identity (its metadata), and its summary."""
+    """Return the manifest's bytes, the same for the same blocks and identity, and its summary."""
     sink = io.BytesIO()
     groups: list[_Sums] = []
     schema = SCHEMA.with_metadata({f"blockread.{key}": value for key, value in identity.items()})

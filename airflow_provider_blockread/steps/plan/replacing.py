@@ -15,7 +15,7 @@ from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.blocks.ids import digest, version_digest
 from airflow_provider_blockread.errors import OptionsError, StateError
 from airflow_provider_blockread.exchange.layout import window_folder
-from airflow_provider_blockread.exchange.manifest import read_manifest, render_manifest
+from airflow_provider_blockread.exchange.manifest import read_manifest, write_manifest
 from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.windows.generations import (
     as_read_by,
@@ -117,9 +117,12 @@ def plan_newer(env: Environment, window: Window, shown: Generation, newer: Seque
     name = digest(base.manifest_hash, *(f"{old} {new}" for old, new in sorted(ids.items())))[:12]
     uri = f"{window_folder(options.sink.work_area, window.feed, window.id)}/manifest-{name}.parquet"
     planned = read_manifest(env.stores, base.manifest_uri, base.manifest_hash)
-    identity = manifest_identity(env, window.id, window.feed)
-    data, summary = render_manifest(_renewed(planned, found, ids, blocks), identity=identity)
-    env.stores.write_bytes_atomic(uri, data)
+    summary = write_manifest(
+        env.stores,
+        uri,
+        _renewed(planned, found, ids, blocks),
+        identity=manifest_identity(env, window.id, window.feed),
+    )
     now = replace(base, manifest_uri=uri, manifest_hash=summary.hash)
     carry_states(env, base, now, options, blocks)
     decided = () if shown.state == "published" else [version.path for version in found.values()]
