@@ -45,11 +45,15 @@ def pipe(tmp_path: Path, spark: InProcessSpark) -> Iterator[Pipe]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run what publishes, replaces and takes away into every sink, but for tests of columns that not all can hold."""
+    """Run what publishes, replaces and takes away into every sink, but for tests of columns that not all can hold.
+
+    Into the first one only by `make unit`, which leaves out what is slow.
+    """
     folder = metafunc.definition.path.parent.name
     if "sink" in metafunc.fixturenames and folder in {"commit", "upkeep"}:
         of_columns = metafunc.definition.get_closest_marker("columns")
-        metafunc.parametrize("sink", [name for name in SINKS if KINDS[name].holds_columns or not of_columns])
+        first, *others = [name for name in SINKS if KINDS[name].holds_columns or not of_columns]
+        metafunc.parametrize("sink", [first, *(pytest.param(name, marks=pytest.mark.slow) for name in others)])
 
 
 @pytest.fixture

@@ -138,7 +138,7 @@ def test_file_truncated_while_it_is_read(two: Pipe) -> None:
 
     two.submitter = ReadHere(Cutting())
     with pytest.raises(
-        FileChangedError, match=r"b\.txt is shorter than planned: asked for bytes \[0, \d\) of 6, got 2"
+        FileChangedError, match=r"b\.txt is shorter than planned: requested bytes \[0, \d\) of 6, got 2"
     ):
         two.read(ref)
     path.write_bytes(b"b1\nb2\n")

@@ -216,7 +216,7 @@ def test_a_changed_sample_follows_the_policy(rows: Pipe) -> None:
             r"header at byte 0 .*quote that opened at byte 2 ",
         ),
         (Csv(schema="a long"), "1\n2\n".encode("utf-16-le"), RecordError, r"NUL byte.*UTF-16"),
-        (Csv(schema="a long, b long"), b"1,2\n3\n", RecordError, r"at byte 4 of .*a block 0 .*: 1 field where 2"),
+        (Csv(schema="a long, b long"), b"1,2\n3\n", RecordError, r"at byte 4 of .*a block 0 .*: 1 field, expected 2"),
         (Csv(schema="a long"), b"1\nx\n", RecordError, r"record at byte 2 of .*on_bad_record"),
         (Csv(schema="a long", header=True), b"b\n1\n", RecordError, r"/a: the header has columns 'b' where the schema"),
         (JsonArray(schema="a long"), b'[{"a": 1}, {"a": 2}', RecordError, r"/a ends inside .* byte 11: close the"),
