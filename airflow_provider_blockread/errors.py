@@ -78,7 +78,6 @@ class BlockReadError(Exception):
     lines: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return the message as one line that may be printed, and further lines if there are any."""
         return "\n".join(map(printable, (*map(str, self.args[:1]), *self.lines)))
 
 
@@ -94,7 +93,6 @@ class SourceError(PermanentError):
     """A source or file is missing or cannot be read; `path` names it where one file is meant."""
 
     def __init__(self, message: str, path: str = "") -> None:
-        """Take the message and the canonical path."""
         super().__init__(message, path)
         self.path = path
 
@@ -131,7 +129,6 @@ class RowError(FunctionError):
     """A sink cannot hold one of the rows; `row` is its place in the batch, from 0."""
 
     def __init__(self, message: str, row: int = 0) -> None:
-        """Take the message and the row."""
         super().__init__(message, row)
         self.row = row
 

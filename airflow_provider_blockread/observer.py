@@ -31,7 +31,6 @@ class Progress:
     size: int = 0
 
     def __str__(self) -> str:
-        """Return a line for people."""
         about = format_bytes(self.size * self.done / self.total)
         failed = f", {self.failed:,} attempts failed" if self.failed else ""
         return f"{self.what} {self.done:,} of {self.total:,} tasks, about {about} of {format_bytes(self.size)}{failed}"
@@ -62,7 +61,6 @@ class LogObserver(Observer):
     """
 
     def __init__(self, log: Callable[[str], object], warn: Callable[[str], object] | None = None) -> None:
-        """Keep where lines go."""
         self._log, self._warn = log, warn or log
 
     def log(self, message: str) -> None:

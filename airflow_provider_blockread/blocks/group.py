@@ -32,7 +32,6 @@ class GroupLimits:
     splittable: bool = True  # False: one block a file
 
     def __post_init__(self) -> None:
-        """Refuse limits below 1."""
         least = self.block_size.readers if isinstance(self.block_size, AutoSize) else self.block_size
         if min(least, self.group_bytes, self.max_groups) < 1:
             msg = f"block_size (or its readers), group_bytes and max_groups must be at least 1, but are {self}"

@@ -36,7 +36,6 @@ class Block(NamedTuple):
     part_end: int
 
     def __str__(self) -> str:
-        """Return the block's name in error messages."""
         return f"{self.version.path} block {self.number} bytes [{self.start}, {self.end})"
 
 

@@ -67,7 +67,6 @@ class InProcessSpark:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop the context."""
         if error is not None:
             self.cancel()
         self._opened.close()

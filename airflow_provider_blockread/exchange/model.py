@@ -92,7 +92,6 @@ class JobSpec:
     part_states: tuple[tuple[int, int], ...] = ()  # (file, state) of files that are entered where an earlier part ends
 
     def __str__(self) -> str:
-        """Return the job as people know it."""
         return f"feed {self.feed} window {self.window}"
 
 
@@ -110,7 +109,6 @@ class ReadSpec(JobSpec):
     group_states_uri: str = ""  # where the group keeps the states of its other files, for the next attempt
 
     def __str__(self) -> str:
-        """Return the job as people know it."""
         return f"feed {self.feed} window {self.window} group {self.group}"
 
 

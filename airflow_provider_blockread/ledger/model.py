@@ -139,7 +139,6 @@ class GroupRef:
     group: int
 
     def __str__(self) -> str:
-        """Return the group as error messages name it."""
         return f"group {self.group} of window {self.window} generation {self.generation}"
 
 
@@ -203,7 +202,6 @@ class Publication:
     state: str
 
     def __str__(self) -> str:
-        """Return the publication as error messages name it."""
         return f"window {self.window} generation {self.generation}"
 
 

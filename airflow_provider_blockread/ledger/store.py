@@ -56,7 +56,6 @@ class Upgrade:
     after: str
 
     def __str__(self) -> str:
-        """Return what happened, for people."""
         if self.before is None:
             return f"created at revision {self.after}"
         if self.before == self.after:
@@ -76,7 +75,6 @@ class Ledger:
     """
 
     def __init__(self, url: str, *, now: Callable[[], datetime] = utc_now) -> None:
-        """Keep the address."""
         self.now = now
         self._url = parse_address(url)
         self._file = file_of(self._url)
@@ -85,7 +83,6 @@ class Ledger:
         self._identity: tuple[str, str] | None = None
 
     def __repr__(self) -> str:
-        """Return the ledger as messages name it."""
         return f"Ledger({self.name!r})"
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -40,7 +40,6 @@ class RunIdentity:
         return self.run_type == "backfill"
 
     def __str__(self) -> str:
-        """Return the run's name in the ledger."""
         return f"{self.dag_id}/{self.run_id}"
 
 

@@ -56,7 +56,6 @@ class Lines(FormatOption):
     encoding: str = "utf-8"
 
     def __post_init__(self) -> None:
-        """Refuse an unknown newline rule."""
         super().__post_init__()
         one_of(self.kind, "newline", self.newline, ("universal", "lf"))
 
@@ -70,7 +69,6 @@ class Delimited(FormatOption):
     encoding: str = "utf-8"
 
     def __post_init__(self) -> None:
-        """Refuse an empty delimiter, and one that the encoding lacks."""
         super().__post_init__()
         if not self.delimiter_bytes:
             msg = "delimited: delimiter must hold at least one byte"
@@ -134,7 +132,6 @@ class Csv(FormatOption):
     encoding: str = "utf-8"
 
     def __post_init__(self) -> None:
-        """Refuse marks that are not single bytes or not distinct, and an unknown rule for columns."""
         super().__post_init__()
         marks: dict[bytes, str] = {}
         for what in ("delimiter", "quote", "escape", "comment"):
@@ -184,7 +181,6 @@ class JsonArray(FormatOption):
     layout: str = "auto"
 
     def __post_init__(self) -> None:
-        """Refuse an unknown layout."""
         super().__post_init__()
         one_of(self.kind, "layout", self.layout, ("auto", "array", "values"))
 
@@ -199,7 +195,6 @@ class Fixed(FormatOption):
     encoding: str = "utf-8"
 
     def __post_init__(self) -> None:
-        """Refuse a length that is not positive and an unknown rule for the last record."""
         super().__post_init__()
         if not isinstance(self.length, int) or isinstance(self.length, bool) or self.length < 1:
             msg = f"fixed: length must be a whole number of bytes above 0, not {self.length!r}"
@@ -229,7 +224,6 @@ class CustomFormat(FormatOption):
     encoding: str = "utf-8"
 
     def __post_init__(self) -> None:
-        """Refuse a path without a module or a class."""
         super().__post_init__()
         module, _, name = self.path.partition(":")
         if not module or not name:

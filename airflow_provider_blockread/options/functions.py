@@ -26,7 +26,6 @@ class FunctionOption(Value):
     columns: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        """Refuse unknown columns."""
         for column in self.columns:
             one_of(self.kind, "columns", column, PLACE_COLUMNS)
 
@@ -54,12 +53,10 @@ class ArrowFunction(FunctionOption):
     schema: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a path that names no function, and unknown columns."""
         super().__post_init__()
         if not all(self.path.partition(":")[::2]):
             msg = f"arrow_function: path must read 'package.module:function', not {self.path!r}"
             raise OptionsError(msg)
 
     def __str__(self) -> str:
-        """Return the function as messages name it."""
         return f"function {self.path}"

@@ -50,7 +50,6 @@ class Limits(Value):
     max_blocks: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse limits that admit nothing."""
         for name in ("max_files", "max_bytes", "max_blocks"):
             if getattr(self, name) is not None:
                 above_zero(self.kind, name, getattr(self, name))
@@ -83,7 +82,6 @@ class Selection(Value):
     limits: Limits = Limits()
 
     def __post_init__(self) -> None:
-        """Refuse unknown words, times and durations."""
         one_of(self.kind, "select", self.select, ("arrival", "interval"))
         one_of(self.kind, "order", self.order, ("oldest", "newest"))
         one_of(self.kind, "late", self.late, ("next", "reopen", "report"))
@@ -110,7 +108,6 @@ class Splitting(Value):
     max_groups: int = 1000  # below Airflow's max_map_length of 1024
 
     def __post_init__(self) -> None:
-        """Refuse sizes and counts below 1."""
         if self.block_size != AUTO:
             parse_size(self.block_size)
         parse_size(self.group_bytes)

@@ -41,7 +41,6 @@ class Policies(Value):
     max_columns: int = 16_384
 
     def __post_init__(self) -> None:
-        """Refuse unknown words, and bounds below 1."""
         one_of(self.kind, "on_missing", self.on_missing, ("fail", "exclude"))
         one_of(self.kind, "on_changed", self.on_changed, ("fail", "exclude"))
         one_of(self.kind, "on_bad_record", self.on_bad_record, ("fail", "quarantine", "drop"))
@@ -101,7 +100,6 @@ class SparkJob(Value):
     stale_after_s: float = 120.0
 
     def __post_init__(self) -> None:
-        """Refuse bounds below 1, and heartbeats that are rarer than the limit for stale ones."""
         for name in self.environment:
             if not name.strip() or "=" in name:
                 msg = f"spark_job: environment names variables to inherit, such as 'CORP_*', not {name!r}"

@@ -24,7 +24,6 @@ class Sink(Value):
     conn_id: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a blank place, and a work area inside the output."""
         if not self.uri.strip():
             msg = f"{self.kind}: uri must name a directory"
             raise OptionsError(msg)
@@ -57,7 +56,6 @@ class ParquetSink(Sink):
     file_bytes: int = 1 * 2**30
 
     def __post_init__(self) -> None:
-        """Refuse an unknown codec."""
         super().__post_init__()
         one_of(self.kind, "compression", self.compression, ("snappy", "zstd", "gzip", "lz4", "none"))
 
@@ -77,7 +75,6 @@ class TextSink(Sink):
     per: str = "task"
 
     def __post_init__(self) -> None:
-        """Refuse an empty terminator, and unknown words."""
         super().__post_init__()
         one_of(self.kind, "compression", self.compression, ("none", *_SUFFIXES))
         one_of(self.kind, "per", self.per, ("task", "block"))

@@ -58,7 +58,6 @@ class FileSource(Value):
     conn_id: str | Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a source without a root, options that contradict each other, and an identity that loses records."""
         if not self.roots or not all(root.strip() for root in self.roots):
             msg = "file_source: uris must name at least one root, and none that is blank"
             raise OptionsError(msg)

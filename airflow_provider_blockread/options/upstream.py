@@ -29,7 +29,6 @@ class FileList(Value):
     conn_id: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a blank place and an unknown format."""
         one_of(self.kind, "format", self.format, ("auto", "text", "json_lines"))
         if not self.uri.strip():
             msg = "file_list: uri must name the file that lists the paths"

@@ -26,7 +26,6 @@ class StorageEvents(Value):
     queue_class: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a queue without a name, and a URL that holds a password or a signature."""
         address, _, query = self.queue.partition("?")
         if not address.strip() or "@" in address.partition("://")[2].partition("/")[0] or "sig=" in query:
             msg = "storage_events: queue must be the queue's URL, without a password; name a connection by conn_id"

@@ -41,7 +41,6 @@ class RawDecoder:
     """Records as they are, in one column `value`: text that must be UTF-8, or bytes."""
 
     def __init__(self, encoding: str) -> None:
-        """Take `"utf-8"` or `"binary"`."""
         self.schema = pa.schema([("value", pa.binary() if encoding == "binary" else pa.string())])
 
     def decode(self, chunk: Chunk) -> Decoded:

@@ -27,7 +27,6 @@ class StagedFile:
     """One file being written; `rows` are those so far."""
 
     def __init__(self, stores: Stores, uri: str) -> None:
-        """Open it."""
         self.uri = uri
         self.rows = 0
         self._stores = stores

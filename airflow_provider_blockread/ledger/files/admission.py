@@ -46,7 +46,6 @@ class Admission:
     source: FileSource | None = None  # what is listed, to be written down with the listing
 
     def __post_init__(self) -> None:
-        """Refuse unknown words."""
         one_of("admission", "on_modified", self.on_modified, ("ignore", "add", "fail"))
         one_of("admission", "on_untimed", self.on_untimed, ("ignore", "fail"))
 

@@ -34,13 +34,11 @@ class Planner:
     """
 
     def __init__(self, ledger: Ledger, feed_id: int, window: str, epoch: int) -> None:
-        """Take what `claim_window` found."""
         self.ledger, self.feed_id, self.window, self.epoch = ledger, feed_id, window, epoch
         self.taken = 0  # files
         self._ended = False
 
     def __enter__(self) -> Self:
-        """Return the planner."""
         return self
 
     def __exit__(self, *_: object) -> None:

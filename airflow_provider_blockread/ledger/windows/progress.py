@@ -42,7 +42,6 @@ class Progress:
     seen_at: datetime  # when it was looked at
 
     def __str__(self) -> str:
-        """Return the word, with the age of the last sign of life where an owner should be at work."""
         if self.state != "stalled":
             return self.state
         return f"{self.state} (last sign of life {age(self.last_sign_at, self.seen_at)})"

@@ -121,7 +121,6 @@ class CsvDecoder:
     """
 
     def __init__(self, option: Csv, schema: pa.Schema, places: FieldMapping) -> None:
-        """Take the schema, and the fields of its columns."""
         self.schema = schema
         self._places = places
         self._splitter = RowSplitter(dialect_of(option), places.width, option.null)

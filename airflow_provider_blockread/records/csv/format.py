@@ -42,7 +42,6 @@ class CsvFormat(TextFormat):
     name = "csv"
 
     def __init__(self, option: Csv) -> None:
-        """Take the option as the DAG author wrote it."""
         self.option = option
         self.encoding = option.encoding
         self.header: tuple[str, ...] | None = None

@@ -52,7 +52,6 @@ class Automaton:
     """The modes of a CSV dialect, numbered from 0 = at a row's start, and the effect of bytes on them."""
 
     def __init__(self, marks: Marks) -> None:
-        """Take the dialect."""
         used = [_OTHER, _NEWLINE, _DELIMITER]
         classes = bytearray(256)
         classes[ord("\n")] = classes[ord("\r")] = _NEWLINE

@@ -30,7 +30,6 @@ class MarkedRows:
     """Rows with escapes or comments; the states are the automaton's modes, 0 at a row's start."""
 
     def __init__(self, marks: Marks) -> None:
-        """Take the marks."""
         self._marks = marks
         self._automaton = Automaton(marks)
         self._pairs = QuotePairs(marks, self._automaton)
@@ -109,7 +108,6 @@ class QuotePairs:
     """Row ends by counting quotes where each opening quote starts a field, without escapes and comments."""
 
     def __init__(self, marks: Marks, automaton: Automaton) -> None:
-        """Take the marks, and the automaton that numbers the modes."""
         self._quote = marks.quote
         self._mark = -1 if marks.quote is None else ord(marks.quote)
         self._inside = automaton.number(QUOTED)

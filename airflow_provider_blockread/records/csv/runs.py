@@ -27,7 +27,6 @@ class QuoteRuns:
     """Runs of quotes in a file; states: 0 outside and 1 inside quotes."""
 
     def __init__(self, marks: Marks) -> None:
-        """Take the marks."""
         self._quote = marks.quote or b""
         self._delimiter = ord(marks.delimiter)
         self._field_starts = {self._delimiter, _LF, _CR}

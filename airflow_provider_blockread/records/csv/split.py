@@ -39,7 +39,6 @@ class RowSplitter:
     """Splits records of `width` fields; unquoted ones that are empty or equal `null` become null."""
 
     def __init__(self, dialect: Dialect, width: int, null: str) -> None:
-        """Take the dialect, the number of fields, and the text of a null."""
         self._dialect = dialect
         self._width = width
         self._nulls = ["", null] if null else [""]

@@ -49,7 +49,6 @@ class JsonArrayFormat(TextFormat):
     unfinished = "close the array with `]` at the end of the file, or exclude the file with `blockread windows exclude`"
 
     def __init__(self, option: JsonArray) -> None:
-        """Take the option as the DAG author wrote it."""
         self.layout = option.layout
         self.array = option.layout != "values"
         self._schema = option.schema

@@ -80,7 +80,6 @@ class MarkedRecords:
     """The records of a chunk, and where their quotes, backslashes and control bytes are."""
 
     def __init__(self, chunk: Chunk) -> None:
-        """Take a chunk of one record or more."""
         self._data = np.frombuffer(chunk.buffer, np.uint8, int(chunk.ends[-1]))
         self._begins, self._ends = chunk.begins.astype(np.int32), chunk.ends.astype(np.int32)
         escapes = b"\\" in chunk.buffer

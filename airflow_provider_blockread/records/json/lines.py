@@ -23,7 +23,6 @@ class JsonLinesFormat(TextFormat):
     name = "json_lines"
 
     def __init__(self, option: JsonLines) -> None:
-        """Take the option as the DAG author wrote it."""
         self._schema = option.schema
         self._lines = LineFormat(Lines(newline="lf"))
 

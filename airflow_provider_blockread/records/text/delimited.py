@@ -28,7 +28,6 @@ class DelimitedFormat(TextFormat):
     name = "delimited"
 
     def __init__(self, option: Delimited) -> None:
-        """Take the option as the DAG author wrote it."""
         self.option = option
         self.encoding = option.encoding
         self.delimiter = option.delimiter_bytes

@@ -32,7 +32,6 @@ class EscapedFormat(TextFormat):
     name = "escaped"
 
     def __init__(self, option: Escaped) -> None:
-        """Take the option as the DAG author wrote it."""
         self.option = option
         self.encoding = option.encoding
         self._unescape = option.unescape

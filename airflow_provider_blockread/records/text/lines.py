@@ -20,7 +20,6 @@ class LineFormat(TextFormat):
     name = "lines"
 
     def __init__(self, option: Lines) -> None:
-        """Take the option as the DAG author wrote it."""
         self.encoding = option.encoding
         self.universal = option.newline == "universal"
 

@@ -120,7 +120,6 @@ class NarrowSource(ByteSource):
     """A file as narrowed units: all offsets and lengths count units, including an incomplete one at the file's end."""
 
     def __init__(self, source: ByteSource, narrowing: Narrowing) -> None:
-        """Narrow `source`."""
         self._source, self._narrowing = source, narrowing
         self.unit_bytes = narrowing.unit
         self.name = source.name

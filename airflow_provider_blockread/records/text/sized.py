@@ -41,7 +41,6 @@ class FixedFormat(_SizedFormat):
     )
 
     def __init__(self, option: Fixed) -> None:
-        """Take the option as the DAG author wrote it."""
         self.encoding = option.encoding
         self.length = option.length
         self._keep_short = option.short_last == "keep"
@@ -64,7 +63,6 @@ class WholeFileFormat(_SizedFormat):
     splittable = False
 
     def __init__(self, option: WholeFile) -> None:
-        """Take the option as the DAG author wrote it."""
         self.encoding = option.encoding
 
     def cut(self, source: ByteSource, offset: int, state: int) -> int:

@@ -32,7 +32,6 @@ class TranscodingDecoder:
     """Transcodes chunks to UTF-8 for another decoder; a record that is not valid in its encoding is bad."""
 
     def __init__(self, inner: Decoder, transcoder: Transcoder) -> None:
-        """Take the decoder of UTF-8 records."""
         self._inner, self._transcoder = inner, transcoder
         self.schema = inner.schema
 
@@ -49,7 +48,6 @@ class Transcoder:
     """From one encoding to UTF-8."""
 
     def __init__(self, encoding: str) -> None:
-        """Take a single-byte encoding, or a wide one with its byte order."""
         self.encoding = encoding
         self._unit = UNIT_BYTES.get(encoding, 1)
         self._has_ascii = is_framed_as_bytes(encoding)

@@ -20,7 +20,6 @@ class UnescapingDecoder:
     """Removes the escapes from a chunk's records for another decoder."""
 
     def __init__(self, inner: Decoder, escape: bytes) -> None:
-        """Take the decoder of unescaped records, and the escape."""
         self._inner, self._escape = inner, escape
         self.schema = inner.schema
 

@@ -17,7 +17,6 @@ class InProcessEngine:
     may_grow = False
 
     def __init__(self, cores: int = 1) -> None:
-        """Take the number of cores to report."""
         self.cores = cores
         self._attempts = count()
         self._cancelled = False

@@ -25,7 +25,6 @@ class RddEngine:
     """An `Engine` on a Spark context that runs no other job."""
 
     def __init__(self, context: SparkContext) -> None:
-        """Take the context."""
         self.context = context
 
     @property

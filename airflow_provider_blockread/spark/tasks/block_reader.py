@@ -96,7 +96,6 @@ class BlockReader:
     limits: WalkLimits = field(init=False)
 
     def __post_init__(self) -> None:
-        """Derive the walk's limits from the policies."""
         self.limits = WalkLimits(max_record_bytes=self.policies.max_record_bytes)
 
     def read(self, file: OpenFile, block: Block, entry_state: int) -> Receipt:

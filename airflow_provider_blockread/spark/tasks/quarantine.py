@@ -28,7 +28,6 @@ class Quarantine:
     """Collects bad records into batches for a writer; a record of any length is kept whole."""
 
     def __init__(self, feed: str, writer: Writer) -> None:
-        """Take the feed's name and a writer of `QUARANTINE_SCHEMA`."""
         self._feed, self._writer = feed, writer
         self._rows: list[tuple[str, str, int, int, int, str, bytes]] = []
         self._held = 0  # bytes

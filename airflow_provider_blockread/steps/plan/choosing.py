@@ -39,7 +39,6 @@ class FileChoice:
     _regex: re.Pattern[str] | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
-        """Compile the glob."""
         if self.status not in STATUSES:
             msg = f"status must be {', '.join(STATUSES)}, not {self.status!r}"
             raise OptionsError(msg)

@@ -66,7 +66,6 @@ class Taken:
     def __init__(
         self, env: Environment, request: PlanRequest, limits: GroupLimits, planner: Planner | None = None
     ) -> None:
-        """Choose nothing yet."""
         self._env, self._request, self._limits, self._planner = env, request, limits, planner
         self._format = make_format(request.generation.record_format)
         self.ids = array("q")

@@ -54,7 +54,6 @@ class CleanRequest:
     tags: Mapping[str, str] = field(default_factory=lambda: {"blockread": "published"})
 
     def __post_init__(self) -> None:
-        """Refuse what means nothing."""
         if self.action not in CLEANING_ACTIONS:
             msg = f"clean: action must be {', '.join(CLEANING_ACTIONS)}, not {self.action!r}"
             raise OptionsError(msg)

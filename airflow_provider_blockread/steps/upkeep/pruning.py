@@ -56,7 +56,6 @@ class PruneRequest:
     keep_manifests: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse bounds that mean nothing."""
         if self.older_than < 0 or self.keep < 0:
             msg = f"prune: older_than ({self.older_than:g} s) and keep ({self.keep}) must be 0 or more"
             raise OptionsError(msg)

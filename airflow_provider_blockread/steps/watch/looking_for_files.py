@@ -68,7 +68,6 @@ class FilesFound(AsJson):
         return dataclasses.asdict(self) | {"paths": list(self.paths)}
 
     def __str__(self) -> str:
-        """Return this for people."""
         oldest = f", the oldest of {self.oldest}" if self.oldest else ""
         return f"feed {self.feed}: {self.files:,} new files, {format_bytes(self.bytes)}{oldest}"
 
