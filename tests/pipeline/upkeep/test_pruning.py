@@ -68,13 +68,13 @@ def test_old_windows_become_identities(here: Pipe) -> None:
     assert "2 windows with 4 files lose their detail" in told.lines()[-1]
     assert rows(here.env.ledger)["files"] == 6  # nothing is done yet
 
-    assert prune(here.env, ALL) == Pruned(windows=2, files=4, leftovers=2, scans=2)
+    assert prune(here.env, ALL) == Pruned(windows=2, files=4, leftovers=2, listings=2)
 
     assert rows(here.env.ledger) == {"files": 2, "taken_files": 4, "groups": 2, "publications": 6, "file_sums": 0}
     assert folders(here) == {"wed"}
     assert (here.values(), here.published()) == (before, published)
     assert here.plan("thu").status == "empty"
-    assert prune(here.env, ALL) == Pruned(windows=0, files=0, leftovers=0, scans=0)
+    assert prune(here.env, ALL) == Pruned(windows=0, files=0, leftovers=0, listings=0)
     assert propose_pruning(here.env, ALL).is_empty
 
 
