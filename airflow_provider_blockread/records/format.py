@@ -42,38 +42,30 @@ class RecordFormat(Protocol):
 
     def for_file(self, source: ByteSource) -> RecordFormat:
         """Return the format as it applies to one file, whose head it reads; states keep their meaning."""
-        ...
 
     def data_offset(self, source: ByteSource) -> int:
         """Return the first byte that belongs to a record, found from the file's head."""
-        ...
 
     def cut(self, source: ByteSource, offset: int, state: int) -> int:
         """Return the first record start at or after `offset`, at most the file's size.
 
         `source.data_offset < offset < source.size`; `state` is the state at `offset`.
         """
-        ...
 
     def walk(self, buffer: bytes, *, final: bool) -> Walk:
         """Return the complete records in `buffer`, or the first of them; with `final`, it ends with the file."""
-        ...
 
     def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
         """Return the state map of `[start, end)`."""
-        ...
 
     def explain(self, buffer: bytes, offset: int) -> str:
         """Return why the record at the start of `buffer`, byte `offset` of the file, has no end, or an empty string."""
-        ...
 
     def content(self, record: bytes) -> bytes:
         """Return a record's content, unescaped and in UTF-8, from its bytes in the file."""
-        ...
 
     def decoder(self) -> Decoder:
         """Return the decoder that turns chunks of records into Arrow batches."""
-        ...
 
 
 def codec_of(fmt: RecordFormat, path: str) -> str | None:

@@ -101,4 +101,3 @@ class Decoder(Protocol):
 
     def decode(self, chunk: Chunk) -> Decoded:
         """Return the chunk's records as a batch, and separately those that cannot be decoded."""
-        ...

@@ -22,7 +22,6 @@ class Submitter(Protocol):
     @property
     def keeps_secrets(self) -> bool:
         """Whether a submission's secret reaches the driver in a way that only the driver can read."""
-        ...
 
     def submit(self, submission: Submission, *, name: str) -> None:
         """Run the job of a specification and return when it has ended.
@@ -30,11 +29,9 @@ class Submitter(Protocol):
         Raises:
             SparkJobError: when it failed; ends with the tail of its log.
         """
-        ...
 
     def cancel(self) -> None:
         """Stop the application, from any thread; without one running, let none start."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)

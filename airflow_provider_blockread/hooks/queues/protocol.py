@@ -24,7 +24,6 @@ class HintQueue(Protocol):
         Raises:
             TransientError: when the queue fails.
         """
-        ...
 
     def done(self, messages: Sequence[Message]) -> None:
         """Remove messages from the queue.
@@ -32,4 +31,3 @@ class HintQueue(Protocol):
         Raises:
             TransientError: when the queue fails; they are then delivered again.
         """
-        ...

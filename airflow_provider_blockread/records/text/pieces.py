@@ -23,7 +23,6 @@ class RecordFinder(Protocol):
         found a record. With `final` the text ends with the piece. The next piece begins after the searched bytes; when
         that is 0, it is the same one, longer.
         """
-        ...
 
 
 def find_records(buffer: bytes, finder: RecordFinder, *, final: bool) -> Walk:

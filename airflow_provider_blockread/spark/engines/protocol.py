@@ -20,12 +20,10 @@ class Engine(Protocol):
     @property
     def cores(self) -> int:
         """How many items are worked on at once."""
-        ...
 
     @property
     def may_grow(self) -> bool:
         """Whether more cores may come, as on a cluster whose executors are still starting."""
-        ...
 
     def run(
         self, task: Task[Item, Answer], items: Sequence[Item], *, title: str, report: Callable[[Progress], None]
@@ -39,8 +37,6 @@ class Engine(Protocol):
             SparkJobError: when the run failed for another reason, or was cancelled.
             ConnectionError: when the engine itself is gone.
         """
-        ...
 
     def cancel(self) -> None:
         """Cancel the run, if there is one; from any thread."""
-        ...
