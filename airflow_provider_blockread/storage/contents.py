@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
-from typing import BinaryIO
 
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.stores import Stores
-
-_CHUNK = 2**20
 
 
 def same_content(stores: Stores, left: str, right: str) -> bool:
@@ -16,22 +14,12 @@ def same_content(stores: Stores, left: str, right: str) -> bool:
     places = uris.local_path(stores.canonical(left)), uris.local_path(stores.canonical(right))
     if places[0] is not None and places[1] is not None and Path(places[0]).samefile(places[1]):
         return True
-    if stores.stat(left).size != stores.stat(right).size:
-        return False
-    with stores.open_read(left) as one, stores.open_read(right) as other:
-        while True:
-            chunk = one.read(_CHUNK)
-            if not chunk:
-                return not other.read(1)
-            if not _follows(chunk, other):
-                return False
+    return stores.stat(left).size == stores.stat(right).size and _digest(stores, left) == _digest(stores, right)
 
 
-def _follows(chunk: bytes, other: BinaryIO) -> bool:
-    rest = memoryview(chunk)
-    while rest:
-        found = other.read(len(rest))
-        if not found or found != rest[: len(found)]:
-            return False
-        rest = rest[len(found) :]
-    return True
+def _digest(stores: Stores, uri: str) -> bytes:
+    content = hashlib.sha256()
+    with stores.open_read(uri) as file:
+        while chunk := file.read(2**20):
+            content.update(chunk)
+    return content.digest()
