@@ -13,12 +13,7 @@ from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import render_manifest
 from airflow_provider_blockread.ledger.model import Discovered, LateFiles, NewWindow
 from airflow_provider_blockread.ledger.windows.generations import as_read_by, latest_generation
-from airflow_provider_blockread.ledger.windows.planning import (
-    Planner,
-    claim_window,
-    find_window,
-    release_stale_plans,
-)
+from airflow_provider_blockread.ledger.windows.planning import Planner, claim_window, find_window, release_stale_plans
 from airflow_provider_blockread.ledger.windows.progress import windows_progress
 from airflow_provider_blockread.ledger.windows.queries import get_window, unpublished_windows
 from airflow_provider_blockread.options import ArrowFunction, GenerationOptions
