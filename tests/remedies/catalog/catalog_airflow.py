@@ -72,7 +72,7 @@ CATALOG: list[Entry] = [
         f"{_AIRFLOW}/test_store_remedies.py::test_a_type_that_opens_no_queue_of_azure",
     ),
     Remedy(
-        "hooks/queues/opening.py", "by its import path", f"{_AIRFLOW}/test_store_remedies.py::test_a_class_of_a_queue"
+        "hooks/queues/__init__.py", "by its import path", f"{_AIRFLOW}/test_store_remedies.py::test_a_class_of_a_queue"
     ),
     Remedy("hooks/queues/sqs.py", "needs botocore", f"{_AIRFLOW}/test_remedies.py::test_what_an_extra_installs"),
     Remedy(
