@@ -31,9 +31,8 @@ class Directory:
         self.kind = kind
 
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
-        """Make the folder; tasks write into the work area."""
+        """Return the work area, where tasks write; the folder is made when something is published."""
         del schema
-        self._stores.makedirs(self.uri)
         return Target(folder=staging)
 
     def placed(self, output: OutputFile) -> OutputFile:
@@ -64,9 +63,11 @@ class Directory:
         return State.NOT_APPLIED if self._is_whole(step.source, step.size) else State.UNKNOWN
 
     def apply(self, steps: Sequence[Step], marker: Marker, still_mine: Callable[[], None]) -> str | None:
-        """Take the steps one after another."""
+        """Take the steps one after another; without any, make the folder."""
         del marker
         still_mine()
+        if not steps:
+            self._stores.makedirs(self.uri)
         for step in steps:
             if step.action == "add":
                 self._add(step)
@@ -76,7 +77,10 @@ class Directory:
 
     def undo(self, outputs: Sequence[OutputFile], marker: Marker) -> str | None:
         """Remove the files one after another."""
-        return self.apply(self.steps((), outputs), marker, lambda: None)
+        del marker
+        for step in self.steps((), outputs):
+            self._remove(step)
+        return None
 
     def sweep(self, window: str, keep: Collection[str]) -> list[str]:
         """Remove what dead publishers of the window have left here, half copied files included."""

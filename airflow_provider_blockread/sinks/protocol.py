@@ -117,7 +117,7 @@ class RecordSink(Protocol):
         """Take steps and return the table's version then; None for a directory.
 
         Args:
-            steps: some of those of this marker, in order.
+            steps: some of those of this marker, in order; without any, only make sure that the place exists.
             marker: kept with a commit.
             still_mine: raises FencedError when another publisher has taken over; asked before anything is changed.
 

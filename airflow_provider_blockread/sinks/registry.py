@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from airflow_provider_blockread.exchange.layout import published_quarantine
@@ -20,7 +21,8 @@ def make_sink(stores: Stores, option: Sink, kind: str = "output") -> RecordSink:
 
 def quarantine_of(option: Sink, feed: str, window: str) -> Sink:
     """Return where the bad records of a window go: Parquet files in the work area, whatever the sink."""
-    return ParquetSink(published_quarantine(option.work_area, feed, window))
+    made = option if isinstance(option, ParquetSink) else ParquetSink(option.uri)
+    return replace(made, uri=published_quarantine(option.work_area, feed, window), work_uri=option.work_area)
 
 
 _MAKERS: dict[type[Sink], Callable[[Stores, Any, str], RecordSink]] = {

@@ -45,7 +45,7 @@ class TextDirectory(Directory):
         self._option = option
 
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
-        """Make the folder, if lines can hold such rows; tasks write into the work area."""
+        """Return the work area, where tasks write, if lines can hold such rows."""
         if schema is not None and not _fits(schema):
             msg = f"text sink {self.uri}: {_misfit(schema)}"
             raise OptionsError(msg)

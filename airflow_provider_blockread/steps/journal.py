@@ -71,6 +71,7 @@ class Journal:
         journal(env.ledger, publication, entries, outputs=outputs, parts=parts)
         still_mine = partial(check_publication, env.ledger, publication)
         marker = _marker(env, self._window, self._generation, _PUBLISH)
+        self.output.apply((), marker, still_mine)  # a window without rows has an output, too
         for _, of_sink in groupby(self._planned(), key=lambda seq: id(steps[seq][0])):
             for seqs in batched(of_sink, _BATCH_STEPS):
                 sink = steps[seqs[0]][0]

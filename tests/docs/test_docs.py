@@ -107,7 +107,7 @@ def test_the_glossary_names_modules_that_exist_in_alphabetical_order() -> None:
 def test_every_path_of_the_recipes_exists() -> None:
     """The guide for contributors names files and folders that are there."""
     page = (_ROOT / "CONTRIBUTING.md").read_text()
-    named = re.findall(r"`((?:[a-z_.]+/)*[a-z_.]+(?:/|\.(?:py|md|toml|txt|yaml)))`", page)
+    named = re.findall(r"`((?:[a-z_.]+/)+(?:[a-z_.]+\.(?:py|md|toml|txt|yaml))?)`", page)
     roots = (_ROOT, _ROOT / "airflow_provider_blockread")
 
     assert len(named) > 40
