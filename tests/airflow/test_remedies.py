@@ -29,7 +29,7 @@ from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.operators.base import StepOperator
 from airflow_provider_blockread.options import SparkJob
 from tests.airflow.logger import Logger
-from tests.airflow.watch.test_hints import aws as aws  # noqa: PLC0414 - a fixture
+from tests.airflow.queues import aws as aws  # noqa: PLC0414 - a fixture
 from tests.ledgers import open_ledger
 from tests.postgres import new_schema, postgres_server
 from tests.remedies.advice import commands

@@ -17,7 +17,7 @@ from airflow_provider_blockread.hooks.assumed_role import assume_role
 from airflow_provider_blockread.hooks.queues import AzureQueue, SqsQueue, open_queue
 from airflow_provider_blockread.hooks.stores import aconnection, credentials_for, storage_options
 from airflow_provider_blockread.options import FileSource, StorageEvents
-from tests.airflow.watch.test_hints import aws as aws  # noqa: PLC0414 - a fixture
+from tests.airflow.queues import aws as aws  # noqa: PLC0414 - a fixture
 
 pytestmark = pytest.mark.airflow
 

@@ -23,9 +23,9 @@ from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.steps.watch.looking_for_files import Lookout
 from airflow_provider_blockread.steps.watch.watching import record_hints
 from airflow_provider_blockread.storage.stores import Stores
-from tests.airflow.runs.test_upstream_files import Found
-from tests.airflow.watch.test_trigger import children, first, longest_gap, trigger
-from tests.airflow.watch.test_trigger import silent as silent  # noqa: PLC0414 - a fixture
+from tests.airflow.found import Found
+from tests.airflow.triggering import children, first, longest_gap, trigger
+from tests.airflow.triggering import silent as silent  # noqa: PLC0414 - a fixture
 from tests.ledgers import open_ledger
 
 pytestmark = pytest.mark.airflow

@@ -6,7 +6,7 @@ import io
 import threading
 from collections.abc import Iterator
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.ranges import RangedFile, exactly
 from airflow_provider_blockread.storage.versions import open_version
+from tests.servers.quiet import Quiet
 
 DATA = bytes(range(256)) * 5
 
@@ -48,13 +49,6 @@ def test_an_answer_that_breaks_off_is_asked_for_again() -> None:
     answers = iter([DATA[3:5], DATA[3:9]])
 
     assert exactly(lambda _start, _end: next(answers), 3, 9, "x") == DATA[3:9]
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves a folder without ranges, as Python's server does, and without a log."""
-
-    def log_message(self, *_arguments: object) -> None:
-        """Log nothing."""
 
 
 @pytest.fixture

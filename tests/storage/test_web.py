@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -15,23 +14,9 @@ from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.versions import open_version
+from tests.servers.web_folder import Folder, serving
 
-Handler = type[BaseHTTPRequestHandler]
 NOW_S = 4e9
-
-
-class Folder(SimpleHTTPRequestHandler):
-    """Serves a folder, with indexes."""
-
-    served = ""
-
-    def translate_path(self, path: str) -> str:
-        """Return a path on disk."""
-        self.directory = self.served
-        return super().translate_path(path)
-
-    def log_message(self, *_: object) -> None:
-        """Log nothing."""
 
 
 class Answer(BaseHTTPRequestHandler):
@@ -55,16 +40,6 @@ class Answer(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Log nothing."""
-
-
-def serving(handler: Handler) -> Iterator[str]:
-    """Provide the address of a server on loopback."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture

@@ -8,12 +8,10 @@ from azure.storage.blob import BlobServiceClient
 from airflow_provider_blockread.errors import OptionsError, SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.backends.objects import ObjectPages
-from airflow_provider_blockread.storage.backends.pages import Pages
-from airflow_provider_blockread.storage.backends.sftp import SftpPages
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.listing.paged import PagedListing
 from airflow_provider_blockread.storage.listing.rules import NameRules
+from tests.servers.listed import pages
 from tests.servers.putting import putter
 from tests.servers.store import Store
 
@@ -39,14 +37,6 @@ SOMEWHERE = {
     "gcs": ["x//y", "/lead", "//lead", "q?x", "back\\slash", "new\nline", "tab\tx", "cr\rx", "ctl\x01x"],
     "sftp": ["q?x", "back\\slash", "new\nline", "tab\tx", "cr\rx", "ctl\x01x", "x/y?z/w"],
 }
-
-
-def pages(stores: Stores, root: str, size: int) -> Pages:
-    """Return the listings below a root, in pages of a size where the store has pages."""
-    found = stores.pages(root)
-    if isinstance(found, (ObjectPages, SftpPages)):
-        found.size = size
-    return found
 
 
 @pytest.mark.parametrize("inner", ["", "/in here"])

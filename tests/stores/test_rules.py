@@ -20,9 +20,9 @@ from airflow_provider_blockread.storage.listing.paged import PagedListing
 from airflow_provider_blockread.storage.listing.rules import NameRules
 from airflow_provider_blockread.storage.listing.upstream import named_files, read_list
 from tests.ledgers import open_ledger
+from tests.servers.listed import pages
 from tests.servers.putting import putter
 from tests.servers.store import Store
-from tests.stores.test_listing import pages
 
 NOW_S = 4e9
 FILES = {

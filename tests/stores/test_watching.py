@@ -13,8 +13,8 @@ from threading import Thread
 import pytest
 
 from tests.servers.processes import free_port, wait_until
+from tests.servers.quiet import Quiet
 from tests.servers.watching import watched
-from tests.storage.test_ranges import Quiet
 
 
 @pytest.mark.parametrize("place", ["command line", "environment", "Spark's page"])

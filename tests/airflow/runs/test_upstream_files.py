@@ -8,30 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk import DAG, Asset, BaseOperator
+from airflow.sdk import DAG, Asset
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.operators.split_files import SplitFilesOperator
 from airflow_provider_blockread.operators.upstream import files_of
 from airflow_provider_blockread.options import EventFiles, FileList, FileSource, ParquetSink
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
+from tests.airflow.found import Found
 
 pytestmark = pytest.mark.airflow
-
-
-class Found(BaseOperator):
-    """Hands on what it is given, as a sensor or another system would, with an event's extra for its outlets."""
-
-    def __init__(self, *, found: Any, extras: dict[str, Any] | None = None, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.found = found
-        self.extras = extras
-
-    def execute(self, context: Any) -> Any:
-        """Return it."""
-        for asset in self.outlets:
-            context["outlet_events"][asset].extra = self.extras
-        return self.found
 
 
 @pytest.fixture

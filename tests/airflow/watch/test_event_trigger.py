@@ -18,7 +18,7 @@ from airflow_provider_blockread.hooks.queues import Message
 from airflow_provider_blockread.options import FileSource, StorageEvents
 from airflow_provider_blockread.triggers import watching
 from airflow_provider_blockread.triggers.new_files_events import NewFilesEventTrigger
-from tests.airflow.watch.test_trigger import FILES, GAP_S, large, longest_gap
+from tests.airflow.triggering import FILES, GAP_S, large, longest_gap
 from tests.ledgers import open_ledger
 
 pytestmark = pytest.mark.airflow

@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Iterator
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
-from urllib.request import Request, urlopen
 
 import pytest
 from botocore.session import Session
-from moto.server import ThreadedMotoServer
 
 from airflow_provider_blockread.errors import OptionsError, TransientError
 from airflow_provider_blockread.hooks.queues import Message, open_queue
@@ -25,6 +22,7 @@ from airflow_provider_blockread.steps.watch.looking_for_files import Lookout
 from airflow_provider_blockread.steps.watch.watching import record_hints
 from airflow_provider_blockread.storage.stores import Stores
 from airflow_provider_blockread.triggers.new_files_events import NewFilesEventTrigger
+from tests.airflow.queues import aws as aws  # noqa: PLC0414 - a fixture
 from tests.ledgers import open_ledger
 
 pytestmark = pytest.mark.airflow
@@ -34,25 +32,6 @@ def created(key: str, bucket: str = "landing") -> str:
     """Return the message of an object that landed."""
     found = {"bucket": {"name": bucket}, "object": {"key": key}}
     return json.dumps({"Records": [{"eventName": "ObjectCreated:Put", "s3": found}]})
-
-
-@pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
-    """Arguments of clients of a server of our own; Airflow knows it as connection `store`."""
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    url = f"http://127.0.0.1:{server.get_host_and_port()[1]}"
-    urlopen(Request(f"{url}/moto-api/reset", method="POST"), timeout=20).close()  # it shares what it holds
-    extra = {"endpoint_url": url, "region_name": "eu-central-1"}
-    fields = {"conn_type": "aws", "login": "me", "password": "s3cret", "extra": extra}
-    monkeypatch.setenv("AIRFLOW_CONN_STORE", json.dumps(fields))
-    yield {
-        "endpoint_url": url,
-        "region_name": "eu-central-1",
-        "aws_access_key_id": "me",
-        "aws_secret_access_key": "s3cret",
-    }
-    server.stop()
 
 
 @pytest.fixture

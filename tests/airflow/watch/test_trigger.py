@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,41 +12,11 @@ import psutil
 import pytest
 
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.steps.watch.looking_for_files import Lookout
-from airflow_provider_blockread.triggers.new_files import NewFilesTrigger
+from tests.airflow.triggering import FILES, GAP_S, children, first, longest_gap, trigger
+from tests.airflow.triggering import large as large  # noqa: PLC0414 - a fixture
+from tests.airflow.triggering import silent as silent  # noqa: PLC0414 - a fixture
 
 pytestmark = pytest.mark.airflow
-
-FILES = 40_000
-GAP_S = 0.2
-
-
-def trigger(source: FileSource, **options: Any) -> NewFilesTrigger:
-    """Return a trigger as the triggerer makes it: from its arguments as JSON."""
-    lookout = Lookout(feed="feed", source=source).to_json()
-    path, arguments = NewFilesTrigger(lookout=lookout, **{"poke_interval": 0.01} | options).serialize()
-    assert path == "airflow_provider_blockread.triggers.new_files.NewFilesTrigger"
-    return NewFilesTrigger(**json.loads(json.dumps(arguments)))
-
-
-async def first(one: NewFilesTrigger) -> Any:
-    """Return what a trigger fires."""
-    try:
-        async for event in one.run():
-            return event.payload
-    finally:
-        await one.cleanup()
-    return None
-
-
-async def longest_gap(task: asyncio.Task[Any]) -> float:
-    """Return how long the event loop let another coroutine wait, at most, until the task is done."""
-    worst, last = 0.0, time.monotonic()
-    while not task.done():
-        await asyncio.sleep(0.005)
-        now = time.monotonic()
-        worst, last = max(worst, now - last), now
-    return worst
 
 
 def gap_while(*sources: FileSource) -> tuple[float, list[Any]]:
@@ -62,17 +30,6 @@ def gap_while(*sources: FileSource) -> tuple[float, list[Any]]:
     return asyncio.run(together())
 
 
-@pytest.fixture
-def large(tmp_path: Path) -> Path:
-    """A tree of many files."""
-    for number in range(40):
-        folder = tmp_path / "large" / f"{number:02}"
-        folder.mkdir(parents=True)
-        for name in range(FILES // 40):
-            (folder / f"part-{name:08}.log").touch()
-    return tmp_path / "large"
-
-
 def test_a_large_tree_does_not_hold_up_the_loop(large: Path) -> None:
     """While two triggers list it side by side, everything else on the loop goes on."""
     gaps = []
@@ -82,23 +39,6 @@ def test_a_large_tree_does_not_hold_up_the_loop(large: Path) -> None:
         gaps.append(gap)
 
     assert min(gaps) < GAP_S
-
-
-@pytest.fixture
-def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileSource]:
-    """A source in a store that takes requests and never answers."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen(50)
-        store = {"endpoint_url": f"http://127.0.0.1:{listener.getsockname()[1]}"}
-        connection = {"conn_type": "aws", "login": "me", "password": "s3cret", "extra": store}
-        monkeypatch.setenv("AIRFLOW_CONN_SILENT", json.dumps(connection))
-        yield FileSource("s3://bucket/in", conn_id="silent")
-
-
-def children() -> list[psutil.Process]:
-    """Return the helpers of this process."""
-    return [child for child in psutil.Process().children() if "steps.serving" in " ".join(child.cmdline())]
 
 
 def test_a_silent_store_holds_up_nothing_and_a_cancelled_trigger_ends_at_once(silent: FileSource) -> None:

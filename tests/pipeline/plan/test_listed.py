@@ -15,7 +15,7 @@ from airflow_provider_blockread.options import AsRead, FileList, FileSource
 from airflow_provider_blockread.steps import WindowRef, plan
 from airflow_provider_blockread.steps.excluding import exclude
 from tests.pipeline.make import Pipe
-from tests.storage.test_redirects import serving
+from tests.servers.redirecting import serving
 
 ODD = ("a b", "a#b?c", "a%20b", "k=v/é=1", "new\nline", " ", "[x]", "~", "s3:::y", "a\\b", "'q\"", "100%", "+1")
 

@@ -229,7 +229,7 @@ def test_readers_see_whole_files_only(pipe: Pipe, spark: InProcessSpark) -> None
     assert failures == []
     assert set(seen) <= {200}
     assert pipe.values() == sorted(lines)
-    spark_rows = spark._started()._jvm.org.apache.spark.sql.SparkSession.builder().getOrCreate().read()
+    spark_rows = spark._started().context._jvm.org.apache.spark.sql.SparkSession.builder().getOrCreate().read()
     assert spark_rows.parquet(str(pipe.out)).count() == 200
     assert all("-g2-" in name for name in pipe.published())
 

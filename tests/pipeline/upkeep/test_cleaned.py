@@ -12,10 +12,10 @@ from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, propose_rebuild, rebuild
 from airflow_provider_blockread.steps.upkeep.withdrawing import propose_undoing, undo
+from tests.pipeline.cleaning import cleaned, there
+from tests.pipeline.cleaning import pipe as pipe  # noqa: PLC0414 - a fixture
 from tests.pipeline.dying import Died, dying
 from tests.pipeline.make import Pipe
-from tests.pipeline.upkeep.test_cleaning import cleaned, there
-from tests.pipeline.upkeep.test_cleaning import pipe as pipe  # noqa: PLC0414 - a fixture
 
 _DAY_S = 86_400.0
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,43 +16,10 @@ from airflow_provider_blockread.options.plan import Limits
 from airflow_provider_blockread.steps import plan
 from airflow_provider_blockread.steps.plan.cleaned import restore_files
 from airflow_provider_blockread.steps.upkeep import cleaning
-from airflow_provider_blockread.steps.upkeep.cleaning import Cleaned, CleanRequest, clean, propose_cleaning
+from airflow_provider_blockread.steps.upkeep.cleaning import clean, propose_cleaning
+from tests.pipeline.cleaning import _DAY_S, cleaned, request, there
+from tests.pipeline.cleaning import pipe as pipe  # noqa: PLC0414 - a fixture
 from tests.pipeline.make import Pipe, ReadHere
-
-_DAY_S = 86_400.0
-
-
-@pytest.fixture
-def pipe(tmp_path: Path) -> Iterator[Pipe]:
-    """A feed that has published `a.txt` and `sub/b.txt`, each in a group of its own, ten days ago."""
-    pipe = Pipe(folder=tmp_path, submitter=ReadHere(), group_bytes=4)
-    pipe.put({"a.txt": b"a1\na2\n", "sub/b.txt": b"b1\n"})
-    pipe.run()
-    pipe.pass_seconds(10 * _DAY_S)
-    yield pipe
-    pipe.close()
-
-
-def request(pipe: Pipe, action: str = "archive", **options: Any) -> CleanRequest:
-    """Return what is to be cleaned, by default into a folder beside the source."""
-    if action == "archive":
-        options.setdefault("archive", str(pipe.folder / "kept"))
-    source = options.pop("source", FileSource(str(pipe.source)))
-    return CleanRequest(**{"feed": pipe.feed, "source": source, "action": action, "grace": 7 * _DAY_S} | options)
-
-
-def cleaned(pipe: Pipe, action: str = "archive", **options: Any) -> Cleaned:
-    """Clean, after what is proposed was compared with it."""
-    asked = request(pipe, action, **options)
-    told = propose_cleaning(pipe.env, asked)
-    done = clean(pipe.env, asked, who="me")
-    assert (told.files, told.bytes) == (done.files + done.left.get("changed", 0) + done.left.get("gone", 0), told.bytes)
-    return done
-
-
-def there(folder: Path) -> list[str]:
-    """Return the files below a folder, in order."""
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
 def test_archive(pipe: Pipe) -> None:

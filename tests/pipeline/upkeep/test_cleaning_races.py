@@ -11,8 +11,8 @@ from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.steps.upkeep.cleaning import clean
 from airflow_provider_blockread.storage.backends.disk import LocalDisk
 from airflow_provider_blockread.storage.stores import Stores
+from tests.pipeline.cleaning import pipe, request, there
 from tests.pipeline.make import Pipe
-from tests.pipeline.upkeep.test_cleaning import pipe, request, there
 
 __all__ = ["pipe"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.records import RecordFormat, read_records, record_format, scan_block
-from tests.records.io.test_codecs import CODECS, DATA, each_codec
+from tests.records.io.compressed import CODECS, DATA, each_codec
 from tests.records.oracles import universal_lines
 
 SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst"}

@@ -17,7 +17,7 @@ from airflow_provider_blockread.records import ByteSource, read_records, record_
 from airflow_provider_blockread.records.reading import bind, open_source
 from airflow_provider_blockread.records.walking import WalkLimits, first_start, walk_block
 from tests.examples import examples
-from tests.records.text.test_encodings import MARKS, chunks_of
+from tests.records.text.chunks import MARKS, chunks_of
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-be", "latin-1", "cp037"])

@@ -12,18 +12,10 @@ from oracles import ShortReads
 
 from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.records import ByteSource, RecordFormat, read_records, record_format, scan_block
-from airflow_provider_blockread.records.model import Chunk
 from airflow_provider_blockread.records.reading import bind, open_source
-from airflow_provider_blockread.records.walking import WalkLimits, walk_block
 from tests.examples import examples
+from tests.records.text.chunks import MARKS, chunks_of
 
-MARKS = {
-    "utf-8": b"\xef\xbb\xbf",
-    "utf-16-le": b"\xff\xfe",
-    "utf-16-be": b"\xfe\xff",
-    "utf-32-le": b"\xff\xfe\x00\x00",
-    "utf-32-be": b"\x00\x00\xfe\xff",
-}
 SPLIT = ["utf-16-le", "utf-16-be", "utf-32-be", "cp1252", "cp037"]
 ALIKE = [*SPLIT, "utf-32-le", "latin-1", "koi8-r", "mac-arabic", "cp864", "ascii"]
 
@@ -97,16 +89,6 @@ def texts(case: Case, encoding: str) -> st.SearchStrategy[str]:
     """Return texts made mostly of the format's marks, and of characters of all lengths."""
     pieces = [*case.pieces * 2, "a", "b ", "é", "§", "ж", "あ", "\u2028", "\u0a0d", "😀", "\x85"]
     return st.lists(st.sampled_from([p for p in pieces if encodes(p, encoding)]), max_size=8).map("".join)
-
-
-def chunks_of(data: bytes, fmt: RecordFormat, chunk_bytes: int = 2**20) -> list[Chunk]:
-    """Return the records of a file, in chunks."""
-    return list(walk_block(*open_source(io.BytesIO(data), fmt), *whole(data, fmt), WalkLimits(chunk_bytes=chunk_bytes)))
-
-
-def whole(data: bytes, fmt: RecordFormat) -> tuple[int, int]:
-    """Return where the records of a file begin and end."""
-    return open_source(io.BytesIO(data), fmt)[0].data_offset, len(data)
 
 
 @combinations(SPLIT)

@@ -19,7 +19,7 @@ from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.versions import open_version
 from tests.remedies.data.desk import Desk
-from tests.storage.test_web import Folder, serving
+from tests.servers.web_folder import Folder, serving
 
 INDEX = "text/html"
 
