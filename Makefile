@@ -77,8 +77,8 @@ crash: $(READY) ## Kill a process at every fault point, in every scenario, or on
 	$(RUN) python -m tests.crash --seed $(SEED) --table docs/crashes.md $(CRASH_ARGS)
 
 stress: $(READY) ## Kill 8 processes on 200 windows at random; then plan 1 M files while groups complete.
-	$(RUN) python -m tests.crash.stress --windows 200 --processes 8 --seed $(SEED)
-	$(RUN) python -m tests.crash.latency --files 1000000
+	$(RUN) python -m tests.crash.load.stress --windows 200 --processes 8 --seed $(SEED)
+	$(RUN) python -m tests.crash.load.latency --files 1000000
 
 format: $(READY) ## Format the code and apply safe lint fixes.
 	$(VENV)/bin/ruff check --fix-only .

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 MAX_FILE_LINES = 300
+MAX_FOLDER_FILES = 16
 MAX_FUNCTION_LINES = 60
 MAX_PARAMETERS = 6
 # `record_format("fixed", length=8)` is how people write a format down; it refuses unknown options itself.

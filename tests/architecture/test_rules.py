@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -87,6 +88,13 @@ def test_the_package_keeps_the_rules(rule: Rule) -> None:
 def test_all_code_keeps_the_limits(rule: Rule) -> None:
     """Tests, tools and examples keep the limits on files and parameters too."""
     assert broken(rule, code_files()) == []
+
+
+def test_a_folder_is_seen_at_a_glance() -> None:
+    """Beyond about fifteen Python files, a folder is grouped by what one looks for."""
+    counts = Counter(file.parent for file in code_files() if file.name != "__init__.py")
+
+    assert [f"{f.relative_to(ROOT)}: {n}" for f, n in counts.items() if n > rules.MAX_FOLDER_FILES] == []
 
 
 def test_the_present_has_one_place() -> None:

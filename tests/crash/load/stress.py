@@ -1,4 +1,4 @@
-"""Many processes, many windows, random deaths: python -m tests.crash.stress --windows 200 --processes 8 --seed 1.
+"""Many processes, many windows, random deaths: python -m tests.crash.load.stress --windows 200 --processes 8 --seed 1.
 
 Workers run whichever window is not published yet, each by the steps that operators call, on one PostgreSQL. They are
 killed, or stopped and woken up later, at random; a new one takes a dead one's place, under its name or another. In the
@@ -233,7 +233,7 @@ def _ledger(url: str) -> Ledger:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the stress and print its figures; 1 where a record was lost or doubled, or an error was no conflict."""
-    parser = argparse.ArgumentParser(prog="python -m tests.crash.stress", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.crash.load.stress", description=__doc__)
     parser.add_argument("--windows", type=int, default=200)
     parser.add_argument("--processes", type=int, default=8)
     parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED", "1")))

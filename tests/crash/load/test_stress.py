@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.latency import LIMIT_S, measure
-from tests.crash.stress import Stress
+from tests.crash.load.latency import LIMIT_S, measure
+from tests.crash.load.stress import Stress
 from tests.postgres import new_schema
 
 pytestmark = [pytest.mark.postgres, pytest.mark.crash]

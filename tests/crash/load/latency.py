@@ -1,4 +1,4 @@
-"""How long a group waits for the ledger while many files are planned: python -m tests.crash.latency --files 1000000.
+"""How long a group waits for the ledger during a large plan: python -m tests.crash.load.latency --files 1000000.
 
 One process lists, compares and freezes that many files of a feed. Another one claims, keeps alive and completes groups
 of a window of the same feed, one after another, for as long as that takes.
@@ -146,7 +146,7 @@ def _versions(key: str, files: int) -> Iterator[FileVersion]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure on both databases and print; 1 where a group waited for a second."""
-    parser = argparse.ArgumentParser(prog="python -m tests.crash.latency", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.crash.load.latency", description=__doc__)
     parser.add_argument("--files", type=int, default=1_000_000)
     parser.add_argument("--database", choices=["sqlite", "postgresql", "both"], default="both")
     parser.add_argument("--folder", type=Path, help="of the SQLite ledger; in memory without it")
