@@ -31,7 +31,7 @@ _INTERVAL = "2026-11-21T04:00Z/2026-11-21T05:00Z"
     ("wrong", "says", "right"),
     [
         (["--interval", "2026-11-21"], _INTERVAL, ["--interval", _INTERVAL]),
-        (["--interval", "2026-11-21/2026-11-21"], "end must come after its start", ["--interval", _INTERVAL]),
+        (["--interval", "2026-11-21/2026-11-21"], "its end must be after its start", ["--interval", _INTERVAL]),
         (["--schema", "id long"], "--schema belongs to csv", ["--format", "csv", "--schema", "id long"]),
         (["--schema", "id long"], "json_lines", ["--format", "json_lines", "--schema", "id long"]),
         (["--schema", "id long"], "json_array", ["--format", "json_array", "--schema", "id long"]),
