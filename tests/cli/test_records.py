@@ -31,12 +31,12 @@ def _records(path: str, *options: str) -> list[str]:
     ("name", "data"),
     [
         ("x.csv", _TEXT),
-        ("x.csv.gz", gzip.compress(_TEXT)),
+        ("x.csv.gz", gzip.compress(_TEXT, mtime=0)),
         ("x.csv.bz2", bz2.compress(_TEXT)),
         ("X.XZ", lzma.compress(_TEXT)),
         ("utf8.csv", codecs.BOM_UTF8 + _TEXT),
         ("utf16.csv", _TEXT.decode().encode("utf-16")),
-        ("utf16.csv.gz", gzip.compress(_TEXT.decode().encode("utf-16"))),
+        ("utf16.csv.gz", gzip.compress(_TEXT.decode().encode("utf-16"), mtime=0)),
     ],
 )
 def test_the_codec_follows_from_the_name_and_the_encoding_from_the_mark(
@@ -54,10 +54,15 @@ def test_the_codec_follows_from_the_name_and_the_encoding_from_the_mark(
     ("name", "data", "options", "message"),
     [
         ("a.gz", b"a\nb\n", [], "/a.gz does not start as gzip data; set compression='none'"),
-        ("b.gz", gzip.compress(_TEXT)[:-2], [], "/b.gz is truncated: its gzip data end after 12 decoded bytes"),
+        (
+            "b.gz",
+            gzip.compress(_TEXT, mtime=0)[:-2],
+            [],
+            "/b.gz is truncated: its gzip data end after 12 decoded bytes",
+        ),
         (
             "c.log",
-            gzip.compress(_TEXT),
+            gzip.compress(_TEXT, mtime=0),
             [],
             "/c.log starts with gzip data, .* set compression='gzip', or compression='none'",
         ),

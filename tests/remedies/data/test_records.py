@@ -37,7 +37,7 @@ class Case:
 
 
 OPTIONS = [
-    Case(gzip.compress(b"one\n"), [], "starts with gzip data",
+    Case(gzip.compress(b"one\n", mtime=0), [], "starts with gzip data",
          {"compression='gzip'": option("compression=gzip"),
           "compression='none' to read it as it is": option("compression=none", "encoding=binary")}),
     Case(b"one\n", [], "does not start as gzip data", {"compression='none'": option("compression=none")}, name="a.gz"),
@@ -105,9 +105,14 @@ def test_a_run_goes_on_with_the_option_that_the_message_names(desk: Desk, case: 
 
 
 FILES = [
-    Case(gzip.compress(b"one\n" * 1000)[:-9], [], "complete the file", name="a.gz"),
-    Case(gzip.compress(b"one\n")[:15] + b"\0\0" + gzip.compress(b"one\n")[17:], [], "restore the file", name="a.gz"),
-    Case(gzip.compress(b"one\n") + b"more", [], "remove them", name="a.gz"),
+    Case(gzip.compress(b"one\n" * 1000, mtime=0)[:-9], [], "complete the file", name="a.gz"),
+    Case(
+        gzip.compress(b"one\n", mtime=0)[:15] + b"\0\0" + gzip.compress(b"one\n", mtime=0)[17:],
+        [],
+        "restore the file",
+        name="a.gz",
+    ),
+    Case(gzip.compress(b"one\n", mtime=0) + b"more", [], "remove them", name="a.gz"),
     Case(b"abcde", ["--format", "fixed", *option("length=2")], "complete the file"),
     Case(b'[{"a":1}', JSON, "close the array with `]` at the end of the file"),
     Case(b"[ ", JSON, "close the array with `]` at the end of the file"),
@@ -117,7 +122,7 @@ FILES = [
     Case(b"a,\xff\n", option("encoding=ascii"), "correct the file"),
 ]
 CORRECTED = {
-    "a.gz": gzip.compress(b"one\n"),
+    "a.gz": gzip.compress(b"one\n", mtime=0),
     "fixed": b"abcdef",
     "json_array": b'[{"a":1}]',
     "csv": b'a,"b"\n1,2\n',
@@ -144,7 +149,7 @@ UNREADABLE = [
     Case(b"x,y\n1,2\n", [*HEADER, *option("columns=by_name")], "correct the schema, or exclude the file"),
     Case(b"b,b\n1,2\n", ["--format", "csv", *option("header=true")], "rename one of them in the file, or exclude"),
     Case(b"one\n", [], "or exclude the file", name="a.gz"),
-    Case(gzip.compress(b"one\n" * 10**7), [], "or exclude the file", name="a.gz"),
+    Case(gzip.compress(b"one\n" * 10**7, mtime=0), [], "or exclude the file", name="a.gz"),
 ]
 
 
