@@ -45,7 +45,8 @@ class Format(BaseFormat):
         (b"1,2,3\n", "a.csv", "has 3 columns, more than max_columns=2", "max_columns=2", "max_columns=3"),
         (gzip.compress(b"one\n" * 1000, mtime=0), "a.gz", "exceed max_decoded_bytes=1000", "max_decoded_bytes=1000",
          "max_decoded_bytes=4000"),
-        (gzip.compress(b"x\n" * 10**7, mtime=0), "a.gz", "exceed max_expansion=20", "max_expansion=20", "max_expansion=2000"),
+        (gzip.compress(b"x\n" * 10**7, mtime=0), "a.gz", "exceed max_expansion=20", "max_expansion=20",
+         "max_expansion=2000"),
     ],
     ids=["a record", "columns", "decoded bytes", "expansion"],
 )  # fmt: skip
