@@ -76,4 +76,4 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileSource]:
 
 def children() -> list[psutil.Process]:
     """Return the helpers of this process."""
-    return [child for child in psutil.Process().children() if "steps.serving" in " ".join(child.cmdline())]
+    return [child for child in psutil.Process().children() if "steps.watch.serving" in " ".join(child.cmdline())]

@@ -47,7 +47,7 @@ def triggerer(log: Path) -> Iterator[subprocess.Popen[bytes]]:
             yield process
         finally:
             own = [*family.children(recursive=True), family]
-            helpers = [one for one in own if "steps.serving" in " ".join(one.cmdline())]
+            helpers = [one for one in own if "steps.watch.serving" in " ".join(one.cmdline())]
             for one in [one for one in own if one not in helpers]:
                 one.kill()
             process.wait(20)
