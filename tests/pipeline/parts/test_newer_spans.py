@@ -13,6 +13,8 @@ from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, rebuild
 from tests.pipeline.make import Pipe, ReadHere
 
+pytestmark = pytest.mark.slow
+
 _OF_D = {17}  # a block of the file that lies in one group, whose own reading scans it
 
 

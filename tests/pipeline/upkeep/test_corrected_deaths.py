@@ -10,6 +10,8 @@ from tests.pipeline.correcting import NEW, ONCE, Died, correct, fail, kill, repr
 from tests.pipeline.dying import place
 from tests.pipeline.make import Pipe
 
+pytestmark = pytest.mark.slow
+
 _PLAN = ["choose_newer", "plan_newer", "start_corrected", "open_ref"]
 _COMMIT = ["mark_proven", "journal", "publish_file", "confirm_entries", "sweep", "finish_publication"]
 

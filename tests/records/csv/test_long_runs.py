@@ -15,6 +15,8 @@ from airflow_provider_blockread.records.reading import open_source
 from airflow_provider_blockread.records.text import delimited as delimited_module
 from airflow_provider_blockread.records.walking import first_start, walk_block
 
+pytestmark = pytest.mark.slow
+
 SIZE = 300_000
 
 
