@@ -9,7 +9,7 @@ from pathlib import Path
 from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.records import ByteSource, make_format
 from airflow_provider_blockread.records.reading import bind
-from benchmarks import once, warm
+from benchmarks.harness import once, warm
 from benchmarks.harness.data import CSV_SCHEMA, csv_row, quoted_csv_row, write_lines
 from benchmarks.harness.lab import Lab
 from benchmarks.harness.measure import Row, Times

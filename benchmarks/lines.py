@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 
-from benchmarks import once, warm
+from benchmarks.harness import once, warm
 from benchmarks.harness.data import log_line, write_lines
 from benchmarks.harness.lab import Lab
 from benchmarks.harness.measure import Row
