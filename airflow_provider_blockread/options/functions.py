@@ -37,6 +37,9 @@ class AsRead(FunctionOption):
     kind: ClassVar[str] = "as_read"
     keeps_rows: ClassVar[bool] = True
 
+    def __str__(self) -> str:
+        return "the reader"
+
 
 @dataclass(frozen=True)
 class ArrowFunction(FunctionOption):

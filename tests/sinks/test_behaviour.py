@@ -43,6 +43,15 @@ def test_a_task_leaves_named_files_that_say_their_size_and_rows(bench: Bench) ->
     assert bench.sink.count(file) == 2
 
 
+def test_nothing_is_made_before_something_is_published(bench: Bench) -> None:
+    """Preparing makes no folder; publishing no steps makes an output without files."""
+    assert not STORES.exists(bench.option.uri)
+    bench.apply([])
+
+    assert bench.values() == []
+    assert bench.option.uri.startswith("memory:") or STORES.exists(bench.option.uri)
+
+
 def test_no_rows_make_no_file(bench: Bench) -> None:
     """A writer that saw no rows leaves nothing."""
     name = AttemptName(window="ab12", generation=1, group=0, epoch=1, attempt=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -16,10 +17,10 @@ from hypothesis import strategies as st
 
 from airflow_provider_blockread.errors import FunctionError, ProofError, TransientError
 from airflow_provider_blockread.exchange.model import OutputFile, Target
-from airflow_provider_blockread.options import ParquetSink
+from airflow_provider_blockread.options import ParquetSink, TextSink
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import Writer
-from airflow_provider_blockread.sinks.registry import make_sink
+from airflow_provider_blockread.sinks.registry import make_sink, quarantine_of
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.backends.disk import LocalDisk
 from tests.examples import examples
@@ -55,6 +56,16 @@ def rows(files: list[OutputFile]) -> list[dict[str, object]]:
         with Stores().open_read(file.uri) as source:
             found += pq.read_table(source).to_pylist()
     return found
+
+
+def test_the_quarantine_is_written_as_the_output_is() -> None:
+    """Compression and sizes are the user's; bad records of any other sink go to Parquet files as well."""
+    mine = ParquetSink("/lake/out", compression="zstd", row_group_bytes=9, work_uri="/lake/work")
+    made = quarantine_of(mine, "f", "w")
+
+    assert made == replace(mine, uri=made.uri)
+    assert made.uri.startswith("/lake/work/quarantine/")
+    assert isinstance(quarantine_of(TextSink("/lake/out"), "f", "w"), ParquetSink)
 
 
 def test_batches_become_a_named_file_that_says_its_size_and_rows(staging: str) -> None:
