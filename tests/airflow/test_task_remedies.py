@@ -24,7 +24,7 @@ from airflow_provider_blockread.steps.watch.looking_for_files import Lookout
 from airflow_provider_blockread.steps.watch.watching import record_hints
 from airflow_provider_blockread.storage.stores import Stores
 from tests.airflow.found import Found
-from tests.airflow.triggering import children, first, longest_gap, trigger
+from tests.airflow.triggering import busy, children, first, trigger
 from tests.airflow.triggering import silent as silent  # noqa: PLC0414 - a fixture
 from tests.ledgers import open_ledger
 
@@ -164,7 +164,8 @@ def test_a_helper_that_ended(silent: FileSource, landing: Path, land: Callable[.
 
     async def killed() -> Any:
         task = asyncio.ensure_future(first(trigger(silent)))
-        await longest_gap(asyncio.ensure_future(trigger(FileSource("/nowhere")).look()))
+        await busy()
+        await trigger(FileSource("/nowhere")).look()
         for child in children():
             child.kill()
         return await task, await trigger(FileSource(str(landing))).look()

@@ -77,3 +77,14 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileSource]:
 def children() -> list[psutil.Process]:
     """Return the helpers of this process."""
     return [child for child in psutil.Process().children() if "steps.watch.serving" in " ".join(child.cmdline())]
+
+
+async def busy() -> list[psutil.Process]:
+    """Wait for a trigger to have its helper, which it asks for once its connection is looked up, and return it."""
+
+    def wait() -> list[psutil.Process]:
+        while not (found := children()):
+            time.sleep(0.05)
+        return found
+
+    return await asyncio.to_thread(wait)

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from airflow_provider_blockread.options import FileSource
-from tests.airflow.triggering import FILES, GAP_S, children, first, longest_gap, trigger
+from tests.airflow.triggering import FILES, GAP_S, busy, children, first, longest_gap, trigger
 from tests.airflow.triggering import large as large  # noqa: PLC0414 - a fixture
 from tests.airflow.triggering import silent as silent  # noqa: PLC0414 - a fixture
 
@@ -46,17 +46,17 @@ def test_a_silent_store_holds_up_nothing_and_a_cancelled_trigger_ends_at_once(si
 
     async def cancelled() -> tuple[float, float]:
         task = asyncio.ensure_future(first(trigger(silent)))
+        await busy()
         gap = await longest_gap(asyncio.ensure_future(trigger(FileSource("/nowhere")).look()))
         assert not task.done()
-        busy = children()
-        assert busy
-        assert not any("s3cret" in text for child in busy for text in (*child.cmdline(), *child.environ()))
+        helpers = children()
+        assert not any("s3cret" in text for child in helpers for text in (*child.cmdline(), *child.environ()))
         began = time.monotonic()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         took = time.monotonic() - began
-        gone, _ = await asyncio.to_thread(psutil.wait_procs, busy, 20)
+        gone, _ = await asyncio.to_thread(psutil.wait_procs, helpers, 20)
         assert gone
         return gap, took
 
@@ -70,7 +70,8 @@ def test_a_helper_that_is_killed_is_an_error_that_may_pass(silent: FileSource) -
 
     async def killed() -> Any:
         task = asyncio.ensure_future(first(trigger(silent)))
-        await longest_gap(asyncio.ensure_future(trigger(FileSource("/nowhere")).look()))
+        await busy()
+        await trigger(FileSource("/nowhere")).look()
         for child in children():
             child.kill()
         return await task
