@@ -43,7 +43,7 @@ class Observer:
         """Take a line about what happens."""
 
     def warn(self, message: str) -> None:
-        """Take a line about what somebody should look at."""
+        """Take a line about what needs attention."""
 
     def progress(self, progress: Progress) -> None:
         """Take how far some work is; each report replaces the one before."""
@@ -57,7 +57,7 @@ class LogObserver(Observer):
 
     Args:
         log: takes lines about what happens, and progress.
-        warn: takes lines about what somebody should look at; where there is none, `log` does.
+        warn: takes lines about what needs attention; where there is none, `log` does.
     """
 
     def __init__(self, log: Callable[[str], object], warn: Callable[[str], object] | None = None) -> None:

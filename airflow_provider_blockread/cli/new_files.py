@@ -19,7 +19,7 @@ from airflow_provider_blockread.cli.options.shared import (
 from airflow_provider_blockread.cli.options.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.steps import Environment
-from airflow_provider_blockread.steps.watch.looking_for_files import Lookout, look_for_files
+from airflow_provider_blockread.steps.watch.new_files import NewFilesQuery, find_new_files
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,9 +30,9 @@ class NewFilesOptions(Sourcing, Selecting):
     state: str | None
     as_json: bool
 
-    def lookout(self, env: Environment) -> Lookout:
+    def query(self, env: Environment) -> NewFilesQuery:
         """Return which files to look for."""
-        return Lookout(
+        return NewFilesQuery(
             feed=self.feed_name(env, self.name),
             source=self.file_source(),
             selection=self.selection(),
@@ -51,7 +51,7 @@ def new_files(**options: Any) -> None:  # noqa: ANN401 - click passes every opti
     """Show the files of SOURCE that are in no window of the feed. Writes nothing, and reads no file."""
     given = NewFilesOptions(**options)
     env = open_environment(given.state, quiet=given.as_json)
-    found = look_for_files(env, given.lookout(env))
+    found = find_new_files(env, given.query(env))
     if given.as_json:
         print_json(found.to_json())
         return

@@ -86,7 +86,7 @@ class JobSpec:
     generation: int
     manifest_uri: str
     manifest_hash: str
-    work_uri: str  # the folder of this job: specification, answer, and what else it leaves
+    folder: str  # of this job in the work area: specification, answer, and what else it leaves
     options: GenerationOptions
     excluded: tuple[int, ...] = ()  # ids of files that this window leaves out
     part_states: tuple[tuple[int, int], ...] = ()  # (file, state) of files that are entered where an earlier part ends

@@ -38,7 +38,7 @@ _SPECS: dict[str, type[ReadSpec | ScanSpec]] = {spec.kind: spec for spec in (Rea
 
 def write_spec(stores: Stores, spec: JobSpec, *, secret: str = "", window_secret: str = "") -> Submission:
     """Write the specification of a job and return its submission, under these secrets."""
-    uri = f"{spec.work_uri}/{SPEC_NAME}"
+    uri = f"{spec.folder}/{SPEC_NAME}"
     fields = {f.name: getattr(spec, f.name) for f in dataclasses.fields(spec)}
     data = _dump(fields | {"kind": spec.kind, "options": spec.options.to_json()})
     stores.write_bytes_atomic(uri, data)

@@ -208,7 +208,7 @@ def wait_for_no_disk(connection: Connection) -> None:
         connection.execute(text("SET LOCAL synchronous_commit TO off"))
 
 
-def look_up(connection: Connection) -> None:
+def use_indexes(connection: Connection) -> None:
     """Let this transaction find rows by index: for a few thousand digests PostgreSQL would read a million rows."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SET LOCAL enable_seqscan TO off"))

@@ -13,7 +13,7 @@ from airflow_provider_blockread.ledger.dialect import insert_or_ignore
 from airflow_provider_blockread.ledger.schema.tables import feeds
 from airflow_provider_blockread.ledger.store import Ledger
 
-#: Files per transaction: some tens of milliseconds, so that nobody waits long for the ledger, on a busy host either.
+#: Files per transaction: some tens of milliseconds, so that no process waits long, on a busy host either.
 BATCH_FILES = 5_000
 _NAMED = 10  # feeds that a message names
 

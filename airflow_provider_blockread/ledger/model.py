@@ -167,7 +167,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """The right to run a group, until somebody holds a higher epoch; `excluded` are file ids to leave out."""
+    """The right to run a group, until another attempt holds a higher epoch; `excluded` are file ids to leave out."""
 
     ref: GroupRef
     epoch: int
@@ -189,7 +189,7 @@ class GroupOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publication:
-    """The right to prove and publish a generation, until somebody holds a higher epoch.
+    """The right to prove and publish a generation, until another attempt holds a higher epoch.
 
     `state` is the generation's when it was claimed: `reading` or `proven` (prove it), `publishing` (carry on with the
     journal), `published` or `verified` (nothing is left to do).

@@ -44,7 +44,7 @@ def noop_ledger(folder: Path, run: str, *, now: Callable[[], datetime] = utc_now
 def key_of_run(ledger: Ledger, key: str, run: str) -> str:
     """Return a window's key; of a ledger that forgets, one that no other run has.
 
-    Without a memory, the outputs of two runs with the same key could not be told apart.
+    Without a memory, the outputs of two runs with the same key could not be distinguished.
     """
     if not key.strip() or key.endswith(run) or not forgets(ledger):
         return key

@@ -1,4 +1,4 @@
-"""Work on the ledger that goes on while what it is to do next is being made."""
+"""Work on the ledger that continues while what it is to do next is being made."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ _REMEDIES = {
     r"^53300|too many (clients|connections)|connection slots": "let less run at once, or raise its max_connections",
     r"^(55P03|57014|40P01)": "others held what it needs for too long; see them end (pg_stat_activity), then retry",
 }
-#: What stays as it is until somebody acts.
+#: What stays as it is until a person acts.
 _LASTING = re.compile("is not a database|is malformed|malformed database|already exists")
 #: States of PostgreSQL that mean a problem of the server, not a mistake in this package, whatever the driver's class.
 OF_THE_SERVER = frozenset({"25006", "3F000", "42501", "42710", "42P07"})

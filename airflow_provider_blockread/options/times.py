@@ -109,13 +109,13 @@ class TimePattern:
 def _as_regex(text: str) -> str:
     """Return a regular expression that matches only where no digit precedes or follows."""
     parts = re.split(r"(%.)", text)
-    inner = "".join(_part(part) for part in parts)
+    inner = "".join(_directive(part) for part in parts)
     before = r"(?<!\d)" if parts[0] == "" and parts[1] != "%%" else ""
     after = r"(?!\d)" if parts[-1] == "" and parts[-2] != "%%" else ""
     return before + inner + after
 
 
-def _part(part: str) -> str:
+def _directive(part: str) -> str:
     if not part.startswith("%"):
         return re.escape(part)
     return "%" if part == "%%" else f"(?P<{part[1]}>{_DIGITS[part[1]]})"

@@ -20,7 +20,7 @@ from airflow_provider_blockread.options import FileSource, Selection, parse_dura
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_blockread.steps.watch.looking_for_files import Lookout
+    from airflow_provider_blockread.steps.watch.new_files import NewFilesQuery
 
 
 class NewFilesSensor(OptionTemplates, BaseSensorOperator):
@@ -94,7 +94,7 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         """
         if not self.deferrable:
             return super().execute(context)
-        first = self._first_look(context)
+        first = self._first_poke(context)
         return self._wait_in_triggerer(context) if first is None else first
 
     def _wait_in_triggerer(self, context: Context) -> Never:
@@ -102,7 +102,7 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
 
         self.defer(
             trigger=NewFilesTrigger(
-                lookout=self.lookout(context).to_json(),
+                query=self.query(context).to_json(),
                 ledger_conn_id=self.ledger_conn_id,
                 run=str(run_identity(context)),
                 poke_interval=self.poke_interval,
@@ -123,14 +123,14 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         from airflow_provider_blockread.hooks.ledger import LedgerHook  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.hooks.stores import credentials_for  # noqa: PLC0415
         from airflow_provider_blockread.steps import Environment  # noqa: PLC0415
-        from airflow_provider_blockread.steps.watch.looking_for_files import look_for_files  # noqa: PLC0415
+        from airflow_provider_blockread.steps.watch.new_files import find_new_files  # noqa: PLC0415
         from airflow_provider_blockread.storage.stores import Stores  # noqa: PLC0415
 
         try:
-            lookout, stores = self.lookout(context), Stores(credentials_for(self.source, None))
+            query, stores = self.query(context), Stores(credentials_for(self.source, None))
             with closing(LedgerHook(self.ledger_conn_id, run=str(run_identity(context))).get_conn()) as ledger:
                 env = Environment(ledger=ledger, stores=stores, observer=LogObserver(self.log.info, self.log.warning))
-                found = look_for_files(env, lookout)
+                found = find_new_files(env, query)
         except PermanentError as error:
             raise AirflowFailException(str(error)) from error
         return PokeReturnValue(is_done=bool(found.why), xcom_value=found.to_json())
@@ -151,14 +151,14 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
             raise AirflowSkipException(message)
         raise kind(message)
 
-    def lookout(self, context: Context) -> Lookout:
+    def query(self, context: Context) -> NewFilesQuery:
         """Return what this run looks for."""
-        from airflow_provider_blockread.steps.watch.looking_for_files import Lookout  # noqa: PLC0415 - not at every parse
+        from airflow_provider_blockread.steps.watch.new_files import NewFilesQuery  # noqa: PLC0415 - not at every parse
 
         run, select = run_identity(context), self.selection.select
         keyed = self.group is not None or self.window is not None
         key = window_key(run, group=self.group or "", select=select, explicit=self.window) if keyed else None
-        return Lookout(
+        return NewFilesQuery(
             feed=self.feed if self.feed is not None else f"{run.dag_id}.{self.group}",
             source=self.source,
             selection=self.selection,
@@ -172,7 +172,7 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
     def _longest_wait(self) -> float:
         return self.timeout if self.max_wait is None else self.max_wait.total_seconds()
 
-    def _first_look(self, context: Context) -> Any:  # noqa: ANN401 - what was found
+    def _first_poke(self, context: Context) -> Any:  # noqa: ANN401 - what was found
         """Return what is there already; None if the sensor must wait."""
         try:
             found = self.poke(context)

@@ -88,8 +88,8 @@ class Driver:
         started = time.monotonic()
         states = self._entry_states(spec, blocks)
         portions = [
-            Portion(part, {b.number: states[b.number] for b in part if b.number in states})
-            for part in self._packed(blocks, spec.max_readers)
+            Portion(run, {b.number: states[b.number] for b in run if b.number in states})
+            for run in self._packed(blocks, spec.max_readers)
         ]
         size = sum(block.end - block.start for block in blocks)
         reports = self._run_tasks(str(spec), partial(_read, spec, self.make_stores), portions, verb="read", size=size)
@@ -125,7 +125,7 @@ class Driver:
         task, items = partial(_scan, spec, self.make_stores), self._packed(blocks, max_readers)
         size = sum(block.end - block.start for block in blocks)
         found = self._run_tasks(str(spec), task, items, verb="scanned", size=size)
-        maps = {number: state_map for of_part in found for number, state_map in of_part}
+        maps = {number: state_map for of_run in found for number, state_map in of_run}
         return known | entry_states(make_format(spec.options.record_format), unknown, maps, dict(spec.part_states))
 
     def _blocks(self, spec: JobSpec, group: int | None = None) -> Iterator[Block]:
@@ -164,7 +164,7 @@ def write_group_result(
         FunctionError: when tasks wrote batches of different schemas.
     """
     batches = [batch for report in reports for batch in pa.ipc.open_stream(report.receipts)]
-    uri = f"{spec.work_uri}/{RECEIPTS_NAME}"
+    uri = f"{spec.folder}/{RECEIPTS_NAME}"
     receipts_hash = write_receipts(stores, uri, batches)
     sums = pa.Table.from_batches(batches).to_pydict() if batches else {}
     outputs = tuple(output for report in reports for output in report.outputs)

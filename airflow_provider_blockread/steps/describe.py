@@ -93,5 +93,5 @@ def describe_part(pending: PendingFile) -> str:
     part = pending.part
     if part is None:
         return ""
-    rest = "" if part.is_last else "; the next windows go on there"
+    rest = "" if part.is_last else "; the next windows continue there"
     return f"part {part.number} of a file, bytes {part.start:,} to {part.end:,} of {pending.version.size:,}{rest}"

@@ -53,7 +53,7 @@ def propose_excluding(env: Environment, window: Window, path: str, *, reason: st
     behind = windows_behind(env.ledger, window.id, path)
     if behind:
         msg = (
-            f"window {window.id} reads a part of {path}, and window {behind[0]} goes on behind it; begin with"
+            f"window {window.id} reads a part of {path}, and window {behind[0]} continues behind it; begin with"
             f" `blockread windows exclude {behind[0]} {shell_word(path)} --reason {shell_word(reason)}`"
         )
         raise StateError(msg)
@@ -75,7 +75,7 @@ def exclude(env: Environment, window: Window, path: str, *, reason: str, who: st
     Raises:
         SourceError: when the window does not hold the file.
         StateError: when the window is not open, or published and not being rebuilt; or when it reads a part of the
-            file, and is published or another window goes on behind it.
+            file, and is published or another window continues behind it.
     """
     _, groups = _find(env, window, path)
     _, again = exclude_file(env.ledger, window.id, path, reason=reason, who=who, groups=groups)
@@ -158,7 +158,7 @@ def excluded_by_policy(
     for path, why in found.items():
         for behind in windows_behind(env.ledger, window.id, path):  # they cannot be published without this part
             _exclude(env, get_window(env.ledger, behind), {path: why}, failed.who)
-            env.observer.warn(f"{path} is excluded from window {behind} too, which goes on behind this part of it")
+            env.observer.warn(f"{path} is excluded from window {behind} too, which continues behind this part of it")
     _exclude(env, window, found, failed.who)
     _tell(env, window, found)
     return True

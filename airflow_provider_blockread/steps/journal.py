@@ -120,7 +120,7 @@ def published(
     return {place: (sink, list(files.values())) for place, (sink, files) in found.items()}
 
 
-def take_back_halves(env: Environment, window: Window) -> None:
+def undo_incomplete(env: Environment, window: Window) -> None:
     """Take what lost generations have published out again; what was published before is whole, as removals come last.
 
     Halves older than what is published were taken away with its own journal.
@@ -134,7 +134,7 @@ def take_back_halves(env: Environment, window: Window) -> None:
             sink.undo(half, _marker(env, window, halves[-1], _TAKE_BACK))
 
 
-def take_away(env: Environment, window: Window) -> int:
+def remove_outputs(env: Environment, window: Window) -> int:
     """Take away all that the window's generations ever published, and return how many files were there."""
     every = list_generations(env.ledger, window.id)
     removed = 0

@@ -74,7 +74,7 @@ class PlanRequest:
     """What to plan, for whom. `interval_ns` bounds the files' times where `selection.select` is `interval`."""
 
     feed: str
-    key: str  # of the window; the same key is the same window for ever
+    key: str  # of the window; the same key is the same window forever
     source: FileSource
     generation: GenerationOptions
     owner: str

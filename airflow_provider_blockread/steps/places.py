@@ -13,7 +13,7 @@ from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.registry import make_sink, quarantine_of
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.storage import uris
-from airflow_provider_blockread.storage.listing.files import takes
+from airflow_provider_blockread.storage.listing.files import would_list
 
 _OWNER = "ledger"  # the file of a feed's work area that names its ledger
 _TORN = timedelta(hours=1)  # by then it is no longer being written
@@ -37,9 +37,9 @@ def check_apart(request: PlanRequest, sink: Sink, window: str) -> None:
         "quarantine": (sink.work_area, name.uri(kept.uri, 0, kept.suffix)),
     }
     for what, (place, example) in written.items():
-        if takes(request.source, example):
+        if would_list(request.source, example):
             msg = (
-                f"feed {request.feed}: the {what} {place} is in the source, whose pattern takes files as"
+                f"feed {request.feed}: the {what} {place} is in the source, whose pattern would_list files as"
                 f" {uris.name_of(example)} there: published records would be read again; choose another place"
                 " for the output, or a pattern that leaves it out"
             )

@@ -18,18 +18,18 @@ from airflow_provider_blockread.triggers.helpers import ask, kept
 class NewFilesTrigger(BaseTrigger):
     """Fires once, when a feed has enough new files, with what was found; or with the error that ended the wait.
 
-    :param lookout: what to look for, as `Lookout.to_json` writes it. Names of connections, no credentials.
+    :param query: what to look for, as `NewFilesQuery.to_json` writes it. Names of connections, no credentials.
     :param ledger_conn_id: the ledger's connection.
     :param run: the DAG run that waits, for a ledger that forgets.
     :param poke_interval: seconds before each look.
     :param max_interval: seconds that the interval grows to, doubled after each look; None to leave it as it is.
-    :param silent_fail: go on when the store or the ledger fails.
+    :param silent_fail: continue when the store or the ledger fails.
     """
 
     def __init__(
         self,
         *,
-        lookout: Mapping[str, Any],
+        query: Mapping[str, Any],
         ledger_conn_id: str | None = None,
         run: str = "",
         poke_interval: float = 60.0,
@@ -37,7 +37,7 @@ class NewFilesTrigger(BaseTrigger):
         silent_fail: bool = False,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.lookout = dict(lookout)
+        self.query = dict(query)
         self.ledger_conn_id = ledger_conn_id
         self.run_name = run
         self.poke_interval = poke_interval
@@ -47,7 +47,7 @@ class NewFilesTrigger(BaseTrigger):
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Return the class and its arguments, which go through JSON."""
         return f"{type(self).__module__}.{type(self).__qualname__}", {
-            "lookout": self.lookout,
+            "query": self.query,
             "ledger_conn_id": self.ledger_conn_id,
             "run": self.run_name,
             "poke_interval": self.poke_interval,
@@ -70,7 +70,7 @@ class NewFilesTrigger(BaseTrigger):
     async def _payload(self) -> dict[str, Any] | None:
         """Return what one look is worth telling; None to look again."""
         try:
-            found = await self.look()
+            found = await self.poll()
         except BlockReadError as error:
             if isinstance(error, PermanentError) or not self.silent_fail:
                 return {"error": type(error).__name__, "message": str(error)}
@@ -78,15 +78,15 @@ class NewFilesTrigger(BaseTrigger):
             return None
         return found if found["why"] else None
 
-    async def look(self) -> dict[str, Any]:
-        """Return what one look finds, as `FilesFound.to_json` writes it; the event loop goes on meanwhile.
+    async def poll(self) -> dict[str, Any]:
+        """Return what one look finds, as `FilesFound.to_json` writes it; the event loop continues meanwhile.
 
         Raises:
-            BlockReadError: as `look_for_files` does.
+            BlockReadError: as `find_new_files` does.
         """
-        source = cast("FileSource", from_json(self.lookout["source"]))
+        source = cast("FileSource", from_json(self.query["source"]))
         way = await access(source, self.ledger_conn_id, run=self.run_name)
-        return await ask({"do": "look", "lookout": self.lookout} | way, self.log.info)
+        return await ask({"do": "find", "query": self.query} | way, self.log.info)
 
 
 def fired(payload: dict[str, Any]) -> TriggerEvent:

@@ -71,8 +71,8 @@ class NewFilesEventTrigger(BaseEventTrigger):
     @classmethod
     def create_shared_stream_producer(cls, kwargs: dict[str, Any]) -> SharedStreamProducer:
         """Return the listing of all triggers with this key."""
-        lookout = {name: kwargs[name] for name in ("feed", "source", "selection")}
-        return SourceWatch(lookout | {"interval_ns": None}, kwargs["listing"], kwargs["ledger_conn_id"])
+        query = {name: kwargs[name] for name in ("feed", "source", "selection")}
+        return SourceWatch(query | {"interval_ns": None}, kwargs["listing"], kwargs["ledger_conn_id"])
 
     async def filter_shared_stream(self, shared_stream: AsyncIterator[Marks | Stored]) -> AsyncIterator[TriggerEvent]:
         """Yield an event for the files after this watcher's cursor."""

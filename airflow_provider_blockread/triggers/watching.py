@@ -47,13 +47,13 @@ class SourceWatch(SharedStreamProducer):
     """Lists a source at an interval into the feed's index, and reads hints from a queue in between, if there is one.
 
     Args:
-        lookout: what to watch, as `Lookout.from_json` takes it.
+        query: what to watch, as `NewFilesQuery.from_json` takes it.
         listing: seconds between two listings, or `StorageEvents` as JSON.
         ledger_conn_id: the ledger's connection.
     """
 
-    def __init__(self, lookout: dict[str, Any], listing: float | Mapping[str, Any], ledger_conn_id: str | None) -> None:
-        self._lookout = lookout
+    def __init__(self, query: dict[str, Any], listing: float | Mapping[str, Any], ledger_conn_id: str | None) -> None:
+        self._query = query
         self._hints = listing if isinstance(listing, Mapping) else None
         self._interval = float(listing["reconcile"] if isinstance(listing, Mapping) else listing)
         self._ledger_conn_id = ledger_conn_id
@@ -87,7 +87,7 @@ class SourceWatch(SharedStreamProducer):
         """Update the feed's index by a listing or by hints; return the marks, None without any."""
         if lists:
             return await self._tried(self._list)
-        return None if self._hints is None else await self._tried(self._take_hints)
+        return None if self._hints is None else await self._tried(self._record_hints)
 
     async def advance(self, batch: Sequence[AdvanceItem]) -> None:
         """Note up to which number events are stored."""
@@ -113,26 +113,26 @@ class SourceWatch(SharedStreamProducer):
     async def _tried(self, update: Callable[[dict[str, Any]], Any]) -> dict[str, Any] | None:
         """Return the result of an update; a failure is logged, and the watch continues."""
         try:
-            source = cast("FileSource", from_json(self._lookout["source"]))
+            source = cast("FileSource", from_json(self._query["source"]))
             found: dict[str, Any] | None = await update(await access(source, self._ledger_conn_id))
         except BlockReadError as error:
             self._failures = min(self._failures + 1, 10)
-            _log.error("the watch of feed %s failed, and tries again: %s", printable(self._lookout["feed"]), error)
+            _log.error("the watch of feed %s failed, and tries again: %s", printable(self._query["feed"]), error)
             return None
         self._failures = 0
         return found
 
     async def _list(self, way: dict[str, Any]) -> dict[str, Any]:
-        return await ask({"do": "list", "lookout": self._lookout} | way, _log.info)
+        return await ask({"do": "list", "query": self._query} | way, _log.info)
 
-    async def _take_hints(self, way: dict[str, Any]) -> dict[str, Any] | None:
+    async def _record_hints(self, way: dict[str, Any]) -> dict[str, Any] | None:
         if self._queue is None:
             self._queue = await open_queue(self._hints or {})
         messages = await asyncio.to_thread(self._queue.receive)
         if not messages:
             return None
         bodies = [message.body for message in messages]
-        found = await ask({"do": "hint", "lookout": self._lookout, "bodies": bodies} | way, _log.info)
+        found = await ask({"do": "hint", "query": self._query, "bodies": bodies} | way, _log.info)
         later = set(found["later"])
         done = [message for place, message in enumerate(messages) if place not in later]
         # The ledger has them by now; after a crash before this line the queue delivers them again.

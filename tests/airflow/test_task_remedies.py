@@ -20,7 +20,7 @@ from airflow_provider_blockread.operators.upstream import files_of
 from airflow_provider_blockread.options import EventFiles, FileList, FileSource, ParquetSink, Selection
 from airflow_provider_blockread.sensors.new_files import NewFilesSensor
 from airflow_provider_blockread.steps import Environment
-from airflow_provider_blockread.steps.watch.looking_for_files import Lookout
+from airflow_provider_blockread.steps.watch.new_files import NewFilesQuery
 from airflow_provider_blockread.steps.watch.watching import record_hints
 from airflow_provider_blockread.storage.stores import Stores
 from tests.airflow.found import Found
@@ -147,14 +147,14 @@ def test_a_sensor_that_knows_no_feed(given: dict[str, str]) -> None:
 def test_a_watch_whose_ledger_forgets(landing: Path, land: Callable[..., None], tmp_path: Path) -> None:
     """With a ledger that remembers it records what has come."""
     land(a=1)
-    lookout = Lookout(feed="feed", source=FileSource(str(landing)))
+    query = NewFilesQuery(feed="feed", source=FileSource(str(landing)))
     body = f'{{"eventType": "x", "data": {{"url": "file://{landing}/a.log"}}}}'
     noop = noop_ledger(tmp_path, "run")
     with pytest.raises(BlockReadError, match="give it and its pipeline one, not noop"):
-        record_hints(Environment(ledger=noop, stores=Stores(), observer=LogObserver(print)), lookout, [body])
+        record_hints(Environment(ledger=noop, stores=Stores(), observer=LogObserver(print)), query, [body])
     noop.close()
     ledger = open_ledger(f"sqlite:///{tmp_path}/ledger.db")
-    record_hints(Environment(ledger=ledger, stores=Stores(), observer=LogObserver(print)), lookout, [body])
+    record_hints(Environment(ledger=ledger, stores=Stores(), observer=LogObserver(print)), query, [body])
     ledger.close()
 
 
@@ -165,10 +165,10 @@ def test_a_helper_that_ended(silent: FileSource, landing: Path, land: Callable[.
     async def killed() -> Any:
         task = asyncio.ensure_future(first(trigger(silent)))
         await busy()
-        await trigger(FileSource("/nowhere")).look()
+        await trigger(FileSource("/nowhere")).poll()
         for child in children():
             child.kill()
-        return await task, await trigger(FileSource(str(landing))).look()
+        return await task, await trigger(FileSource(str(landing))).poll()
 
     event, found = asyncio.run(killed())
     assert "try again" in event["message"]

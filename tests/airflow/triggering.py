@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.steps.watch.looking_for_files import Lookout
+from airflow_provider_blockread.steps.watch.new_files import NewFilesQuery
 from airflow_provider_blockread.triggers.new_files import NewFilesTrigger
 
 FILES = 40_000
@@ -25,8 +25,8 @@ GAP_S = 0.2
 
 def trigger(source: FileSource, **options: Any) -> NewFilesTrigger:
     """Return a trigger as the triggerer makes it: from its arguments as JSON."""
-    lookout = Lookout(feed="feed", source=source).to_json()
-    path, arguments = NewFilesTrigger(lookout=lookout, **{"poke_interval": 0.01} | options).serialize()
+    query = NewFilesQuery(feed="feed", source=source).to_json()
+    path, arguments = NewFilesTrigger(query=query, **{"poke_interval": 0.01} | options).serialize()
     assert path == "airflow_provider_blockread.triggers.new_files.NewFilesTrigger"
     return NewFilesTrigger(**json.loads(json.dumps(arguments)))
 

@@ -40,7 +40,7 @@ def long_functions(text: str) -> list[str]:
 def parameter_walls(text: str) -> list[str]:
     """More than a handful of parameters are a value that has no name yet.
 
-    An operator's constructor is such a value: all its options are keywords, and Airflow's own go on to `super()`.
+    An operator's constructor is such a value: all its options are keywords, and Airflow's own continue to `super()`.
     """
     counts = [(f.name, len(_parameters(f))) for f in _functions(text)]
     return [f"{name}: {count} parameters, at most {MAX_PARAMETERS}" for name, count in counts if count > MAX_PARAMETERS]

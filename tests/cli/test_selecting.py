@@ -87,7 +87,7 @@ def test_plan_tells_the_part_of_a_large_file(hours: Place) -> None:
     options = [str(hours.source), *PATTERN, "--block-size", "4B", "--max-bytes", "9B"]
     done, shown = hours.call("plan", *options), hours.json("plan", *options)
 
-    assert "f0.log: part 1 of a file, bytes 0 to 8 of 10; the next windows go on there" in done.stdout
+    assert "f0.log: part 1 of a file, bytes 0 to 8 of 10; the next windows continue there" in done.stdout
     (part,) = shown["parts"]
     assert (part.pop("path").rpartition("/")[2], part) == ("f0.log", {"size": 10, "part": 1, "start": 0, "end": 8})
     assert (shown["files"], shown["bytes"], shown["blocks"]) == (1, 8, 2)

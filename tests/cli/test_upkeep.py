@@ -158,7 +158,7 @@ def test_a_restart_is_shown_and_confirmed_like_the_rest(place: Place, pipe: Pipe
     assert [window["does"] for window in anew["windows"]] == [True, True]
     assert "generation 2, now failed, is dropped" in anew["windows"][1]["what"]
     assert [told["notes"][0].partition(" the ")[0] for told in (goes_on, anew)] == [
-        "This goes on with",
+        "This continues with",
         "This gives up",
     ]
     assert refused.exit_code == 1

@@ -139,7 +139,7 @@ def _retry(case: Case, scenario: Scenario, pipe: Doomed, outcome: Outcome) -> No
 
 
 def _wake(process: int, report: Path, outcome: Outcome) -> None:
-    """Let the stopped process go on: it ends in peace, or with a conflict."""
+    """Let the stopped process continue: it ends in peace, or with a conflict."""
     os.kill(process, signal.SIGCONT)
     _, status = os.waitpid(process, 0)
     if status:

@@ -34,7 +34,7 @@ def _pipe(place: tuple[Path, str], number: int) -> Doomed:
 
 
 def _check(pipe: Doomed) -> None:
-    """Complete what is open, later and as somebody else, and count."""
+    """Complete what is open, later and as another process, and count."""
     pipe.owner = "later"
     pipe.pass_seconds(3600)
     pipe.run()

@@ -19,7 +19,7 @@ _NUMBERS = count()
 
 @dataclass
 class Clock:
-    """A clock that goes on only when it is told to."""
+    """A clock that continues only when it is told to."""
 
     time: datetime = field(default=datetime(2026, 1, 1, tzinfo=UTC))
 

@@ -81,7 +81,7 @@ def test_what_the_work_raises_is_raised_and_ends_it() -> None:
 
 
 def test_what_the_items_raise_comes_after_what_is_under_way() -> None:
-    """What was made is worked on, and nothing goes on behind the back of whoever handles the error."""
+    """What was made is worked on, and nothing continues behind the back of whoever handles the error."""
     before, done = sys.getswitchinterval(), []
 
     def items() -> Iterator[int]:

@@ -137,7 +137,7 @@ def test_what_a_dead_planner_holds_is_free(ledger: Ledger, dead: str) -> None:
 def test_who_dies_while_it_gives_files_back_is_not_waited_for(
     ledger: Ledger, dead: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a dead planner held is its successor's to give back, and its next try goes on with that at once."""
+    """What a dead planner held is its successor's to give back, and its next try continues with that at once."""
     record_files(ledger, FEED, [version("a"), version("b")])
     found = pending(ledger)
     claim_window(ledger, FEED, "dead", owner=dead).take(found)

@@ -67,7 +67,7 @@ def test_a_blank_mark_is_none() -> None:
 
 
 def test_text_becomes_the_option_s_type() -> None:
-    """Numbers, truth values and text are told apart by the option's type, not by their looks."""
+    """Numbers, truth values and text are distinguished by the option's type, not by their looks."""
     assert parse(Fixed, {"length": "12", "short_last": "keep"}) == Fixed(length=12, short_last="keep")
     assert parse(Lines, {"newline": "lf"}) == Lines(newline="lf")
     assert parse(Splitting, {"block_size": "64MiB", "max_groups": "3"}) == Splitting(block_size="64MiB", max_groups=3)

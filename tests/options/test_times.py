@@ -58,7 +58,7 @@ def test_a_path_names_one_time_or_none(path: str, time_ns: int | None) -> None:
 
 
 def test_digits_do_not_run_on() -> None:
-    """A number that goes on to the left or right is another number."""
+    """A number that continues to the left or right is another number."""
     pattern = TimePattern.parse("%Y%m%d")
 
     assert pattern.time_ns("access-20261121.log") == HOUR - 4 * 3600 * 10**9

@@ -66,7 +66,7 @@ class Reading:
             mode="write",
             manifest_uri="",
             manifest_hash="",
-            work_uri=f"file://{self.folder}/work",
+            folder=f"file://{self.folder}/work",
             target=Target(folder=f"file://{self.folder}/work/data"),
             options=GenerationOptions(
                 sink=ParquetSink(f"file://{self.folder}/out"),

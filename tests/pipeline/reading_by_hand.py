@@ -33,7 +33,7 @@ _NAMES = {str(option.to_json()): name for name, option in FORMATS.items()}
 def shown_records(pipe: Pipe, text: str) -> list[str] | None:
     """Return the values that the feed's only file shows, read part after part; None while a window is half published.
 
-    Each part goes on where the one before ended by the format under which that one is published.
+    Each part continues where the one before ended by the format under which that one is published.
     """
     listed = [found for found in list_windows(pipe.env.ledger, pipe.feed) if found.window.state == "open"]
     held = [found.window for found in listed if not found.excluded]

@@ -65,13 +65,13 @@ def test_windows_to_read_again(logs: Pipe, desk: Desk, command: list[str], named
 
 
 def test_a_rebuild_that_fails_goes_on(logs: Pipe, desk: Desk) -> None:
-    """Its cause fixed, the same command goes on from the window where it failed."""
+    """Its cause fixed, the same command continues from the window where it failed."""
     logs.run("1")
     logs.put({"b.log": b"b\n"})
     logs.run("2")
     (logs.source / "b.log").rename(logs.folder / "b.log")
     message = desk.refused("windows", "rebuild", "--feed", "feed")
-    assert "Fix the cause and repeat the command: it goes on from this window" in message
+    assert "Fix the cause and repeat the command: it continues from this window" in message
     (logs.folder / "b.log").rename(logs.source / "b.log")
     printed = desk.done("windows", "rebuild", "--feed", "feed")
 
@@ -80,7 +80,7 @@ def test_a_rebuild_that_fails_goes_on(logs: Pipe, desk: Desk) -> None:
 
 
 def test_java_that_is_missing(logs: Pipe, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """JAVA_HOME set, as the message says, the run goes on."""
+    """JAVA_HOME set, as the message says, the run continues."""
     command = ("run", str(logs.source), "--output", str(logs.out))
     with monkeypatch.context() as bare:
         bare.delenv("JAVA_HOME")
@@ -143,7 +143,7 @@ def test_a_work_area_that_cannot_be_cleared(logs: Pipe, desk: Desk, monkeypatch:
 def test_what_is_cleared_in_airflow_is_repeated_here(
     logs: Pipe, desk: Desk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same command goes on where it failed, once what the message asks for was done."""
+    """The same command continues where it failed, once what the message asks for was done."""
     monkeypatch.setattr(cli, "exit_on_signals", lambda: None)  # those of this process stay the test runner's
     monkeypatch.setattr(commands, "raise_on_signals", lambda: None)
     command = ["run", str(logs.source), "--output", str(logs.out), "--state", desk.url]

@@ -26,7 +26,7 @@ def two(here: Pipe) -> Pipe:
 
 
 def test_an_overtaken_generation(two: Pipe) -> None:
-    """Neither its groups nor its commit go on; the run cleared from its plan on does."""
+    """Neither its groups nor its commit continue; the run cleared from its plan on does."""
     old = two.plan()
     two.read(old)
     two.sink_options = {"compression": "zstd"}
@@ -54,7 +54,7 @@ def test_a_file_of_a_half_published_window(two: Pipe, desk: Desk) -> None:
 
 
 def test_a_task_of_before_a_clear(two: Pipe) -> None:
-    """It stops, and the one that was cleared after it goes on."""
+    """It stops, and the one that was cleared after it continues."""
     ref = two.plan()
     group = GroupRef(window=ref.window, generation=1, group=0)
     newer = claim_group(two.env.ledger, group, owner="test", clear_number=2, stale_after_s=60)
@@ -197,7 +197,7 @@ def test_an_owner_that_lives(two: Pipe) -> None:
     """Once its heartbeat is stale, the retry takes the group over."""
     ref = two.plan()
     group = GroupRef(window=ref.window, generation=1, group=0)
-    claim_group(two.env.ledger, group, owner="somebody else", clear_number=0, stale_after_s=60)
+    claim_group(two.env.ledger, group, owner="another process", clear_number=0, stale_after_s=60)
     with pytest.raises(OwnedError, match="wait for it, or stop it and retry when its heartbeat is stale"):
         two.read(ref)
     two.pass_seconds(61)

@@ -49,7 +49,7 @@ def test_a_part_that_would_end_elsewhere(here: Pipe, desk: Desk, remedy: str) ->
         assert here.run("1", clear_number=1).status == "published"
         assert len(here.values()) == 23
         return
-    behind = desk.refused(*commands(str(refused.value))[0])  # another one goes on behind that one, and is named
+    behind = desk.refused(*commands(str(refused.value))[0])  # another one continues behind that one, and is named
     desk.carry_out(behind)
     desk.carry_out(refused.value)
     here.run("1", clear_number=1)

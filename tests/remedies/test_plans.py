@@ -142,7 +142,7 @@ def test_a_planner_that_lives(here: Pipe) -> None:
     here.plan("before")
     here.put({"b.txt": b"b\n"})
     with (
-        claim_window(here.env.ledger, "feed", "w", owner="somebody else"),
+        claim_window(here.env.ledger, "feed", "w", owner="another process"),
         pytest.raises(PlanConflictError, match="is planning it, last heartbeat 0 s ago; wait, then plan again"),
     ):
         here.plan()
@@ -154,7 +154,7 @@ def test_a_key_that_another_planner_took(here: Pipe) -> None:
     """Planned again, it is that planner's window."""
     here.put({"a.txt": b"a\n"})
     ref = here.plan()
-    with pytest.raises(PlanConflictError, match=r"is open since .*; plan again, to go on with it"):
+    with pytest.raises(PlanConflictError, match=r"is open since .*; plan again, to continue with it"):
         claim_window(here.env.ledger, "feed", "w", owner="me")
 
     assert here.plan().window == ref.window

@@ -147,13 +147,13 @@ def test_a_part_of_a_published_window_goes_with_the_window(here: Pipe, desk: Des
 
 
 def test_a_part_is_left_out_of_the_last_window_first(here: Pipe, desk: Desk) -> None:
-    """The windows that go on behind a part are named, one at a time."""
+    """The windows that continue behind a part are named, one at a time."""
     here.put({"a.txt": _LINES})
     here.block_size, here.selection = 16, Selection(limits=Limits(max_bytes=40))
     refs = [here.plan(key) for key in "12"]
     path = here.uri("a.txt")
     message = desk.refused("windows", "exclude", refs[0].window, path, "--reason", "broken")
-    assert "goes on behind it" in message
+    assert "continues behind it" in message
     desk.carry_out(message)
     desk.done("windows", "exclude", refs[0].window, path, "--reason", "broken")
 
@@ -212,8 +212,8 @@ def test_a_generation_that_is_not_there_is_looked_up(two: Pipe, desk: Desk) -> N
 def test_an_undoing_waits_for_the_publisher(two: Pipe, desk: Desk) -> None:
     """Once the publisher's heartbeat is stale the same command works."""
     window = _half(two)
-    claim_publication(two.env.ledger, window, 1, owner="somebody else", stale_after_s=60)
-    with pytest.raises(BlockReadError, match="somebody else is publishing generation 1, last heartbeat 0 s ago"):
+    claim_publication(two.env.ledger, window, 1, owner="another process", stale_after_s=60)
+    with pytest.raises(BlockReadError, match="another process is publishing generation 1, last heartbeat 0 s ago"):
         begin_undoing(two.env.ledger, window, files=None, who="me")
     two.pass_seconds(200)
     desk.done("windows", "undo", "w")
@@ -241,14 +241,14 @@ def test_a_window_that_was_withdrawn_by_hand(two: Pipe, desk: Desk) -> None:
 
 
 def test_a_withdrawal_that_somebody_else_changed(two: Pipe, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command repeated, as the message says, goes on as that one wants it."""
+    """The command repeated, as the message says, continues as that one wants it."""
     two.run()
     release, done = withdrawing.release_files, []
 
     def late(ledger: Any, held: Any) -> int:
         if not done:
             done.append(True)
-            begin_undoing(ledger, held.window, files="pending", who="somebody else")
+            begin_undoing(ledger, held.window, files="pending", who="another process")
         return release(ledger, held)
 
     monkeypatch.setattr(withdrawing, "release_files", late)

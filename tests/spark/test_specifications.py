@@ -33,7 +33,7 @@ _COMMON: dict[str, Any] = {
     ),
     "excluded": st.lists(_NUMBER).map(tuple),
     "part_states": st.lists(st.tuples(_NUMBER, _NUMBER)).map(tuple),
-    "work_uri": st.just(""),
+    "folder": st.just(""),
 }
 _SPECS = st.one_of(
     st.builds(ReadSpec, **_COMMON, group=_NUMBER, epoch=_NUMBER, mode=st.sampled_from(["write", "verify"])),
@@ -50,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @given(spec=_SPECS)
 def test_a_specification_comes_back(spec: JobSpec, folder: Path) -> None:
     """With its kind, options and states."""
-    placed = replace(spec, work_uri=f"file://{folder}")
+    placed = replace(spec, folder=f"file://{folder}")
 
     assert read_spec(Stores(), write_spec(Stores(), placed)) == placed
 
@@ -58,7 +58,7 @@ def test_a_specification_comes_back(spec: JobSpec, folder: Path) -> None:
 @given(spec=_SPECS, change=st.sampled_from(["other kind", "no kind", "field of the other", "field missing"]))
 def test_anything_else_is_refused(spec: JobSpec, change: str, folder: Path) -> None:
     """Even under its own hash, a kind or a field that this version does not know makes it none."""
-    submission = write_spec(Stores(), replace(spec, work_uri=f"file://{folder}"))
+    submission = write_spec(Stores(), replace(spec, folder=f"file://{folder}"))
     file = folder / "job.json"
     fields = json.loads(file.read_bytes())
     if change == "other kind":

@@ -179,7 +179,7 @@ def test_an_address_with_a_slash_may_be_a_file() -> None:
 def test_an_index_in_pages_is_an_error() -> None:
     """Its first page is not the whole index."""
     for address in answering(text='<a href="/in/a.csv">a</a><a rel="next" href="?page=2">more</a>'):
-        with pytest.raises(SourceError, match="goes on in other pages"):
+        with pytest.raises(SourceError, match="continues in other pages"):
             listed(FileSource(f"{address}/in/"))
 
 

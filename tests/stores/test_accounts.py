@@ -17,7 +17,7 @@ from airflow_provider_blockread.ledger.windows.queries import list_files
 from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.steps import Environment, PlanRequest
-from airflow_provider_blockread.steps.watch.looking_for_files import Lookout
+from airflow_provider_blockread.steps.watch.new_files import NewFilesQuery
 from airflow_provider_blockread.steps.watch.watching import record_hints
 from airflow_provider_blockread.storage import Stores
 from tests.ledgers import open_ledger
@@ -125,12 +125,12 @@ def test_storage_events_name_the_account(tmp_path: Path, two_of_azure: Roots) ->
     stores = Stores({root: store.options for root, store in two_of_azure.items()})
     env = Environment(ledger=ledger, stores=stores, observer=Observer())
 
-    assert record_hints(env, Lookout(feed="one", source=FileSource(first)), [body]).ignored
-    assert record_hints(env, Lookout(feed="both", source=FileSource((first, second))), [body]).new == 1
+    assert record_hints(env, NewFilesQuery(feed="one", source=FileSource(first)), [body]).ignored
+    assert record_hints(env, NewFilesQuery(feed="both", source=FileSource((first, second))), [body]).new == 1
     assert [row.version.path for row in list_files(ledger, "both", limit=10)] == [f"{second}/a.txt"]
     plain = "abfs://of-both/in"
     env = dataclasses.replace(env, stores=Stores({plain: two_of_azure[first].options}))
-    assert record_hints(env, Lookout(feed="plain", source=FileSource(plain)), [body]).new == 1
+    assert record_hints(env, NewFilesQuery(feed="plain", source=FileSource(plain)), [body]).new == 1
     ledger.close()
 
 

@@ -71,7 +71,7 @@ def test_what_fails_in_between_is_asked_for_again_from_there() -> None:
         (None, TransientError, "the store failed", 6),
         ((200, b"<html/>"), TransientError, "the answer is no listing", 6),
         ((200, b"<ListBucketResult><IsTruncated>tr"), TransientError, "cut short", 6),
-        ((200, b"<ListBucketResult/>"), TransientError, "does not say how the listing goes on", 6),
+        ((200, b"<ListBucketResult/>"), TransientError, "does not say how the listing continues", 6),
         (error(404, "NoSuchBucket"), TransientError, "vanished while it was being listed; try again", 3),
         (error(403, "AccessDenied"), SourceError, "access denied", 3),
         (error(403, "InvalidAccessKeyId"), SourceError, "access denied", 3),

@@ -83,7 +83,7 @@ class Airflow:
         return {run["dag_run_id"]: run for run in found}
 
     def ended(self, dag_id: str, least: int = 1) -> dict[str, str]:
-        """Return how the runs of a DAG ended, once there are that many and none goes on."""
+        """Return how the runs of a DAG ended, once there are that many and none continues."""
 
         def all_ended() -> dict[str, str] | None:
             states = {run_id: str(run["state"]) for run_id, run in self.runs(dag_id).items()}

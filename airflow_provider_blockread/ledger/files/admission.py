@@ -67,7 +67,7 @@ class Admission:
             source=source,
         )
 
-    def look(self, version: FileVersion) -> tuple[int, str | None]:
+    def admit(self, version: FileVersion) -> tuple[int, str | None]:
         """Return a file's time, and why it is left out if it is: a word of `LEFT_OUT`."""
         found = version.mtime_ns if self.pattern is None else self.pattern.time_ns(version.path)
         if found is None or (found == 0 and self.pattern is None and self.needs_time):

@@ -146,7 +146,7 @@ def _identified(new: Iterable[list[Stretch]], rules: Admission) -> Iterator[tupl
 
 def identify(version: FileVersion, rules: Admission) -> Listed:
     """Return a file as it is looked up."""
-    return Listed(*version, path_digest(version.path), version_digest(version)[:SHORT], *rules.look(version))
+    return Listed(*version, path_digest(version.path), version_digest(version)[:SHORT], *rules.admit(version))
 
 
 def _add(total: Discovered, batch: Batch) -> Discovered:
@@ -278,7 +278,7 @@ def _mark_missing(ledger: Ledger, listing: Listing, known: KnownStretches) -> in
     unseen = (IS_PENDING, files.c.last_scan < listing.id)
     query = select(files.c.id, files.c.path).where(files.c.feed_id == listing.feed_id, *unseen)
     with ledger.reading() as connection:
-        ids = array("q", (row[0] for row in connection.execute(query) if known.has_looked_for(row[1])))
+        ids = array("q", (row[0] for row in connection.execute(query) if known.would_update(row[1])))
     marked = 0
     for batch in batched(ids, BATCH_FILES):
         with ledger.writing() as connection:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, exists, literal, select, type_coerce
 from sqlalchemy.types import NullType
 
-from airflow_provider_blockread.ledger.dialect import among, look_up, text_digests
+from airflow_provider_blockread.ledger.dialect import among, text_digests, use_indexes
 from airflow_provider_blockread.ledger.files.stretches import forget
 from airflow_provider_blockread.ledger.schema.file_tables import taken_files
 from airflow_provider_blockread.ledger.schema.tables import files
@@ -31,7 +31,7 @@ class Known(NamedTuple):
 def known_versions(connection: Connection, feed_id: int, digests: list[str]) -> dict[str, list[Known]]:
     """Return the versions known of these paths, by the paths' digests."""
     known: dict[str, list[Known]] = {}
-    look_up(connection)
+    use_indexes(connection)
     text = text_digests(connection)
     for table in (files, taken_files):  # in this order: what is pruned meanwhile moves from the first to the second
         if table is taken_files and not connection.scalar(select(exists().select_from(taken_files))):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.ledger.dialect import among, insert_or_ignore, look_up, pass_over_dead
+from airflow_provider_blockread.ledger.dialect import among, insert_or_ignore, pass_over_dead, use_indexes
 from airflow_provider_blockread.ledger.schema.file_tables import stretches
 from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, IS_UNSETTLED, files
 from airflow_provider_blockread.ledger.store import Ledger
@@ -133,7 +133,7 @@ class KnownStretches:
         if not digests:
             return set()
         with self._ledger.reading() as connection:
-            look_up(connection)
+            use_indexes(connection)
             known = among(connection, stretches.c.digest, digests)
             query = select(stretches.c.digest).where(stretches.c.feed_id == self._feed_id, known)
             return {row[0] for row in connection.execute(query).all()}  # a scalar at a time takes twice as long
@@ -145,7 +145,7 @@ class KnownStretches:
         if rows:
             connection.execute(insert_or_ignore(connection, stretches), rows)
 
-    def has_looked_for(self, path: str) -> bool:
+    def would_update(self, path: str) -> bool:
         """Return whether the listing would have updated the row of this pending file, had it shown the file.
 
         A file that went back to pending meanwhile may be in a stretch that was known; the listing did not miss it.

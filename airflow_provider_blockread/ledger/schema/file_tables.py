@@ -48,7 +48,7 @@ parts = Table(
     "parts",
     metadata,
     Column("window_id", WINDOW, ForeignKey("windows.id"), primary_key=True),
-    # No foreign key: the manifest names it for ever, the row may go.
+    # No foreign key: the manifest names it forever, the row may go.
     Column("file_id", BigInteger, primary_key=True, autoincrement=False),
     Column("part_start", BigInteger, nullable=False),
     Column("part_end", BigInteger, nullable=False),

@@ -181,7 +181,7 @@ exclusions = Table(
     Column("window_id", ForeignKey("windows.id"), primary_key=True),
     Column(
         "file_id", BigInteger, primary_key=True, autoincrement=False
-    ),  # no foreign key: the manifest names it for ever, the row may go
+    ),  # no foreign key: the manifest names it forever, the row may go
     Column("path", PATH, nullable=False),
     Column("reason", Text, nullable=False),
     Column("who", Text, nullable=False),

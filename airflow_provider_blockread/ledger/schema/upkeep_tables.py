@@ -64,7 +64,7 @@ requests = Table(
     sqlite_autoincrement=True,
 )
 
-# The same command, repeated before it is finished, goes on with what it began.
+# The same command, repeated before it is finished, continues with what it began.
 _OPEN: ColumnElement[bool] = literal_column("finished_at IS NULL")
 Index("uq_requests_open", requests.c.digest, unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN)
 

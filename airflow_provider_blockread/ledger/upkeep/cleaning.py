@@ -53,7 +53,7 @@ class CleanPage:
 
     files: tuple[CleanFile, ...]
     left: Mapping[str, int]  # those that are left alone, by reason: waiting (for another feed), busy (read again)
-    last: int  # the id to go on after
+    last: int  # the id to continue after
 
 
 def next_page(ledger: Ledger, fit: Fit, *, after: int) -> CleanPage | None:
@@ -75,7 +75,7 @@ def next_page(ledger: Ledger, fit: Fit, *, after: int) -> CleanPage | None:
         ids = list(connection.scalars(query))
         if not ids:
             return None
-        found, left = _look(connection, fit, ids)
+        found, left = _fit_files(connection, fit, ids)
     return CleanPage(files=tuple(found), left=left, last=ids[-1])
 
 
@@ -101,10 +101,10 @@ def write_down(ledger: Ledger, fit: Fit, planned: Mapping[int, str | None], *, w
     if not planned:
         return []
     with ledger.writing() as connection:
-        found, _ = _look(connection, fit, list(planned))
+        found, _ = _fit_files(connection, fit, list(planned))
         ids = [number for file in found for number in file.ids]
         _lock_windows(connection, ids)
-        found, _ = _look(connection, fit, [file.ids[0] for file in found])
+        found, _ = _fit_files(connection, fit, [file.ids[0] for file in found])
         ids = [number for file in found for number in file.ids]
         connection.execute(cleanings.delete().where(cleanings.c.file_id.in_(ids)))
         targets = {number: planned[file.ids[0]] for file in found for number in file.ids}
@@ -152,7 +152,7 @@ def _is_old(before: datetime) -> ColumnElement[bool]:
     return and_(generations.c.state == "published", generations.c.published_at < before)
 
 
-def _look(connection: Connection, fit: Fit, ids: Sequence[int]) -> tuple[list[CleanFile], Counter[str]]:
+def _fit_files(connection: Connection, fit: Fit, ids: Sequence[int]) -> tuple[list[CleanFile], Counter[str]]:
     """Return those of these files that are fit, and how many are not, by reason."""
     joined = files.outerjoin(cleanings, cleanings.c.file_id == files.c.id)
     begun = (cleanings.c.state.label("cleaning"), cleanings.c.action, cleanings.c.target)

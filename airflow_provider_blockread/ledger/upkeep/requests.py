@@ -1,7 +1,7 @@
 """Requests: commands that go over many windows, and which generation of each was started for them.
 
 A request is known by its action and arguments until it is finished, so that the same command, repeated after a crash
-or a failure, goes on with what it began instead of doing it again.
+or a failure, continues with what it began instead of doing it again.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def find_request(ledger: Ledger, action: str, arguments: dict[str, Any]) -> Requ
 def open_request(ledger: Ledger, action: str, arguments: dict[str, Any], *, who: str) -> Request:
     """Return the unfinished request of these arguments, begun now where there is none."""
     found = find_request(ledger, action, arguments)
-    while found is None:  # somebody else may begin the same one now, or finish it just then
+    while found is None:  # another process may begin the same one now, or finish it just then
         row = {"action": action, "arguments": arguments, "digest": _digest(action, arguments), "who": who}
         with ledger.writing() as connection:
             connection.execute(insert_or_ignore(connection, requests), row | {"began_at": ledger.now()})
@@ -97,7 +97,7 @@ def start_requested(
     still_open = (requests.c.id == request.id, requests.c.finished_at.is_(None))
     with ledger.writing() as connection:
         if connection.scalar(select(requests.c.id).where(*still_open).with_for_update(key_share=True)) is None:
-            msg = f"the {request.action} that {request.who} began was finished by somebody else; repeat the command"
+            msg = f"the {request.action} that {request.who} began was finished by another process; repeat the command"
             raise ConflictError(msg)
         if plan is not None:
             lock_feed_of(connection, window_id)

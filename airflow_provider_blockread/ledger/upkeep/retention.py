@@ -3,7 +3,7 @@
 A window is fit to be pruned when a generation of it is published, or it was given up, and nothing is being done with
 it. `pruned_at` is set first, in one statement that tells all of that again; from then on no generation starts before
 the plan is restored. Detail goes in batches, the groups last: a window with `pruned_at` and groups is half pruned, and
-the next call goes on with it. What stays for ever is the window, its generations, its exclusions, and the journal of
+the next call continues with it. What stays forever is the window, its generations, its exclusions, and the journal of
 what is published.
 """
 
@@ -158,7 +158,7 @@ def restore_plan(ledger: Ledger, window_id: str, planned: Iterable[BlockGroup]) 
     with ledger.writing() as connection:
         if not _is_being_pruned(connection, window_id):
             return
-        # Whose plan it is: that of what is published, which the next generation goes on from.
+        # Whose plan it is: that of what is published, which the next generation continues from.
         shown = (generations.c.window_id == window_id, generations.c.state == "published")
         number = int(connection.execute(select(generations.c.number).where(*shown)).scalar_one())
         connection.execute(groups.delete().where(groups.c.window_id == window_id, groups.c.generation == number))

@@ -1,8 +1,8 @@
 """Withdrawals: a window is given up for good, and its files go back to the feed or stay excluded.
 
-One transaction makes the window `abandoned` and all its generations superseded, which fences whoever reads, proves or
-publishes it, and writes down what is to become of the files. The caller takes the output away, and only then do files
-move, in batches. `finished_at` comes last: whatever dies in between, a repetition goes on from there.
+One transaction makes the window `abandoned` and all its generations superseded, which fences every process that reads,
+proves or publishes it, and records the new state of the files. The caller removes the output, and only then do files
+move, in batches. `finished_at` comes last: after a crash in between, a repetition continues from there.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def check_abandoning(ledger: Ledger, window_id: str) -> None:
 
 
 def check_undoing(ledger: Ledger, window_id: str, *, files: str | None = None) -> Withdrawal | None:
-    """Make sure that `begin_undoing` may be called now, but for cleaned files; return what it would go on with.
+    """Make sure that `begin_undoing` may be called now, but for cleaned files; return what it would continue with.
 
     Raises:
         StateError: when nothing of the window is published, or its files have gone back and are to be excluded.
@@ -283,7 +283,7 @@ def _lock_release(connection: Connection, withdrawal: Withdrawal) -> dict[str, o
     # Held until the files have moved: a command that wants them elsewhere waits, and then sees where they are.
     feed_id = connection.scalar(mine.with_for_update(of=withdrawals, key_share=True))
     if feed_id is None:
-        msg = f"window {withdrawal.window}: its withdrawal was changed by somebody else; repeat the command"
+        msg = f"window {withdrawal.window}: its withdrawal was changed by another process; repeat the command"
         raise ConflictError(msg)
     lock_feed(connection, feed_id)
     if withdrawal.files == "excluded":

@@ -1,7 +1,7 @@
 """Correcting: a window of which nothing is published reads newer versions of files in a new generation.
 
 Nobody has seen a record of the older versions, so that the newer ones are the window's own from the beginning of the
-generation: no other window takes them, the older ones are `replaced` for good, and what comes after goes on from the
+generation: no other window takes them, the older ones are `replaced` for good, and what comes after continues from the
 newer plan. Groups that are done and hold none of these files keep their results, and the numbers under which they were
 claimed.
 """
@@ -19,7 +19,7 @@ from airflow_provider_blockread.ledger.model import Generation
 from airflow_provider_blockread.ledger.schema.tables import files, groups
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import lock_unfinished, newest_row, next_generation
-from airflow_provider_blockread.ledger.windows.replacing import NewerPlan, lock_feed_of, take_versions
+from airflow_provider_blockread.ledger.windows.replacing import NewerPlan, adopt_versions, lock_feed_of
 
 #: What a group that is not read again takes over from an earlier generation.
 RESULT_COLUMNS = (
@@ -87,7 +87,7 @@ def continue_from(
         _carry_over(connection, base, started, again, columns)
     if plan is None:
         return started
-    started = take_versions(connection, started, plan)
+    started = adopt_versions(connection, started, plan)
     for batch in () if published else batched(plan.files, BATCH_FILES):
         older = (files.c.id.in_(batch), files.c.window_id == started.window, files.c.state == "planned")
         connection.execute(files.update().where(*older).values(state="replaced"))

@@ -45,7 +45,7 @@ def exclude_file(
     Raises:
         SourceError: when the window does not hold the file.
         StateError: when the window is published and not being rebuilt, or is being published, or not open; or when
-            it reads a part of the file, and is published or another window goes on behind it.
+            it reads a part of the file, and is published or another window continues behind it.
     """
     state = reason if reason in _REASON_STATES else "excluded"
     with ledger.writing() as connection:
@@ -70,7 +70,7 @@ def check_exclusion(ledger: Ledger, window_id: str, path: str) -> tuple[int, boo
 
     Raises:
         SourceError: as `exclude_file` does.
-        StateError: as that does, but where another window goes on behind.
+        StateError: as that does, but where another window continues behind.
     """
     with ledger.reading() as connection:
         return _leaving_out(connection, window_id, path)[:2]

@@ -130,7 +130,7 @@ def reopen_generation(connection: Connection, window_id: str, number: int) -> No
 
 
 def error_text(error: str) -> str:
-    """Return the text as it may be stored: PostgreSQL takes no NUL, and nobody reads megabytes."""
+    """Return the text as it may be stored: PostgreSQL takes no NUL, and megabytes help no reader."""
     return error.replace("\x00", "\\x00")[:_MAX_ERROR_CHARS]
 
 

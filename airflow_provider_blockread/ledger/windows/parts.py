@@ -1,9 +1,9 @@
 """Parts: a file larger than a window may be is read by several, each a contiguous range of its blocks, in order.
 
-A part is taken only while the window of the part before is open, and given back only while no window goes on from it.
-Its journal is written only when the part before is published and ended where this one began. Where it ends itself is
-kept beside its sums, and becomes what others go on from when nothing is left to do but to show it: a rebuild that stops
-halfway leaves the end of what is published. Once the part behind is published, that changes no more. So all parts of a
+A part is taken only while the window of the part before is open, and given back only while no window continues from it.
+Its journal is written only when the part before is published and ended where this one began. Where this part ends is
+kept beside its sums, and later parts continue from there only once all its steps are done: a rebuild that stops halfway
+leaves the end of what is published. Once the next part is published, that end does not change. Therefore all parts of a
 file that are published together are one reading of it, without gap or overlap.
 """
 
@@ -49,7 +49,7 @@ def take_parts(connection: Connection, window_id: str, planned: Iterable[FilePar
 
 
 def part_ends_before(ledger: Ledger, window_id: str) -> dict[int, tuple[int, int]]:
-    """Return, by file, where reading must go on in the window's parts: next start and state of the part before.
+    """Return, by file, where reading must continue in the window's parts: next start and state of the part before.
 
     Raises:
         ConflictError: when a part before is not published, naming its window.
@@ -71,7 +71,7 @@ def part_ends_before(ledger: Ledger, window_id: str) -> dict[int, tuple[int, int
     for row in rows:
         if not row.shown:
             msg = (
-                f"window {window_id} goes on at byte {row.part_start} of {_name(row.path, row.file_id)}; the part"
+                f"window {window_id} continues at byte {row.part_start} of {_name(row.path, row.file_id)}; the part"
                 f" before is in window {row.earlier} {row.key!r}, which is not published: take that one to its end"
                 " first (clear what failed in its run), then clear this task"
             )
@@ -149,7 +149,7 @@ def keep_part_sums(connection: Connection, held: Publication, batch: list[int]) 
 
 
 def refuse_followed(connection: Connection, window_id: str, *, to: str, file: int | None = None) -> None:
-    """Refuse to give up parts from which other windows go on.
+    """Refuse to give up parts from which other windows continue.
 
     Args:
         connection: a transaction that has locked what is given up.
@@ -179,8 +179,8 @@ def refuse_followed(connection: Connection, window_id: str, *, to: str, file: in
         return
     msg = (
         f"window {window_id} holds a part of {_name(row.path, row.file_id)}, and window {row.window_id} {row.key!r}"
-        f" goes on behind it, at byte {row.part_start}: parts are given up from the last one on, so give that window up"
-        f" first, by {giving_up_command(connection, row.window_id, to=to)}"
+        f" continues behind it, at byte {row.part_start}: parts are given up from the last one on, so give that"
+        f" window up first, by {giving_up_command(connection, row.window_id, to=to)}"
     )
     raise StateError(msg)
 
@@ -209,7 +209,7 @@ def giving_up_command(connection: Connection, window_id: str, *, to: str = "pend
 def give_back(connection: Connection, window_id: str) -> int:
     """Let the window's parts be taken again, and return how many files wait from where these began.
 
-    Where the part before one stays excluded, so does the file from that one on: nothing could go on there.
+    Where the part before one stays excluded, so does the file from that one on: nothing could continue there.
     """
     waiting = 0
     for row in connection.execute(select(parts).where(parts.c.window_id == window_id)).all():
@@ -251,7 +251,7 @@ def leave_part_out(connection: Connection, window_id: str, file: int, *, state: 
     """Make a window hold its part of a file no longer; the file, read up to that part, is in this state.
 
     Raises:
-        StateError: when another window goes on behind the part.
+        StateError: when another window continues behind the part.
     """
     row = connection.execute(select(parts).where(*_is(window_id, file))).one_or_none()
     if row is None:

@@ -53,14 +53,14 @@ class Planner:
         if connection.execute(windows.update().where(*held).values(heartbeat_at=self.ledger.now(), **values)).rowcount:
             return
         owner = connection.scalar(select(windows.c.owner).where(windows.c.id == self.window))
-        msg = f"window {self.window}: {owner} has taken the plan over; plan again, to go on with its window"
+        msg = f"window {self.window}: {owner} has taken the plan over; plan again, to continue with its window"
         raise PlanConflictError(msg)
 
     def take(self, batch: list[int]) -> None:
         """Move files from pending to planned, all or none; opening the window makes it last.
 
         Raises:
-            PlanConflictError: a file is no longer pending, or somebody else has the key.
+            PlanConflictError: a file is no longer pending, or another planner has the key.
         """
         with self.ledger.writing(lasting=False) as connection:
             self.update(connection, {})
@@ -83,7 +83,7 @@ class Planner:
         """Record where the manifest will be written, so that it is removed if the plan is not completed.
 
         Raises:
-            PlanConflictError: somebody else has the key.
+            PlanConflictError: another planner has the key.
         """
         with self.ledger.writing(lasting=False) as connection:
             self.update(connection, {"manifest_uri": manifest_uri})
@@ -113,7 +113,7 @@ class Planner:
             plan: the window; its manifest lists the files that were taken, and the parts, which are taken now.
 
         Raises:
-            PlanConflictError: somebody else has the key, or parts are no longer free.
+            PlanConflictError: another planner has the key, or parts are no longer free.
         """
         with self.ledger.writing() as connection:
             _open(connection, self, plan)
@@ -134,8 +134,8 @@ def claim_window(
     """Return who may plan this key.
 
     Raises:
-        PlannerBusyError: somebody else plans another window of the feed just now.
-        PlanConflictError: the key is planned already, or by somebody else just now.
+        PlannerBusyError: another planner plans another window of the feed just now.
+        PlanConflictError: the key is planned already, or by another planner just now.
     """
     feed_id, now = open_feed(ledger, feed), ledger.now()
     mine = (windows.c.feed_id == feed_id, windows.c.key == key)
@@ -202,7 +202,7 @@ def _refuse_held(held: Row[Any], owner: str, now: datetime) -> None:
     place = f"feed {held.feed} window {held.key!r}"
     if held.state != "planning":
         since = held.created_at.isoformat()
-        msg = f"{place} is {held.state} since {since}, planned by {held.owner}; plan again, to go on with it"
+        msg = f"{place} is {held.state} since {since}, planned by {held.owner}; plan again, to continue with it"
         raise PlanConflictError(msg)
     if held.owner != owner and is_live(held.owner, held.heartbeat_at, _stale_before(now)):
         beat = age(held.heartbeat_at, now)

@@ -39,7 +39,7 @@ _SHOWN = 10  # undone groups or entries that a message lists
 def claim_publication(
     ledger: Ledger, window_id: str, generation: int, *, owner: str, stale_after_s: float
 ) -> Publication:
-    """Return the right to prove and publish a generation; its `state` says where to go on.
+    """Return the right to prove and publish a generation; its `state` says where to continue.
 
     One that is complete already is returned as it is. A failed proof may be tried again.
 
@@ -176,7 +176,7 @@ def hold(connection: Connection, held: Publication, states: tuple[str, ...], cha
     if row.publish_epoch != held.epoch or row.state == "superseded":
         msg = f"{held}: epoch {held.epoch} no longer publishes it ({row.state}, epoch {row.publish_epoch}); stop"
         raise FencedError(msg)
-    msg = f"{held} is {row.state}, which must be {' or '.join(states)} here; claim it again and go on from its state"
+    msg = f"{held} is {row.state}, which must be {' or '.join(states)} here; claim it again and continue from its state"
     raise ConflictError(msg)
 
 

@@ -3,7 +3,7 @@
 Such a generation has a plan of its own. Beside what is published it holds each newer version as `planned` from its
 beginning, so that no other window takes it; publishing makes it `done` and the older one `replaced`, in one
 transaction. A generation whose place another one takes, or whose window is given up, hands the newer versions back to
-the state in which it found them; one that failed may be tried again and keeps them. Later generations go on from the
+the state in which it found them; one that failed may be tried again and keeps them. Later generations continue from the
 plan of what is published. Where nothing is published, `correcting` says what differs.
 """
 
@@ -94,7 +94,7 @@ def lock_feed_of(connection: Connection, window_id: str) -> int:
     return feed_id
 
 
-def take_versions(connection: Connection, started: Generation, plan: NewerPlan) -> Generation:
+def adopt_versions(connection: Connection, started: Generation, plan: NewerPlan) -> Generation:
     """Make a generation that was started in this transaction read the newer plan, and hold the newer versions.
 
     Raises:
@@ -108,7 +108,7 @@ def take_versions(connection: Connection, started: Generation, plan: NewerPlan) 
         other = (groups.c.number == group.number, groups.c.bytes != group.bytes)
         connection.execute(groups.update().where(*mine, *other).values(bytes=group.bytes))
     for batch in batched(plan.files.items(), BATCH_FILES):
-        _take(connection, started, dict(batch))
+        _adopt(connection, started, dict(batch))
     return replace(started, manifest_uri=plan.manifest_uri, manifest_hash=plan.manifest_hash)
 
 
@@ -227,7 +227,7 @@ def _insert(connection: Connection, feed_id: int, new: Mapping[int, FileVersion]
     connection.execute(files.insert(), rows)
 
 
-def _take(connection: Connection, started: Generation, pairs: Mapping[int, int]) -> None:
+def _adopt(connection: Connection, started: Generation, pairs: Mapping[int, int]) -> None:
     query = select(files.c.id, files.c.state).where(
         files.c.id.in_(list(pairs.values())),
         files.c.state.in_(REPLACING_STATES),

@@ -120,13 +120,13 @@ class BlockReader:
         tally = _Tally(first, first, first)
         size = min(len(file.decoder.schema) * _BYTES_A_COLUMN, _MOST_BYTES)
         for chunk in join_chunks(walk_block(file.source, file.fmt, first, end, self.limits), size):
-            self._take(file.decoder, chunk, block, tally)
+            self._decode(file.decoder, chunk, block, tally)
             tally.position = chunk.next_offset
             if len(chunk.starts):
                 tally.last_record = chunk.offset + int(chunk.starts[-1])
         return tally
 
-    def _take(self, decoder: Decoder, chunk: Chunk, block: Block, tally: _Tally) -> None:
+    def _decode(self, decoder: Decoder, chunk: Chunk, block: Block, tally: _Tally) -> None:
         tally.skipped_records += chunk.skipped_records
         tally.skipped_bytes += chunk.skipped_bytes
         if not len(chunk.starts):

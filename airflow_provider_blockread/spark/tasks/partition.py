@@ -103,7 +103,7 @@ class _Task:
         self._source: ByteSource | None = None  # that is read now
         name = AttemptName.of(spec, attempt=attempt)
         self._writer = make_sink(stores, options.sink).writer(spec.target, name, self._function.schema)
-        kept, staged = quarantine_of(options.sink, spec.feed, spec.window), quarantine_folder(spec.work_uri)
+        kept, staged = quarantine_of(options.sink, spec.feed, spec.window), quarantine_folder(spec.folder)
         writer = make_sink(stores, kept, "quarantine").writer(Target(folder=staged), name, QUARANTINE_SCHEMA)
         self._quarantine = Quarantine(spec.feed, writer)
         self._reader = BlockReader(policies=options.policies, handle_bad=self._handle_bad, emit=self._emit)

@@ -49,7 +49,7 @@ class FileChoice:
         """Return this choice as JSON."""
         return {"path": self.path, "status": self.status}
 
-    def takes(self, path: str) -> bool:
+    def matches(self, path: str) -> bool:
         """Return whether a canonical path is meant."""
         return self._regex is None or self._regex.fullmatch(path) is not None
 
@@ -92,9 +92,9 @@ def choose(env: Environment, window: Window, shown: Generation, choice: FileChoi
     for block in read_manifest(env.stores, plan.manifest_uri, plan.manifest_hash):
         if block.file in excluded or (wanted is not None and block.file not in wanted):
             continue
-        if choice.takes(block.version.path):
+        if choice.matches(block.version.path):
             if block.file not in files:
-                _look(stores, block, newer, gone)
+                _compare(stores, block, newer, gone)
             files.add(block.file)
             groups.add(block.group)
     lost = frozenset() if not files else _lost(env, window, shown)
@@ -116,7 +116,7 @@ def choose_newer(env: Environment, window: Window, latest: Generation) -> Chosen
     return replace(chosen, files=len(changed), groups=groups, lost=_lost(env, window, latest) - groups)
 
 
-def _look(stores: Stores, block: Block, newer: list[NewerVersion], gone: list[str]) -> None:
+def _compare(stores: Stores, block: Block, newer: list[NewerVersion], gone: list[str]) -> None:
     """Note the file of a block if it is no longer there as it was read."""
     version = block.version
     try:

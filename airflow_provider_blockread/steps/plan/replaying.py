@@ -17,7 +17,7 @@ from airflow_provider_blockread.ledger.windows.generations import (
     start_generation,
 )
 from airflow_provider_blockread.options import GenerationOptions
-from airflow_provider_blockread.steps.journal import Journal, take_back_halves
+from airflow_provider_blockread.steps.journal import Journal, undo_incomplete
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
 from airflow_provider_blockread.steps.plan.choosing import Chosen, choose_newer
 from airflow_provider_blockread.steps.plan.cleaned import require_sources
@@ -51,11 +51,11 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
         )
     publishing = latest.state == "publishing"
     if publishing and not Journal(env, window, latest).is_lost():
-        message = f"window {window.id} is half published, its commit goes on{note}"
+        message = f"window {window.id} is half published, its commit continues{note}"
         return open_ref(env, window, latest, status="read", message=message)
     # A verification that was not finished stands beside a published generation, so a clear may still ask for either.
     verified = latest.state in FINISHED or (latest.mode == "verify" and (cleared or changed))
-    newer = _look_again(env, request, window, latest) if cleared and is_unseen(env, window) else None
+    newer = _choose_again(env, request, window, latest) if cleared and is_unseen(env, window) else None
     if not (verified or publishing or changed or newer):
         return open_ref(env, window, latest, status="read", message=f"window {window.id} is resumed")
     if verified or (newer and not changed and not publishing):
@@ -79,7 +79,7 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
     return open_ref(env, window, started, status="read", message=f"{why}: generation {started.number} starts{message}")
 
 
-def _look_again(env: Environment, request: PlanRequest, window: Window, latest: Generation) -> Chosen | None:
+def _choose_again(env: Environment, request: PlanRequest, window: Window, latest: Generation) -> Chosen | None:
     ensure_manifest(env, as_read_by(window, latest), group_limits(env, request), request)
     return choose_newer(env, window, latest)
 
@@ -119,7 +119,7 @@ def open_ref(env: Environment, window: Window, generation: Generation, *, status
     """
     env.observer.log(message)
     if generation.state in {"reading", "failed", "proven"}:
-        take_back_halves(env, window)
+        undo_incomplete(env, window)
     options = GenerationOptions.from_json(generation.options)
     groups = list_groups(env.ledger, window.id, generation.number)
     return WindowRef(

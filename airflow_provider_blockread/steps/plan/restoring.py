@@ -27,7 +27,7 @@ def part_of(ledger: Ledger, found: PendingFile, fmt: RecordFormat) -> Part:
     """Return what a window reads of a file: a part or all of it, in one block where it is compressed.
 
     Raises:
-        OptionsError: when earlier windows read parts of the file, and this format cannot go on in its middle.
+        OptionsError: when earlier windows read parts of the file, and this format cannot continue in its middle.
     """
     version, part = found.version, found.part
     whole = codec_of(fmt, version.path) is not None
@@ -35,7 +35,7 @@ def part_of(ledger: Ledger, found: PendingFile, fmt: RecordFormat) -> Part:
         return Part(found.file, version, 0, version.size, whole)
     if part.start and (whole or not fmt.splittable):
         msg = (
-            f"{version.path} was read up to byte {part.start} by earlier windows, and format {fmt.name} cannot go on"
+            f"{version.path} was read up to byte {part.start} by earlier windows, and format {fmt.name} cannot continue"
             " there; plan with the format that they were read with, or give these windows up, in this order:"
             f" {', '.join(giving_up_parts(ledger, found.file))}"
         )

@@ -169,7 +169,7 @@ class _Attempt:
             mode=generation.mode,
             manifest_uri=window.manifest_uri,
             manifest_hash=window.manifest_hash,
-            work_uri=folder,
+            folder=folder,
             options=options,
             target=self._target(options, data_folder(folder)),
             excluded=claim.excluded,
@@ -226,7 +226,7 @@ def check_result(result: GroupResult, spec: ReadSpec, uri: str) -> None:
     kept = quarantine_of(spec.options.sink, spec.feed, spec.window)
     for files, folder, sink in (
         (result.outputs, spec.target.folder, spec.options.sink),
-        (result.quarantined, quarantine_folder(spec.work_uri), kept),
+        (result.quarantined, quarantine_folder(spec.folder), kept),
     ):
         foreign = next((file.uri for file in files if not own.is_kin(folder, file.uri, sink.suffix)), None)
         if foreign is not None:

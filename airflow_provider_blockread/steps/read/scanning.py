@@ -181,7 +181,7 @@ def _spec(env: Environment, ref: WindowRef, states: EntryStates, uri: str) -> Sc
         generation=ref.generation,
         manifest_uri=window.manifest_uri,
         manifest_hash=window.manifest_hash,
-        work_uri=uri.removesuffix(".json"),
+        folder=uri.removesuffix(".json"),
         options=states.options,
         excluded=tuple(excluded_files(env.ledger, window.id, ref.generation)),
         part_states=states.of_parts,

@@ -12,7 +12,7 @@ from airflow_provider_blockread.steps.model import Environment, Submitter
 
 def write_submission(env: Environment, spec: JobSpec, submitter: Submitter) -> Submission:
     """Write the specification of an application, and clear its place of what an earlier try has left."""
-    env.stores.remove(f"{spec.work_uri}/{FAILURE_NAME}")
+    env.stores.remove(f"{spec.folder}/{FAILURE_NAME}")
     secret = new_secret() if submitter.keeps_secrets else ""
     return write_spec(env.stores, spec, secret=secret, window_secret=window_secret(env, spec.window, submitter))
 

@@ -1,6 +1,6 @@
 """Prune: old windows lose their detail, finished ones their leftovers; what is published stays untouched.
 
-For each old window, in this order, so that a repetition after any crash goes on: it is marked, its manifest goes, its
+For each old window, in this order, so that a repetition after any crash continues: it is marked, its manifest goes, its
 detail in the ledger, its folder in the work area, and last its groups. A work area that cannot be reached costs its own
 windows only, which are tried again by the next call.
 """
@@ -167,7 +167,7 @@ class _Unreached:
 
     @contextmanager
     def skipping(self, window: Window) -> Iterator[None]:
-        """Note what a store says in the body, and go on; a ledger that cannot be reached ends everything."""
+        """Note what a store says in the body, and continue; a ledger that cannot be reached ends everything."""
         try:
             yield
         except LedgerUnavailableError:

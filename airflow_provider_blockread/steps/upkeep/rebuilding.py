@@ -126,7 +126,7 @@ def propose_rebuild(env: Environment, asked: RebuildRequest, *, restarts: bool =
     intents = tuple(intent for _, intent in _intents(env, asked, None if restarts else begun))
     notes = []
     if begun is not None:
-        does = "gives up" if restarts else "goes on with"
+        does = "gives up" if restarts else "continues with"
         notes = [f"This {does} the {asked.action} that {begun.who} began at {begun.began_at:%Y-%m-%d %H:%M:%SZ}."]
     return Intent(action=asked.action, windows=intents, notes=tuple(notes))
 
@@ -141,13 +141,13 @@ def give_up_rebuild(env: Environment, asked: RebuildRequest) -> None:
 def rebuild(env: Environment, asked: RebuildRequest, runner: WindowRunner) -> list[Published]:
     """Read, prove and publish a new generation of each published window that is meant, and return what is published.
 
-    The first failure stops it. The same call goes on with the rest: windows that it has rebuilt stay as they are,
+    The first failure stops it. The same call continues with the rest: windows that it has rebuilt stay as they are,
     and one that was being read is resumed. What is published of a window stays until its new generation is proven.
 
     Raises:
         OptionsError: when the range is not one.
         CleanedError: when files that would be read were cleaned from the source; nothing is begun then.
-        BlockReadError: what the window at hand ended in, with what is done and how to go on.
+        BlockReadError: what the window at hand ended in, with what is done and how to continue.
     """
     begun = find_request(env.ledger, asked.action, asked.to_json())
     todo = [window for window, intent in _intents(env, asked, begun) if intent.does]
@@ -163,7 +163,7 @@ def rebuild(env: Environment, asked: RebuildRequest, runner: WindowRunner) -> li
             why = str(error).replace("\n", " | ")
             msg = (
                 f"{asked.action} of window {window.id} {window.key!r} failed: {why}; done before it: {_named(before)};"
-                f" left: {_named(left)}. Fix the cause and repeat the command: it goes on from this window"
+                f" left: {_named(left)}. Fix the cause and repeat the command: it continues from this window"
             )
             raise type(error)(msg) from error
     finish_request(env.ledger, request)

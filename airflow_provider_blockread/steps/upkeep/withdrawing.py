@@ -25,7 +25,7 @@ from airflow_provider_blockread.ledger.windows.parts import excluded_before
 from airflow_provider_blockread.ledger.windows.progress import group_progress, window_progress
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.steps.intent import Intent, window_intent
-from airflow_provider_blockread.steps.journal import published, take_away, take_back_halves
+from airflow_provider_blockread.steps.journal import published, remove_outputs, undo_incomplete
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.plan.cleaned import require_sources
 
@@ -111,7 +111,7 @@ def abandon(env: Environment, window: Window, *, who: str) -> Withdrawn:
     """
     begun = _rebuild_of(env, window)
     if begun is not None:
-        take_back_halves(env, window)  # of a lost one before it, which nothing else removes
+        undo_incomplete(env, window)  # of a lost one before it, which nothing else removes
         given_up = give_up_generation(env.ledger, window.id)
     if begun is not None and (given_up is not None or begun.state == "superseded"):  # else it was published just now
         env.observer.log(f"window {window.id}: generation {begun.number} is given up; what is published stays")
@@ -145,7 +145,7 @@ def undo(env: Environment, window: Window, *, files: str | None = None, who: str
 def _withdraw(env: Environment, window: Window, held: Withdrawal) -> Withdrawn:
     moved = removed = 0
     if held.finished_at is None:
-        removed = take_away(env, window)
+        removed = remove_outputs(env, window)
         behind = _stays_excluded(env, window, held.files)
         moved = release_files(env.ledger, held)
         finish_withdrawal(env.ledger, held)

@@ -22,7 +22,7 @@ from airflow_provider_blockread.ledger.noop import noop_ledger
 from airflow_provider_blockread.ledger.store import Ledger, default_url
 from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.steps.model import AsJson, Environment
-from airflow_provider_blockread.steps.watch.looking_for_files import Lookout, look_for_files
+from airflow_provider_blockread.steps.watch.new_files import NewFilesQuery, find_new_files
 from airflow_provider_blockread.steps.watch.watching import found_since, record_hints, record_listing
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -32,14 +32,14 @@ IDLE_S = 600.0
 Request = Mapping[str, Any]
 
 
-def _lookout(asked: Request) -> Lookout:
-    return Lookout.from_json(asked["lookout"])
+def _query(asked: Request) -> NewFilesQuery:
+    return NewFilesQuery.from_json(asked["query"])
 
 
 TASKS: dict[str, Callable[[Environment, Request], AsJson]] = {
-    "look": lambda env, asked: look_for_files(env, _lookout(asked)),
-    "list": lambda env, asked: record_listing(env, _lookout(asked)),
-    "hint": lambda env, asked: record_hints(env, _lookout(asked), asked["bodies"]),
+    "find": lambda env, asked: find_new_files(env, _query(asked)),
+    "list": lambda env, asked: record_listing(env, _query(asked)),
+    "hint": lambda env, asked: record_hints(env, _query(asked), asked["bodies"]),
     "since": lambda env, asked: found_since(
         env, asked["feed"], (int(asked["after"]), int(asked["until"])), only=asked["only"]
     ),

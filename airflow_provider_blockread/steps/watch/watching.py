@@ -19,9 +19,9 @@ from airflow_provider_blockread.ledger.files.unread import newest_file, newest_p
 from airflow_provider_blockread.ledger.noop import forgets
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
-from airflow_provider_blockread.steps.watch.looking_for_files import FilesFound, Lookout, summed
+from airflow_provider_blockread.steps.watch.new_files import FilesFound, NewFilesQuery, summed
 from airflow_provider_blockread.storage.listing.events import read_event, without_account
-from airflow_provider_blockread.storage.listing.files import list_files, listed_as, marked_by, takes, why_held
+from airflow_provider_blockread.storage.listing.files import list_files, listed_as, marked_by, why_held, would_list
 from airflow_provider_blockread.storage.listing.held_back import HeldBack
 
 
@@ -37,7 +37,7 @@ class Watched(AsJson):
     later: tuple[int, ...] = ()  # hints, by their place, that must come again: the file is too young
 
 
-def record_listing(env: Environment, lookout: Lookout) -> Watched:
+def record_listing(env: Environment, query: NewFilesQuery) -> Watched:
     """Put what the source shows now into the feed's index, and return how much of it is new there.
 
     Raises:
@@ -48,14 +48,14 @@ def record_listing(env: Environment, lookout: Lookout) -> Watched:
     before = newest_file(env.ledger)
     listing = list_files(
         env.stores,
-        lookout.source,
+        query.source,
         now_s=env.ledger.now().timestamp(),
-        absent=lambda error: env.observer.log(f"feed {lookout.feed}: {error}"),
+        absent=lambda error: env.observer.log(f"feed {query.feed}: {error}"),
     )
-    return _watched(env, lookout, before, _record(env, lookout, listing))
+    return _watched(env, query, before, _record(env, query, listing))
 
 
-def record_hints(env: Environment, lookout: Lookout, bodies: Sequence[str]) -> Watched:
+def record_hints(env: Environment, query: NewFilesQuery, bodies: Sequence[str]) -> Watched:
     """Look at the files that messages of a store name, and put those that are there into the feed's index.
 
     A message is only a hint: its file must be in the source and match its rules, and is recorded as it is now.
@@ -66,15 +66,15 @@ def record_hints(env: Environment, lookout: Lookout, bodies: Sequence[str]) -> W
         TransientError: when the store or the ledger fails.
     """
     before = newest_file(env.ledger)
-    hints = _Hints(env, lookout)
+    hints = _Hints(env, query)
     for place, body in enumerate(bodies):
-        hints.take(place, read_event(body))
+        hints.add(place, read_event(body))
     new = hints.record()
     counts = {why: count for why, count in hints.ignored.items() if count}
     if counts:
         ignored = ", ".join(f"{count:,} {why.replace('_', ' ')}" for why, count in counts.items())
-        env.observer.log(f"feed {lookout.feed}: of {len(bodies):,} storage events ignored: {ignored}")
-    watched = _watched(env, lookout, before, new)
+        env.observer.log(f"feed {query.feed}: of {len(bodies):,} storage events ignored: {ignored}")
+    watched = _watched(env, query, before, new)
     return dataclasses.replace(watched, ignored=counts, later=tuple(sorted(hints.later)))
 
 
@@ -91,49 +91,49 @@ def found_since(env: Environment, feed: str, marks: tuple[int, int], *, only: st
         OptionsError: when `only` is no glob.
     """
     choice = FileChoice(path=only)
-    return summed(feed, (v for v in pending_since(env.ledger, feed, *marks) if choice.takes(v.path)))
+    return summed(feed, (v for v in pending_since(env.ledger, feed, *marks) if choice.matches(v.path)))
 
 
-def _watched(env: Environment, lookout: Lookout, before: int, new: int) -> Watched:
-    newest = newest_pending(env.ledger, lookout.feed)
+def _watched(env: Environment, query: NewFilesQuery, before: int, new: int) -> Watched:
+    newest = newest_pending(env.ledger, query.feed)
     return Watched(ledger=env.ledger.uuid, before=before, newest=newest, new=new)
 
 
-def _record(env: Environment, lookout: Lookout, versions: Iterator[FileVersion]) -> int:
+def _record(env: Environment, query: NewFilesQuery, versions: Iterator[FileVersion]) -> int:
     """Put files into the feed's index, and return how many of them are new there."""
     if forgets(env.ledger):
-        msg = f"feed {lookout.feed}: a watch needs a ledger that remembers; give it and its pipeline one, not noop"
+        msg = f"feed {query.feed}: a watch needs a ledger that remembers; give it and its pipeline one, not noop"
         raise OptionsError(msg)
-    rules = Admission.of(lookout.source, lookout.selection, env.ledger.now())
+    rules = Admission.of(query.source, query.selection, env.ledger.now())
     # What a plan would fail for is left to the plan to fail for.
     lenient = dataclasses.replace(
         rules,
         on_modified="ignore" if rules.on_modified == "fail" else rules.on_modified,
         on_untimed="ignore",
     )
-    found = record_files(env.ledger, lookout.feed, versions, rules=lenient, complete=False)
+    found = record_files(env.ledger, query.feed, versions, rules=lenient, complete=False)
     return found.new + found.modified + found.returned
 
 
 class _Hints:
     """What messages hint at: files, and markers of files."""
 
-    def __init__(self, env: Environment, lookout: Lookout) -> None:
-        self._env, self._lookout = env, lookout
+    def __init__(self, env: Environment, query: NewFilesQuery) -> None:
+        self._env, self._query = env, query
         self._files: dict[str, FileVersion] = {}
         self._marked: dict[str, dict[str, set[int]]] = {}  # the messages, by root and pattern of what markers stand for
         self.ignored = Counter[str]()
         self.later: set[int] = set()
 
-    def take(self, place: int, uris: Sequence[str]) -> None:
+    def add(self, place: int, uris: Sequence[str]) -> None:
         """Look at what the message at this place names."""
         self.ignored["not of a new file"] += not uris
         for uri in uris:
-            marked = (marked_by(self._lookout.source, one) for one in (uri, without_account(uri)))
+            marked = (marked_by(self._query.source, one) for one in (uri, without_account(uri)))
             if (found := next(filter(None, marked), None)) is not None:
                 self._marked.setdefault(found[0], {}).setdefault(found[1], set()).add(place)
                 continue
-            version = _verified(self._env, self._lookout, uri)
+            version = _verified(self._env, self._query, uri)
             if version == "young":
                 self.later.add(place)
             elif isinstance(version, str):
@@ -143,20 +143,20 @@ class _Hints:
 
     def record(self) -> int:
         """Put the files into the feed's index, and return how many of them are new there."""
-        new = _record(self._env, self._lookout, iter(self._files.values()))
+        new = _record(self._env, self._query, iter(self._files.values()))
         return new + sum(self._record_marked(root, patterns) for root, patterns in self._marked.items())
 
     def _record_marked(self, root: str, patterns: Mapping[str, set[int]]) -> int:
-        source, held, absent = self._lookout.source, HeldBack(), list[FileMissingError]()
+        source, held, absent = self._query.source, HeldBack(), list[FileMissingError]()
         there = dataclasses.replace(source, uris=root, pattern=tuple(patterns), exclude=(), max_depth=1)
         now_s = self._env.ledger.now().timestamp()
         listing = list_files(self._env.stores, there, now_s=now_s, held=held, absent=absent.append)
         try:
-            new = _record(self._env, self._lookout, (one for one in listing if takes(source, one.path)))
+            new = _record(self._env, self._query, (one for one in listing if would_list(source, one.path)))
         except TransientError:
             raise
         except (SourceError, OptionsError) as error:
-            self._env.observer.log(f"feed {self._lookout.feed}: {error}")
+            self._env.observer.log(f"feed {self._query.feed}: {error}")
             self.ignored["that cannot be looked at"] += 1
             return 0
         counts = Counter(held.counts)
@@ -167,18 +167,18 @@ class _Hints:
         return new
 
 
-def _verified(env: Environment, lookout: Lookout, uri: str) -> FileVersion | str:
+def _verified(env: Environment, query: NewFilesQuery, uri: str) -> FileVersion | str:
     """Return the file as the store shows it, or why the hint leads to nothing."""
     try:
-        found = listed_as(lookout.source, uri) or listed_as(lookout.source, without_account(uri))
+        found = listed_as(query.source, uri) or listed_as(query.source, without_account(uri))
         if found is None:
             return "outside of the source"
         version = env.stores.stat(found)
-        return why_held(env.stores, lookout.source, version, now_s=env.ledger.now().timestamp()) or version
+        return why_held(env.stores, query.source, version, now_s=env.ledger.now().timestamp()) or version
     except FileMissingError:
         return "of files that are gone"
     except TransientError:
         raise
     except (SourceError, OptionsError) as error:
-        env.observer.log(f"feed {lookout.feed}: {error}")
+        env.observer.log(f"feed {query.feed}: {error}")
         return "that cannot be looked at"

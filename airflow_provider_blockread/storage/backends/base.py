@@ -178,7 +178,7 @@ class FsspecStore(Store):
             try:
                 self.system.rm(path, recursive=True)
             except FileNotFoundError:
-                if self.system.exists(path):  # somebody else deletes what is in it, and may leave the rest
+                if self.system.exists(path):  # another process deletes what is in it, and may leave the rest
                     continue
             finally:
                 self.system.invalidate_cache()

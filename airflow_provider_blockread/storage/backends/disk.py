@@ -114,7 +114,7 @@ class LocalDisk(Store):
             yield from sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
 
     def remove_folder(self, path: str) -> None:
-        """Delete a folder with everything in it, if it is there, also while somebody else deletes in it."""
+        """Delete a folder with everything in it, if it is there, also while another process deletes in it."""
         handler: dict[str, Any] = {_ON_ERROR: _unless_gone}
         shutil.rmtree(path, **handler)
 

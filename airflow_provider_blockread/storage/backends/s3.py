@@ -173,7 +173,7 @@ def _goes_on(top: ET.Element, space: str) -> tuple[str | None, bool]:
     cursor = top.findtext(f"{space}NextContinuationToken") or None
     truncated = top.findtext(f"{space}IsTruncated")
     if truncated not in {"true", "false"} or (truncated == "true" and cursor is None):
-        msg = "the answer does not say how the listing goes on"
+        msg = "the answer does not say how the listing continues"
         raise OSError(0, msg)
     return cursor if truncated == "true" else None, top.findtext(f"{space}EncodingType") == "url"
 

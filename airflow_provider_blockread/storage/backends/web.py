@@ -98,7 +98,7 @@ class WebPages(Pages):
             raise SourceError(msg)
         if index.more:
             msg = (
-                f"{url}: the index of this folder goes on in other pages, which are not followed; let the server give"
+                f"{url}: the index of this folder continues in other pages, which are not followed; let the server give"
                 " it in one page, or name each file as a root"
             )
             raise SourceError(msg)

@@ -85,7 +85,7 @@ def _not_in(before: RootListings, rules: NameRules, root: Root, found: Iterator[
             yield version
 
 
-def takes(source: FileSource, uri: str) -> bool:
+def would_list(source: FileSource, uri: str) -> bool:
     """Return whether a listing of the source would yield a file of this URI, by names alone; links are resolved."""
     return listed_as(source, uri) is not None
 
@@ -95,7 +95,7 @@ def listed_as(source: FileSource, uri: str) -> str | None:
     rules, real = NameRules(source), real_uri(uris.canonical(uri))
     for root, tail in _written(source).items():
         relative = uris.relative_to(real, real_uri(root))
-        if relative is not None and (rules.takes(relative) if relative else not tail):
+        if relative is not None and (rules.matches(relative) if relative else not tail):
             return uris.child(root, relative) if relative else root
     return None
 

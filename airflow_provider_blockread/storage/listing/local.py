@@ -56,7 +56,7 @@ class RootListings:
         """Return whether one of them yields the file with this real URI."""
         for root in self._roots:
             relative = relative_to(real, root.real)
-            if relative is not None and (not relative if root.file else self._rules.takes(relative)):
+            if relative is not None and (not relative if root.file else self._rules.matches(relative)):
                 return True
         return False
 

@@ -25,7 +25,7 @@ from airflow_provider_blockread.storage.patience import Patience
 from airflow_provider_blockread.storage.uris import canonical, child, printable
 
 _Answer = TypeVar("_Answer")
-_Part: TypeAlias = Ahead | Iterable[FileVersion]
+_Section: TypeAlias = Ahead | Iterable[FileVersion]
 
 #: A pattern of paths with bytes that are not UTF-8.
 NOT_UTF8 = r"re:.*[\udc80-\udcff].*"
@@ -76,7 +76,7 @@ class PagedListing:
             SourceError: if access is denied, or a name cannot be passed to the store's client.
         """
         with self._threads() as pool:
-            plan: deque[_Part] = deque([self._open("", pool)])
+            plan: deque[_Section] = deque([self._open("", pool)])
             while plan:
                 self._start(plan)
                 first = plan.popleft()
@@ -84,7 +84,7 @@ class PagedListing:
                     yield from first
                 elif (page := first.next()) is not None:
                     plan.appendleft(first)
-                    plan.extendleft(reversed(self._parts(page, pool)))
+                    plan.extendleft(reversed(self._sections(page, pool)))
 
     @contextmanager
     def _threads(self) -> Iterator[ThreadPoolExecutor | None]:
@@ -98,35 +98,35 @@ class PagedListing:
             self._stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _start(self, plan: deque[_Part]) -> None:
+    def _start(self, plan: deque[_Section]) -> None:
         """Fetch the next folders ahead, the nearest one furthest, so that all of them progress in parallel."""
         folders = (part for part in plan if isinstance(part, Ahead))
         for most, folder in zip(range(self._pages.width, 0, -1), folders, strict=False):
             folder.start(most * _AHEAD)
 
-    def _parts(self, page: Page, pool: ThreadPoolExecutor | None) -> list[_Part]:
+    def _sections(self, page: Page, pool: ThreadPoolExecutor | None) -> list[_Section]:
         """Return the files of a page that match, and the folders between them."""
         segments = "/".join(("", *page.names, ""))
         if _is_plain(page, segments):
             return [self._plain(page, segments)]
-        parts: list[_Part] = []
+        sections: list[_Section] = []
         for entry in page.entries():
             if entry.folder:
                 if self._enters(entry.name[:-1]):
-                    parts.append(self._open(entry.name, pool))
+                    sections.append(self._open(entry.name, pool))
             elif (version := self._wanted(entry)) is not None:
-                last = parts[-1] if parts else None
+                last = sections[-1] if sections else None
                 if isinstance(last, list):
                     last.append(version)
                 else:
-                    parts.append([version])
-        return parts
+                    sections.append([version])
+        return sections
 
     def _plain(self, page: Page, segments: str) -> Iterable[FileVersion]:
         """Return the matching files of a page of files with plain names only, made as they are consumed."""
         paths = map(child(self._uri, "").__add__, page.names)
         versions = map(FileVersion._make, zip(paths, page.sizes, page.times, page.etags, strict=True))
-        if self._rules.take_all(segments):
+        if self._rules.match_all(segments):
             return versions
         return compress(versions, map(self._wants, page.names, page.sizes))
 

@@ -111,7 +111,7 @@ class SourceRoots:
         """
         for root in self.uris:
             relative = uris.relative_to(uri, root)
-            if relative is None or (relative and not self._rules.takes(relative)):
+            if relative is None or (relative and not self._rules.matches(relative)):
                 continue
             real = self._real[root]
             if real_uri(uri) == (uris.child(real, relative) if relative else real):

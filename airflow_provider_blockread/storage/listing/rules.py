@@ -37,7 +37,7 @@ class NameRules:
     def _hides(self, name: str) -> bool:
         return not self._hidden and (name.startswith(_HIDDEN) or name.endswith(_UNFINISHED))
 
-    def take_all(self, segments: str) -> bool:
+    def match_all(self, segments: str) -> bool:
         """Return True only if all files are taken, checked at once on the segments of their names, a `/` around each.
 
         If it returns False, some may be taken nevertheless.
@@ -84,7 +84,7 @@ class NameRules:
             return True
         return not self.enters("/".join([relative, _NOBODYS] if relative else [_NOBODYS]))
 
-    def takes(self, relative: str) -> bool:
+    def matches(self, relative: str) -> bool:
         """Return whether a listing of the root yields this file, and not as a marker of others."""
         folder, _, name = relative.rpartition("/")
         return self.reaches(folder) and not self._hides(name) and not self.marks(name) and self.wants(relative)

@@ -1,4 +1,4 @@
-"""Spark applications through Airflow's hook: found, told apart, stopped for sure."""
+"""Spark applications through Airflow's hook: found, distinguished, stopped for sure."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def _refuse(*_: object) -> None:
 def test_what_another_holds_is_tried_again(
     runs: Any, make_dag: Callable[..., DAG], land: Callable[..., None], lake: Path
 ) -> None:
-    """A group that somebody else is reading now may be free at the next try."""
+    """A group that another process is reading now may be free at the next try."""
     land(a=3)
     dag = make_dag()
     with pytest.MonkeyPatch.context() as patch:

@@ -165,7 +165,7 @@ class SlowQueue:
 def test_a_watch_does_not_hold_up_the_loop(
     dag_id: str, large: Path, use: Callable[[str], Path], *, queued: bool
 ) -> None:
-    """While it lists and records a large tree, or its queue's client waits, everything else on the loop goes on."""
+    """While it lists and records a large tree, or its queue's client waits, everything else on the loop continues."""
     use("ledger")
     events = StorageEvents("slow", queue_class=f"{SlowQueue.__module__}.SlowQueue", reconcile=3600.0)
 

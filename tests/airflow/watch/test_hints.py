@@ -18,7 +18,7 @@ from airflow_provider_blockread.ledger.windows.queries import list_files
 from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.options import FileSource, StorageEvents
 from airflow_provider_blockread.steps import Environment
-from airflow_provider_blockread.steps.watch.looking_for_files import Lookout
+from airflow_provider_blockread.steps.watch.new_files import NewFilesQuery
 from airflow_provider_blockread.steps.watch.watching import record_hints
 from airflow_provider_blockread.storage.stores import Stores
 from airflow_provider_blockread.triggers.new_files_events import NewFilesEventTrigger
@@ -67,7 +67,7 @@ def test_hints_are_verified(tmp_path: Path, bucket: Any, aws: dict[str, Any]) ->
         "{}",
     ]
 
-    found = record_hints(env, Lookout(feed="feed", source=source), bodies)
+    found = record_hints(env, NewFilesQuery(feed="feed", source=source), bodies)
 
     paths = [row.version.path for row in list_files(ledger, "feed", limit=10)]
     assert sorted(paths) == ["s3://landing/in/a.csv", "s3://landing/in/b=1 ü.csv"]
@@ -75,16 +75,18 @@ def test_hints_are_verified(tmp_path: Path, bucket: Any, aws: dict[str, Any]) ->
     assert found.ignored == {"outside of the source": 5, "of files that are gone": 1, "not of a new file": 1}
     assert "of 9 storage events ignored: " in told[-1]
     assert "5 outside of the source" in told[-1]
-    again = record_hints(env, Lookout(feed="feed", source=source), bodies)
+    again = record_hints(env, NewFilesQuery(feed="feed", source=source), bodies)
     assert (again.new, again.newest) == (0, found.newest)
 
-    young = record_hints(env, Lookout(feed="other", source=FileSource("s3://landing/in", min_age=3600)), bodies[:2])
+    young = record_hints(
+        env, NewFilesQuery(feed="other", source=FileSource("s3://landing/in", min_age=3600)), bodies[:2]
+    )
     assert (young.new, young.later) == (0, (0, 1))
     bucket.put_object(Bucket="landing", Key="in/a.csv.done", Body=b"")
     marked = FileSource("s3://landing/in", done_marker="{name}.done")
-    assert record_hints(env, Lookout(feed="marked", source=marked), bodies[:2]).ignored == {"unmarked": 1}
+    assert record_hints(env, NewFilesQuery(feed="marked", source=marked), bodies[:2]).ignored == {"unmarked": 1}
     small = FileSource("s3://landing/in", min_size=100)
-    assert record_hints(env, Lookout(feed="small", source=small), bodies[:2]).ignored == {"too_small": 2}
+    assert record_hints(env, NewFilesQuery(feed="small", source=small), bodies[:2]).ignored == {"too_small": 2}
     ledger.close()
 
 
@@ -96,7 +98,7 @@ def test_the_event_of_a_marker_tells_of_its_files(tmp_path: Path, bucket: Any, a
 
     def told(feed: str, *keys: str, root: str = "in", **options: Any) -> list[str]:
         source = FileSource(f"s3://landing/{root}", **options)
-        found = record_hints(env, Lookout(feed=feed, source=source), [created(key) for key in keys])
+        found = record_hints(env, NewFilesQuery(feed=feed, source=source), [created(key) for key in keys])
         late.append(found.later)
         paths = [row.version.path for row in list_files(ledger, feed, limit=50)]
         assert found.new <= len(paths)

@@ -60,7 +60,7 @@ def test_each_mode_returns_the_same(runs: Any, dag_id: str, landing: Path, land:
     assert found == [{"files": 2, "bytes": 35, "paths": paths, "why": "enough"}] * 3
 
 
-@pytest.mark.parametrize("mode", ["poke", "reschedule"])  # dag.test() lets triggers run for ever
+@pytest.mark.parametrize("mode", ["poke", "reschedule"])  # dag.test() lets triggers run forever
 @pytest.mark.parametrize(("options", "state"), [({"soft_fail": True}, "skipped"), ({}, "failed")])
 def test_nothing_comes(runs: Any, dag_id: str, landing: Path, mode: str, options: dict[str, Any], state: str) -> None:
     """The time is up, and soft_fail says what then."""

@@ -23,7 +23,7 @@ def gap_while(*sources: FileSource) -> tuple[float, list[Any]]:
     """Return the longest gap while triggers look at sources, and what they fire."""
 
     async def together() -> tuple[float, list[Any]]:
-        await trigger(FileSource("/nowhere")).look()  # what is imported once is not what is measured
+        await trigger(FileSource("/nowhere")).poll()  # what is imported once is not what is measured
         both = asyncio.ensure_future(asyncio.gather(*(first(trigger(source)) for source in sources)))
         return await longest_gap(both), both.result()
 
@@ -31,7 +31,7 @@ def gap_while(*sources: FileSource) -> tuple[float, list[Any]]:
 
 
 def test_a_large_tree_does_not_hold_up_the_loop(large: Path) -> None:
-    """While two triggers list it side by side, everything else on the loop goes on."""
+    """While two triggers list it side by side, everything else on the loop continues."""
     gaps = []
     while len(gaps) < 3 and min(gaps, default=GAP_S) >= GAP_S:  # a busy host adds gaps of its own
         gap, found = gap_while(FileSource(str(large)), FileSource(str(large)))
@@ -47,7 +47,7 @@ def test_a_silent_store_holds_up_nothing_and_a_cancelled_trigger_ends_at_once(si
     async def cancelled() -> tuple[float, float]:
         task = asyncio.ensure_future(first(trigger(silent)))
         await busy()
-        gap = await longest_gap(asyncio.ensure_future(trigger(FileSource("/nowhere")).look()))
+        gap = await longest_gap(asyncio.ensure_future(trigger(FileSource("/nowhere")).poll()))
         assert not task.done()
         helpers = children()
         assert not any("s3cret" in text for child in helpers for text in (*child.cmdline(), *child.environ()))
@@ -71,7 +71,7 @@ def test_a_helper_that_is_killed_is_an_error_that_may_pass(silent: FileSource) -
     async def killed() -> Any:
         task = asyncio.ensure_future(first(trigger(silent)))
         await busy()
-        await trigger(FileSource("/nowhere")).look()
+        await trigger(FileSource("/nowhere")).poll()
         for child in children():
             child.kill()
         return await task

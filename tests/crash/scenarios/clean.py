@@ -19,7 +19,7 @@ from tests.crash.scenarios.making import FILES, Scenario
 from tests.crash.scenarios.upkeep import later, long_ago
 from tests.disks import another_disk
 
-_OTHER = b"of somebody else\n"
+_OTHER = b"of another process\n"
 _NEW = {"a.csv": b"landed since\n"}
 
 

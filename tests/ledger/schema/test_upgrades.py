@@ -1,4 +1,4 @@
-"""A ledger of an earlier package is refused until it is upgraded; then its rows are there and its windows go on."""
+"""A ledger of an earlier package is refused until it is upgraded; then its rows are there and its windows continue."""
 
 from __future__ import annotations
 

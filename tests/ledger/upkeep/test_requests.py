@@ -1,4 +1,4 @@
-"""Commands over many windows: the same one again goes on, and never two at once."""
+"""Commands over many windows: the same one again continues, and never two at once."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_generation_is_started_under_the_published_options(ledger: Ledger) -> 
     assert (started.number, started.state, started.options) == (2, "reading", {"delimiter": ","})
     assert requested_generations(ledger, request) == {window.id: started}
     finish_request(ledger, request)
-    with pytest.raises(ConflictError, match="was finished by somebody else"):
+    with pytest.raises(ConflictError, match="was finished by another process"):
         start_requested(ledger, request, window.id)
     assert latest_generation(ledger, window.id) == started
 

@@ -117,7 +117,7 @@ def test_newest_windows_are_kept(ledger: Ledger, clock: Clock, old: Window) -> N
 
 
 def test_a_plan_that_came_to_nothing_is_cleared_once(ledger: Ledger) -> None:
-    """An empty window tells where its planner was about to write; not while somebody plans it, nor when it is gone."""
+    """An empty window tells where its planner was about to write; not while a person plans it, nor when it is gone."""
     with claim_window(ledger, FEED, "k", owner="planner") as planner:
         planner.announce("file:///area/k/manifest.parquet")
         assert unopened_windows(ledger, None, after="", limit=5) == []
@@ -138,7 +138,7 @@ def test_a_generation_needs_its_plan(ledger: Ledger, clock: Clock, old: Window) 
     assert begin_pruning(ledger, old.id, bound(clock))
     with pytest.raises(PrunedError, match="was pruned on 2026-01-03 00:00:00Z: its plan is gone"):
         start_generation(ledger, old.id, options={}, mode="write", clear_number=1)
-    assert begin_pruning(ledger, old.id, bound(clock))  # half pruned: goes on
+    assert begin_pruning(ledger, old.id, bound(clock))  # half pruned: continues
 
     group = BlockGroup(number=0, files=3, blocks=3, bytes=30, first_path="a", last_path="c")
     restore_plan(ledger, old.id, [group])

@@ -39,7 +39,7 @@ def test_abandoning_fences_a_running_group(ledger: Ledger) -> None:
 
 
 def test_abandoning_fences_a_prover(ledger: Ledger) -> None:
-    """Whoever holds the publication cannot go on."""
+    """Whoever holds the publication cannot continue."""
     window = open_window(ledger)
     read_all(ledger, window)
     held = committer(ledger, window)
@@ -109,7 +109,7 @@ def test_a_release_that_was_changed_meanwhile_stops(ledger: Ledger) -> None:
     held = begin_undoing(ledger, window.id, files="excluded", who="me")
     begin_undoing(ledger, window.id, files="pending", who="you")
 
-    with pytest.raises(ConflictError, match="was changed by somebody else"):
+    with pytest.raises(ConflictError, match="was changed by another process"):
         release_files(ledger, held)
     with pytest.raises(OptionsError, match="files must be pending or excluded, not 'ignored'"):
         begin_undoing(ledger, window.id, files="ignored", who="me")

@@ -103,7 +103,7 @@ class OwnersOfAWindow(RuleBasedStateMachine):
 
     @rule(held=publications, how=st.sampled_from(["prove", "fail", "journal", "confirm", "finish"]))
     def use_publication(self, held: Publication, how: str) -> None:
-        """Only the newest publication can go on, and only in order; the end may be repeated, and changes nothing."""
+        """Only the newest publication can continue, and only in order; the end may be repeated, and changes nothing."""
         before, shown = (find(self.ledger, self.window.id) for find in (latest_generation, published_generation))
         try:
             if how == "prove":

@@ -47,7 +47,7 @@ def _begin(ledger: Ledger, window: Window) -> Generation:
 
 
 def test_it_is_the_windows_own_at_once(ledger: Ledger) -> None:
-    """Results of other groups stay, under the number by which they were claimed; later generations go on from there."""
+    """Other groups keep their results, under the number they were claimed by; later generations continue from there."""
     window = open_window(ledger)
     _read(ledger, window, 1)
     started = _begin(ledger, window)

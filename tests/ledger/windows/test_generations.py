@@ -83,7 +83,7 @@ def test_the_published_generation_stays_until_it_is_replaced(ledger: Ledger) -> 
 
 
 def test_a_third_generation_follows_an_abandoned_second(ledger: Ledger) -> None:
-    """Numbers go on; the published one is not touched by those that come to nothing."""
+    """Numbers continue; the published one is not touched by those that come to nothing."""
     window = open_window(ledger)
     publish(ledger, window)
     for number in (2, 3):

@@ -98,7 +98,7 @@ def test_a_heartbeat_keeps_the_group(ledger: Ledger, clock: Clock) -> None:
 
 
 def test_a_zombie_of_a_done_group_is_fenced(ledger: Ledger) -> None:
-    """Completing twice, or after somebody else did, changes nothing."""
+    """Completing twice, or after another process did, changes nothing."""
     group = ref(open_window(ledger))
     first = claim(ledger, group)
     second = claim(ledger, group)

@@ -79,7 +79,7 @@ def test_groups_must_be_done(ledger: Ledger) -> None:
 
 @pytest.mark.parametrize("crash_after", range(7))
 def test_a_crash_between_any_two_calls_is_made_good(ledger: Ledger, crash_after: int) -> None:
-    """A retry that goes on from the state it is told publishes the same."""
+    """A retry that continues from the state it is told publishes the same."""
     window = open_window(ledger)
     read_all(ledger, window)
 
@@ -124,7 +124,7 @@ def test_a_failed_proof_may_be_tried_again(ledger: Ledger) -> None:
 
 
 def test_a_failure_while_publishing_goes_forward(ledger: Ledger) -> None:
-    """Once the journal is written the generation stays publishing; the error is kept, and another may go on."""
+    """Once the journal is written the generation stays publishing; the error is kept, and another may continue."""
     window = open_window(ledger)
     read_all(ledger, window)
     held = committer(ledger, window)

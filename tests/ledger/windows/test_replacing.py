@@ -95,7 +95,7 @@ def _scan(ledger: Ledger, found: FileVersion = _NEWER, on_modified: str = "ignor
 
 @pytest.mark.parametrize("sums", [False, True])
 def test_publishing_settles_both_versions(ledger: Ledger, *, sums: bool) -> None:
-    """Until then the newer one is held; the generation has a plan of its own, and later ones go on from it."""
+    """Until then the newer one is held; the generation has a plan of its own, and later ones continue from it."""
     window = _published(ledger)
     started = _start(ledger, window)
     assert _states(ledger) == {10: "done", 20: "planned"}

@@ -51,7 +51,7 @@ def test_changed_options_wait(here: Pipe, step: str) -> None:
     done = here.run(clear_number=1)
 
     assert (done.generation, here.values()) == (2, _ALL)
-    assert any("its commit goes on; its options have changed" in message for message in here.messages)
+    assert any("its commit continues; its options have changed" in message for message in here.messages)
     here.record_format = Lines(encoding="binary")
     assert here.run(clear_number=2).generation == 3
     assert here.values() == [b"a1", b"a2", b"b1", b"b2"]
@@ -149,7 +149,7 @@ def test_giving_up_behind_a_lost_half(here: Pipe, monkeypatch: pytest.MonkeyPatc
         raise Died
 
     with monkeypatch.context() as patch:
-        patch.setattr(replaying, "take_back_halves", die)
+        patch.setattr(replaying, "undo_incomplete", die)
         with pytest.raises(Died):
             here.plan(clear_number=1)
     assert len(here.values()) > len(_ALL)

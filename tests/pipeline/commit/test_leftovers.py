@@ -74,7 +74,7 @@ def test_the_manifest_of_a_dead_planner_goes(here: Pipe, monkeypatch: pytest.Mon
 
 
 def test_two_prune_at_once(here: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The slower one goes on where the faster one is done already."""
+    """The slower one continues where the faster one is done already."""
     here.put({"a.txt": b"a\n"})
     here.run()
     here.pass_seconds(_DAY)
@@ -120,7 +120,7 @@ class _Down(Stores):
 
 
 def test_a_work_area_that_is_down_costs_its_own_windows(here: Pipe) -> None:
-    """The others are pruned; the error names what is left, and the next call goes on with that."""
+    """The others are pruned; the error names what is left, and the next call continues with that."""
     for key in ("one", "two", "three"):
         here.put({f"{key}.txt": f"{key}\n".encode()})
         here.out_name = key

@@ -148,7 +148,7 @@ def test_a_file_that_goes_between_read_and_proof(two: Pipe, reason: str, rule: s
 
 
 def test_an_excluded_file_that_comes_back_is_read_by_a_later_window(two: Pipe) -> None:
-    """Exclusion of what is gone or changed is not for ever: whatever version is there later is read then."""
+    """Exclusion of what is gone or changed is not forever: whatever version is there later is read then."""
     two.policies = _policies("missing", "exclude")
     ref = two.plan()
     (two.source / "b.txt").unlink()

@@ -36,7 +36,7 @@ def test_a_large_file_is_read_by_several_windows(here: Pipe) -> None:
         here.commit(refs[-1])
 
     assert [(ref.files, ref.bytes, ref.blocks) for ref in refs] == [(1, 32, 2), (1, 32, 2), (2, 38, 4)]
-    assert "part 1 of a file, bytes 0 to 32 of 100; the next windows go on there" in refs[0].message
+    assert "part 1 of a file, bytes 0 to 32 of 100; the next windows continue there" in refs[0].message
     assert "part 3 of a file, bytes 64 to 100 of 100" in refs[2].message
     assert here.values() == [*_RECORDS, "z"]
     assert feed_counts(here.env.ledger, "feed") == {"done": 2}
@@ -145,7 +145,7 @@ def test_a_lost_manifest_of_a_part_is_written_again(here: Pipe) -> None:
 
 
 def test_parts_are_given_up_from_the_last_one_on(here: Pipe) -> None:
-    """What another window goes on from is neither abandoned nor undone; then the same bytes are read once more."""
+    """What another window continues from is neither abandoned nor undone; then the same bytes are read once more."""
     _limited(here)
     here.run("1")
     here.run("2")
@@ -153,7 +153,7 @@ def test_parts_are_given_up_from_the_last_one_on(here: Pipe) -> None:
     one, two, three = (get_window(here.env.ledger, key, "feed") for key in "123")
     with pytest.raises(ConflictError, match=rf"behind it, at byte 64: .* by `blockread windows abandon {three.id}`"):
         propose_undoing(here.env, two, files="pending")
-    with pytest.raises(ConflictError, match=rf"window {three.id} '3' goes on behind it"):
+    with pytest.raises(ConflictError, match=rf"window {three.id} '3' continues behind it"):
         undo(here.env, one, who="me")
 
     assert abandon(here.env, three, who="me").files == 1
@@ -238,7 +238,7 @@ def test_a_file_changed_between_its_parts(here: Pipe) -> None:
 
 
 def test_a_file_changed_before_its_parts_are_read(here: Pipe) -> None:
-    """A part fails, or is excluded with all that go on behind it; restored, the file is read on from there."""
+    """A part fails, or is excluded with all that continue behind it; restored, the file is read on from there."""
     _limited(here)
     here.run("1")
     second, third = here.plan("2"), here.plan("3")
@@ -279,7 +279,7 @@ def test_the_rest_of_a_file_needs_a_format_that_can_be_split(here: Pipe) -> None
     _limited(here)
     here.run("1")
     here.record_format = WholeFile()
-    with pytest.raises(OptionsError, match="up to byte 32 by earlier windows, and format whole_file cannot go on"):
+    with pytest.raises(OptionsError, match="up to byte 32 by earlier windows, and format whole_file cannot continue"):
         here.plan("2")
     here.record_format = Lines()
     here.run("2")

@@ -56,7 +56,7 @@ def _lost_rebuild(here: Pipe) -> None:
 
 
 def test_a_lost_rebuild_moves_no_end(here: Pipe) -> None:
-    """A part may go on from what is published, and then no rebuild of the part before may end elsewhere."""
+    """A part may continue from what is published, and then no rebuild of the part before may end elsewhere."""
     _lost_rebuild(here)
     here.record_format = Lines()
     here.run("2")
@@ -88,7 +88,7 @@ def test_a_part_does_not_go_on_from_a_lost_rebuild(here: Pipe) -> None:
 
 
 def test_a_half_published_part_is_waited_for(here: Pipe) -> None:
-    """What goes on from the generation that is still published is not published beside another half."""
+    """What continues from the generation that is still published is not published beside another half."""
     _land(here, _TWO_KINDS)
     here.run("1")
     here.record_format = Lines(newline="lf")
@@ -119,7 +119,7 @@ stops = st.tuples(st.sampled_from(["publish_file", "remove_file", "finish_public
 def test_parts_are_one_reading(
     here: Pipe, pieces: list[str], names: list[str], rebuilt: int, stop: tuple[str, int], *, loses: bool
 ) -> None:
-    """Wherever a rebuild under another format stops, and whatever it loses, later parts go on from what readers see."""
+    """Wherever a rebuild under another format stops and whatever it loses, later parts follow what readers see."""
     shutil.rmtree(here.source)
     here.source.mkdir()
     here.feed, here.group_bytes = f"feed{next(_FEEDS)}", 4

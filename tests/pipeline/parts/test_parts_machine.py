@@ -87,7 +87,7 @@ class Parts(RuleBasedStateMachine):
     @precondition(lambda self: self.chain)
     @rule(data=st.data(), fate=st.sampled_from(["pending", "excluded"]))
     def give_up(self, data: st.DataObject, fate: str) -> None:
-        """A window is given up, or what was taken away is given back; not while others go on from it."""
+        """A window is given up, or what was taken away is given back; not while others continue from it."""
         place, part = self._draw(data, "planned", "published", "excluded")
         behind = {later.state for later in self.chain[place + 1 :]}
         if part.state == "planned":
@@ -118,7 +118,7 @@ class Parts(RuleBasedStateMachine):
         if allowed:
             action()
             return True
-        with pytest.raises(ConflictError, match=r"goes on|the part before"):
+        with pytest.raises(ConflictError, match=r"continues|the part before"):
             action()
         return False
 

@@ -188,7 +188,7 @@ def _whole(pipe: Pipe) -> GenerationOptions:
 
 
 def test_parts_of_a_large_file_end_at_blocks_of_its_own_size(here: Pipe) -> None:
-    """Limits count the blocks that are cut, and the rest goes on at the same size."""
+    """Limits count the blocks that are cut, and the rest continues at the same size."""
     sparse(here, {"a": 100 * MIB})
     here.selection = Selection(limits=Limits(max_blocks=3))
     request = asked(here, block_size="auto", readers=7)

@@ -211,7 +211,7 @@ def test_a_modified_file_is_ignored_or_added(here: Pipe, rule: str, values: list
 
 
 def test_a_modified_file_fails_the_plan(here: Pipe) -> None:
-    """Nothing is planned then; once it is restored or the rule changed, the same key goes on."""
+    """Nothing is planned then; once it is restored or the rule changed, the same key continues."""
     feed = Feed(here, Selection(on_modified="fail"), time_pattern=None)
     here.put({"a": b"a1\n"})
     feed.run(0)

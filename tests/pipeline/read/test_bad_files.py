@@ -59,10 +59,10 @@ def test_missing_source(here: Pipe) -> None:
 
 
 class _Somebody(Stores):
-    """Opens files as somebody who is not root, to whom nothing is denied."""
+    """Opens files as a person who is not root, to whom nothing is denied."""
 
     def open_read(self, uri: str) -> BinaryIO:
-        """Return the file, if the kernel lets somebody else have it."""
+        """Return the file, if the kernel lets another process have it."""
         root = os.geteuid() == 0
         if root:
             os.seteuid(65534)
@@ -122,7 +122,7 @@ def test_file_truncated_while_it_is_read(two: Pipe) -> None:
     stamp = path.stat().st_mtime_ns
 
     class Cut(io.FileIO):
-        """A file that somebody cuts short between its opening and its first read."""
+        """A file that a person cuts short between its opening and its first read."""
 
         def readinto(self, buffer: Any) -> int | None:
             path.write_bytes(b"b1")

@@ -107,7 +107,7 @@ class TestCorruptManifest:
         assert two.values() == _ALL
 
     def test_never_another_plan(self, two: Pipe, harm: Callable[[Path], None]) -> None:
-        """Under other splitting it would be another plan, so it is not written; put back by hand, all goes on."""
+        """Under other splitting it would be another plan, so it is not written; put back by hand, all continues."""
         two.plan()
         [manifest] = two.work.rglob("manifest-*.parquet")
         planned = manifest.read_bytes()
@@ -164,9 +164,11 @@ def test_two_owners_of_a_group(two: Pipe) -> None:
     """A live foreign owner is a conflict that names it; once its heartbeat is stale its group is taken over."""
     ref = two.plan()
     group = GroupRef(window=ref.window, generation=1, group=1)
-    other = claim_group(two.env.ledger, group, owner="somebody else", clear_number=0, stale_after_s=60)
+    other = claim_group(two.env.ledger, group, owner="another process", clear_number=0, stale_after_s=60)
     assert other is not None
-    with pytest.raises(OwnedError, match=r"group 1 of window .*: somebody else is running it, last heartbeat 0 s ago"):
+    with pytest.raises(
+        OwnedError, match=r"group 1 of window .*: another process is running it, last heartbeat 0 s ago"
+    ):
         two.read(ref)
     with pytest.raises(ConflictError, match=r"groups 1 \(reading\) are not done"):
         two.commit(ref)
@@ -206,8 +208,8 @@ def test_two_publishers(two: Pipe) -> None:
     """A live foreign publisher is a conflict that names it; once stale, the window is taken over."""
     ref = two.plan()
     two.read(ref)
-    claim_publication(two.env.ledger, ref.window, 1, owner="somebody else", stale_after_s=60)
-    with pytest.raises(OwnedError, match="somebody else is publishing it"):
+    claim_publication(two.env.ledger, ref.window, 1, owner="another process", stale_after_s=60)
+    with pytest.raises(OwnedError, match="another process is publishing it"):
         two.commit(ref)
     two.pass_seconds(200)
     two.commit(ref)

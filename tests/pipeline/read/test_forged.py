@@ -101,7 +101,7 @@ class _Fails(ReadHere):
 
 @pytest.mark.parametrize("cls", _CONFLICTS)
 def test_no_job_takes_a_group_away(here: Pipe, cls: type[BlockReadError]) -> None:
-    """A job that names a conflict has failed; its group is not left as if somebody else were reading it."""
+    """A job that names a conflict has failed; its group is not left as if another process were reading it."""
     here.put({"a.txt": b"a\n"})
     here.submitter = _Fails(cls("stop"))
     ref = _fails_once(here, SparkJobError, "stop")
@@ -137,7 +137,7 @@ def _excludes_nothing(pipe: Pipe, error: type[BlockReadError], match: str) -> No
 
 @pytest.mark.parametrize("scans", [False, True])
 def test_each_try_reads_fewer_files(here: Pipe, *, scans: bool) -> None:
-    """A job that goes on naming a file that was excluded ends with its error, after one further try."""
+    """A job that continues naming a file that was excluded ends with its error, after one further try."""
     here.put({"a.txt": b'"a\na"\n' * 4, "b.txt": b"b\n"})
     if scans:
         here.record_format, here.block_size, here.group_bytes = CustomFormat(path="quoted_lines:QuotedLines"), 6, 12

@@ -155,7 +155,7 @@ def test_a_failure_leaves_what_is_published(here: Pipe) -> None:
     (here.folder / "aside").rename(here.out / old["c"])
 
     here.plan(clear_number=1)
-    assert _states(here)[1] == (9, "planned", True)  # a clear goes on with what failed
+    assert _states(here)[1] == (9, "planned", True)  # a clear continues with what failed
     here.sink_options = {"compression": "zstd"}
     here.plan()
     assert _states(here) == [(6, "done", True), (9, "ignored", False)]

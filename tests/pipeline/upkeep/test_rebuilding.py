@@ -1,4 +1,4 @@
-"""Many windows rebuilt by one command, which goes on where it was stopped."""
+"""Many windows rebuilt by one command, which continues where it was stopped."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_failure_stops_and_the_rest_is_done_later(here: Pipe) -> None:
     done = rebuild(here.env, which, _runner(here))
 
     assert [w.what for w in intent.windows if not w.does] == ["done already, as generation 2"]
-    assert "goes on with the rebuild that test began" in intent.lines()[-1]
+    assert "continues with the rebuild that test began" in intent.lines()[-1]
     assert [window.key for window in done] == ["d2", "d3"]
     assert (_generations(here), here.values()) == ([2, 2, 2], [*_ALL, "d4"])
     assert [window.key for window in rebuild(here.env, which, _runner(here))] == [*_KEYS, "d4"]

@@ -120,7 +120,7 @@ def test_a_group_that_was_carried_over_is_read_again_without(published: Pipe) ->
 
 
 def test_a_part_is_not_left_out_of_a_rebuild(here: Pipe) -> None:
-    """Other windows may go on behind it: the windows are taken away instead, the newest first."""
+    """Other windows may continue behind it: the windows are taken away instead, the newest first."""
     here.put({"a.txt": b"".join(b"%04d\n" % number for number in range(20))})
     here.block_size, here.selection = 16, Selection(limits=Limits(max_bytes=40))
     here.run()

@@ -117,7 +117,7 @@ def test_undone_files_stay_excluded(here: Pipe) -> None:
 
 
 def test_files_excluded_by_hand_stay_excluded(here: Pipe) -> None:
-    """Giving a window's files back does not give back what somebody left out of it."""
+    """Giving a window's files back does not give back what a person left out of it."""
     from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
 
     _put(here)

@@ -249,7 +249,7 @@ def test_long_runs_are_read_exactly(dialect: Dialect, piece: str) -> None:
 
 
 def test_a_run_of_quotes_beyond_the_look_back_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a run that begins in a block goes on for too long, the error says to read the file as one block."""
+    """Where a run that begins in a block continues for too long, the error says to read the file as one block."""
     monkeypatch.setattr(runs, "MAX_LOOK_BACK", 2**17)
     text = "a," + '"' * 2**20
     with pytest.raises(LookBackError, match="read this file as one block"):

@@ -155,7 +155,7 @@ def starts(data: bytes) -> list[int]:
 
 
 def test_a_run_beyond_the_look_back_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where escapes go on for too long, the error says to read the file as one block."""
+    """Where escapes continue for too long, the error says to read the file as one block."""
     monkeypatch.setattr(escaped_module, "MAX_LOOK_BACK", 2**17)
     source = ByteSource(io.BytesIO(b"x\n" + b"\\" * 2**19 + b"\nlast"))
     with pytest.raises(LookBackError, match=r"precede byte 524290, .* read this file as one block"):

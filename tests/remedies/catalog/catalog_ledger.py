@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.remedies.catalog.model import Entry, Explained, Remedy
 
 _HERE = "tests/remedies"
-_FENCED = "it advises to stop, which the task does by ending; what took its place goes on, in the tests of fencing"
+_FENCED = "it advises to stop, which the task does by ending; what took its place continues, in the tests of fencing"
 _STEPS = (
     "this package calls the steps in this order only, so no user meets it; tests/ledger/windows/test_publishing.py does"
 )

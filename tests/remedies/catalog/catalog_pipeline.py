@@ -150,7 +150,7 @@ CATALOG: list[Entry] = [
     ),
     Remedy(
         "steps/excluding.py",
-        "goes on behind it",
+        "continues behind it",
         f"{_HERE}/test_windows.py::test_a_part_is_left_out_of_the_last_window_first",
     ),
     Remedy(
@@ -193,7 +193,7 @@ CATALOG: list[Entry] = [
     Remedy("steps/plan/replacing.py", "too few", f"{_HERE}/test_newer.py::test_a_newer_version_that_is_too_small"),
     Remedy(
         "steps/plan/restoring.py",
-        "cannot go on there",
+        "cannot continue there",
         f"{_HERE}/test_parts.py::test_the_rest_of_a_file_that_a_format_cannot_enter",
     ),
     Remedy(

@@ -11,7 +11,7 @@ _STEPS = (
 _RACE = "plans that meet it choose again by themselves up to four times (tests/crash/test_two_at_once.py)"
 CATALOG: list[Entry] = [
     Remedy(
-        "ledger/upkeep/requests.py", "finished by somebody else", f"{_HERE}/test_newer.py::test_what_came_in_between"
+        "ledger/upkeep/requests.py", "finished by another process", f"{_HERE}/test_newer.py::test_what_came_in_between"
     ),
     Remedy("ledger/upkeep/requests.py", "no longer published", f"{_HERE}/test_newer.py::test_what_came_in_between"),
     Remedy(
@@ -56,7 +56,7 @@ CATALOG: list[Entry] = [
     ),
     Remedy(
         "ledger/upkeep/withdrawing.py",
-        "changed by somebody else",
+        "changed by another process",
         f"{_HERE}/test_windows.py::test_a_withdrawal_that_somebody_else_changed",
     ),
 ]

@@ -124,7 +124,7 @@ except Exception as error:
 
 
 def test_a_folder_is_listed_once_the_account_may_or_when_it_is_excluded(desk: Desk) -> None:
-    """By somebody who is not root, to whom nothing is denied."""
+    """By a person who is not root, to whom nothing is denied."""
     desk.put({"a.txt": b"x\n", "locked/b.txt": b"y\n"})
     shared = Path(tempfile.gettempdir())
     for folder in (desk.source, *(parent for parent in desk.source.parents if shared in parent.parents)):

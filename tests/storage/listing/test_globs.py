@@ -81,7 +81,7 @@ def test_no_folder_above_a_wanted_file_is_left_out(patterns: list[str], excludes
     segments = path.split("/")
     entered = all(rules.enters("/".join(segments[:end])) for end in range(1, len(segments)))
 
-    assert rules.takes(path) == wanted
+    assert rules.matches(path) == wanted
     assert entered or not wanted
 
 

@@ -77,7 +77,7 @@ def test_files_are_those_that_the_rules_take(
     rules = NameRules(FileSource("s3://b", pattern=pattern, exclude=exclude))
     found = [version.path for version in PagedListing("s3://b", Keys(ordered, size, width), rules).files()]
 
-    assert found == [f"s3://b/{key}" for key in ordered if rules.takes(key)]
+    assert found == [f"s3://b/{key}" for key in ordered if rules.matches(key)]
 
 
 @example({"a/../b"}, ALL, 2)
@@ -93,7 +93,7 @@ def test_names_that_mean_another_place_are_errors_where_they_are_taken(
     ordered = sorted(keys)
     rules = NameRules(source)
     marks = {key for number, key in enumerate(ordered) if number == 0 and (not key or key.endswith("/"))}
-    taken = [f"s3://b/{key}" for key in ordered if rules.takes(key) and key not in marks]
+    taken = [f"s3://b/{key}" for key in ordered if rules.matches(key) and key not in marks]
     walk = PagedListing("s3://b", Keys(ordered, size, 0), rules)
     if any(canonical(uri) != uri or not _ODD.isdisjoint(uri) for uri in taken):
         with pytest.raises(SourceError, match="takes this for another name"):

@@ -46,7 +46,7 @@ def test_no_folder_above_a_wanted_file_is_left_out(patterns: list[str], excludes
         re.fullmatch(text, path, re.DOTALL) for text in excludes
     )
 
-    assert rules.takes(path) == wanted
+    assert rules.matches(path) == wanted
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_globs_and_expressions_are_joined() -> None:
     rules = NameRules(FileSource("/", pattern=["*.csv", r"re:\d+/.*\.log"], exclude=["x*", r"re:.*-draft\..*"]))
     expected = {"a.csv": True, "12/a.log": True, "b/a.log": False, "x.csv": False, "d/a-draft.csv": False}
 
-    assert {path: rules.takes(path) for path in expected} == expected
+    assert {path: rules.matches(path) for path in expected} == expected
 
 
 @pytest.mark.parametrize("pattern", ["re:", "re: ", "re:(", "re:a**", "re:[z-a]", "re:a{99999999999999999999}"])
@@ -105,4 +105,4 @@ def test_what_is_no_expression_is_refused(pattern: str) -> None:
 def test_an_expression_sees_all_of_a_path() -> None:
     """A dot is any character, also a line feed, and the whole path must match."""
     assert compile_regex(".*").regex.fullmatch("a\nb/c")
-    assert not NameRules(FileSource("/", pattern="re:a")).takes("ab")
+    assert not NameRules(FileSource("/", pattern="re:a")).matches("ab")

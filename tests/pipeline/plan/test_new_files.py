@@ -11,12 +11,12 @@ import pytest
 
 from airflow_provider_blockread.errors import FileMissingError
 from airflow_provider_blockread.options import FileSource, Limits, Selection
-from airflow_provider_blockread.steps.watch.looking_for_files import (
+from airflow_provider_blockread.steps.watch.new_files import (
     SHOWN,
     SHOWN_CHARACTERS,
     FilesFound,
-    Lookout,
-    look_for_files,
+    NewFilesQuery,
+    find_new_files,
 )
 from airflow_provider_blockread.steps.watch.watching import record_listing
 from airflow_provider_blockread.storage.listing.files import list_files
@@ -34,9 +34,9 @@ def land(pipe: Pipe, name: str, size: int = 10, age_s: float = 0.0) -> None:
 def look(pipe: Pipe, **options: Any) -> FilesFound:
     """Look for files of the pipe's source."""
     options = {"source": FileSource(str(pipe.source))} | options
-    lookout = Lookout(feed=pipe.feed, **options)
-    assert Lookout.from_json(json.loads(json.dumps(lookout.to_json()))) == lookout
-    return look_for_files(pipe.env, lookout)
+    query = NewFilesQuery(feed=pipe.feed, **options)
+    assert NewFilesQuery.from_json(json.loads(json.dumps(query.to_json()))) == query
+    return find_new_files(pipe.env, query)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_missing_root_hides_nothing_of_the_others(pipe: Pipe) -> None:
     land(pipe, "a")
 
     assert (look(pipe, source=source).files, look(pipe, source=source).why) == (1, "enough")
-    assert record_listing(pipe.env, Lookout(feed="watched", source=source)).new == 1
+    assert record_listing(pipe.env, NewFilesQuery(feed="watched", source=source)).new == 1
     for name in ("later", "never"):
         assert "".join(pipe.messages).count(f"{name} does not exist") == 3
     with pytest.raises(FileMissingError, match="later does not exist"):

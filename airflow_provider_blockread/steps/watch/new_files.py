@@ -23,7 +23,7 @@ SHOWN, SHOWN_CHARACTERS = 20, 16_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lookout:
+class NewFilesQuery:
     """What to look for. It is found when `min_files` and `min_bytes` are both reached, or any file is `max_delay` old.
 
     `key` is that of the window which the run plans: once it is planned, there is nothing to wait for.
@@ -72,34 +72,34 @@ class FilesFound(AsJson):
         return f"feed {self.feed}: {self.files:,} new files, {format_bytes(self.bytes)}{oldest}"
 
 
-def look_for_files(env: Environment, lookout: Lookout) -> FilesFound:
+def find_new_files(env: Environment, query: NewFilesQuery) -> FilesFound:
     """Return the files that a plan made now would take as new ones.
 
     A root that does not exist yet holds none, which the log says.
 
     Args:
         env: ledger, stores and log.
-        lookout: what to look for.
+        query: what to look for.
 
     Raises:
         SourceError: when a root cannot be listed, or a file breaks a `fail` of the selection.
         TransientError: when the store or the ledger fails.
     """
-    if lookout.key is not None:
-        window = find_window(env.ledger, lookout.feed, lookout.key)
+    if query.key is not None:
+        window = find_window(env.ledger, query.feed, query.key)
         if window is not None and window.state == "open":
-            return FilesFound(feed=lookout.feed, why="planned")
+            return FilesFound(feed=query.feed, why="planned")
     now = env.ledger.now()
-    rules = Admission.of(lookout.source, lookout.selection, now)
+    rules = Admission.of(query.source, query.selection, now)
     listed = list_files(
         env.stores,
-        lookout.source,
+        query.source,
         now_s=now.timestamp(),
-        absent=lambda error: env.observer.log(f"feed {lookout.feed}: {error}"),
+        absent=lambda error: env.observer.log(f"feed {query.feed}: {error}"),
     )
-    unread = unread_files(env.ledger, lookout.feed, listed, rules=rules, interval_ns=lookout.interval_ns)
-    found = summed(lookout.feed, unread)
-    found = dataclasses.replace(found, why=_why(lookout, found, now))
+    unread = unread_files(env.ledger, query.feed, listed, rules=rules, interval_ns=query.interval_ns)
+    found = summed(query.feed, unread)
+    found = dataclasses.replace(found, why=_why(query, found, now))
     env.observer.log(str(found))
     return found
 
@@ -121,15 +121,15 @@ def summed(feed: str, versions: Iterable[FileVersion]) -> FilesFound:
     return FilesFound(feed=feed, files=count, bytes=size, oldest=oldest, paths=tuple(paths))
 
 
-def _why(lookout: Lookout, found: FilesFound, now: datetime) -> str:
+def _why(query: NewFilesQuery, found: FilesFound, now: datetime) -> str:
     if not found.files:
         return ""
-    if found.files >= lookout.min_files and found.bytes >= lookout.min_bytes:
+    if found.files >= query.min_files and found.bytes >= query.min_bytes:
         return "enough"
-    if lookout.max_delay is None:
+    if query.max_delay is None:
         return ""
     waited = None if found.oldest is None else (now - datetime.fromisoformat(found.oldest)).total_seconds()
-    return "delay" if waited is None or waited >= lookout.max_delay else ""
+    return "delay" if waited is None or waited >= query.max_delay else ""
 
 
 def _moment(time_ns: int) -> datetime:
