@@ -1,4 +1,4 @@
-"""How many examples a law tries: so many under the profile `ci`, and in proportion under the others."""
+"""How many examples a law tries, in proportion to the number of the Hypothesis profile in use."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 from hypothesis import settings
 
-_OF_CI = 100  # examples of a law that names no number
+_DEFAULT = 100  # Hypothesis' own number of examples
 
 
 def examples(count: int, **others: Any) -> settings:
-    """Return settings for that many examples under the profile `ci`, and in proportion under the one in use."""
-    return settings(max_examples=max(1, round(count * settings().max_examples / _OF_CI)), **others)
+    """Return settings for that many examples under a profile of 100, and in proportion under the one in use."""
+    return settings(max_examples=max(1, round(count * settings().max_examples / _DEFAULT)), **others)

@@ -132,10 +132,10 @@ class _Forgetful(BlockReader):
 
     chunks = 0
 
-    def _take(self, decoder: Decoder, chunk: Chunk, block: Block, tally: object) -> None:
+    def _decode(self, decoder: Decoder, chunk: Chunk, block: Block, tally: object) -> None:
         self.chunks += 1
         if self.chunks != 2:
-            super()._take(decoder, chunk, block, tally)  # type: ignore[arg-type]
+            super()._decode(decoder, chunk, block, tally)  # type: ignore[arg-type]
 
 
 def _read_with(reading: Reading, cls: type[BlockReader], emit: Callable[[Block, Rows], int]) -> list[Receipt]:
