@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from airflow.sdk import TaskGroup, TriggerRule, XComArg
@@ -75,7 +74,7 @@ class BlockReadTaskGroup(TaskGroup):
                 task_id="plan",
                 record_format=record_format,
                 selection=selection,
-                splitting=splitting if spark.max_readers is None else replace(splitting, readers=spark.max_readers),
+                splitting=splitting,
                 function=function,
                 policies=policies,
                 feed=feed,

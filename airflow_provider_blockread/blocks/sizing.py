@@ -17,6 +17,10 @@ STORE_BLOCK = 64 * 2**20
 """Bytes of a block in stores without blocks, such as object stores and local disks."""
 
 
+READERS = 32
+"""Tasks into which a large file is cut where no number of readers limits them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockChoice:
     """The block size for a file, in bytes, that of its store, and the reason.

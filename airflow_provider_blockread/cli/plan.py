@@ -8,11 +8,12 @@ from typing import Any
 import click
 
 from airflow_provider_blockread.blocks import AutoSize, GroupLimits
+from airflow_provider_blockread.blocks.readers import ReaderChoice
 from airflow_provider_blockread.cli.options.pipeline import Pipeline, Reading, pipeline_options
 from airflow_provider_blockread.cli.options.shared import open_environment, print_facts, print_json, print_table, say
 from airflow_provider_blockread.ledger.model import PendingFile
 from airflow_provider_blockread.options.sizes import format_bytes
-from airflow_provider_blockread.steps.describe import describe_block_size, describe_part
+from airflow_provider_blockread.steps.describe import describe_block_size, describe_part, describe_readers
 from airflow_provider_blockread.steps.plan.preview import FileSample, Preview, preview
 
 
@@ -41,6 +42,8 @@ def _as_json(shown: Preview) -> dict[str, object]:
         "blocks": shown.blocks,
         "groups": [dataclasses.asdict(group) for group in shown.groups],
         "bytes": shown.bytes,
+        "readers": shown.readers,
+        "readers_chosen": None if shown.choice is None else _choice(shown.choice),
         "compressed": shown.compressed,
         "scanned": shown.scanned,
         "seen": found.seen,
@@ -52,6 +55,19 @@ def _as_json(shown: Preview) -> dict[str, object]:
         "parts": [_part(found) for found in shown.parts],
         "block_sizes": [dataclasses.asdict(size) | {"files": files} for size, files in shown.block_sizes.items()],
         "sample": [_sample(file) for file in shown.sample],
+    }
+
+
+def _choice(choice: ReaderChoice) -> dict[str, object]:
+    return {
+        "bytes": choice.bytes,
+        "rate": choice.rate,
+        "windows_measured": choice.windows,
+        "target_seconds": choice.goal.target_s,
+        "min_readers": choice.goal.least,
+        "max_readers": choice.goal.most,
+        "seconds": round(choice.seconds, 3),
+        "why": choice.why,
     }
 
 
@@ -87,8 +103,14 @@ def _print(shown: Preview) -> None:
         why = "the meaning of a byte depends on all earlier ones"
         facts["scan"] = f"{shown.scanned:,} files of more than one block are scanned before they are read: {why}"
     facts["groups"] = len(shown.groups)
-    print_facts(facts)
+    print_facts(facts | _readers(shown))
     _print_sample(shown)
+
+
+def _readers(shown: Preview) -> dict[str, object]:
+    if shown.choice is not None:
+        return {"readers": describe_readers(shown.choice)}
+    return {} if shown.readers is None else {"readers": f"at most {shown.readers:,} (max_readers)"}
 
 
 def _windows(shown: Preview) -> dict[str, object]:

@@ -64,7 +64,7 @@ def run(**options: Any) -> None:  # noqa: ANN401 - click passes every option by 
     request = given.request(env, given)
     started = time.monotonic()
     with InProcessSpark(given.master, parse_pairs("--conf", given.conf)) as spark:
-        runner = Runner(env, spark, replace(JOB, max_readers=given.max_readers))
+        runner = Runner(env, spark)
         done = list(runner.windows(request, resumes=given.window is None, until_empty=given.until_empty))
     if forgets(env.ledger):  # no later run could clear its work area
         prune(replace(env, observer=terminal(quiet=True)), PruneRequest(older_than=0, keep=0))

@@ -54,6 +54,7 @@ class InProcessSpark:
         """Take the master, such as `local[2]` or `spark://host:7077`, and further configuration."""
         self._master, self._conf = master, dict(conf or {})
         self._engine: RddEngine | None = None
+        self._readers = 0  # that the application was started for
         self._cancelled = False
         self._opened = ExitStack()
 
@@ -88,7 +89,7 @@ class InProcessSpark:
     def _run(self, submission: Submission, name: str) -> None:
         from airflow_provider_blockread.spark.driver import Driver  # noqa: PLC0415 - takes long to import
 
-        engine = self._started()
+        engine = self._started(submission.readers)
         if self._cancelled:
             msg = f"{name}: the job was stopped before it began; run the same command again"
             raise SparkJobError(msg)
@@ -102,13 +103,17 @@ class InProcessSpark:
         if self._engine is not None:
             self._engine.cancel()
 
-    def _started(self) -> RddEngine:
+    def _started(self, readers: int | None = None) -> RddEngine:
+        if self._engine is not None and not is_local(self._master) and (readers or 0) > self._readers:
+            self._stop()  # executors are asked for when an application starts
+            self._engine = None
         if self._engine is None:
+            self._readers = readers or 0
             with quiet_start():
-                self._engine = self._start()
+                self._engine = self._start(readers)
         return self._engine
 
-    def _start(self) -> RddEngine:
+    def _start(self, readers: int | None) -> RddEngine:
         from airflow_provider_blockread.spark.bundle import write_bundle  # noqa: PLC0415 - takes long to import
         from airflow_provider_blockread.spark.engines.context import start_context  # noqa: PLC0415
         from airflow_provider_blockread.spark.engines.rdd import RddEngine  # noqa: PLC0415
@@ -126,7 +131,7 @@ class InProcessSpark:
         conf = {"spark.ui.showConsoleProgress": "false"} | self._conf  # which Spark itself turns on
         try:
             with _java_options(java):
-                context = start_context(self._master, conf, defaults)
+                context = start_context(self._master, conf, defaults, readers=readers)
         except Exception as error:
             text = str(error).strip()
             reason = _CAUSE.search(text) or _FIRST_LINE.match(text)

@@ -73,6 +73,7 @@ class GroupResult:
     outputs: tuple[OutputFile, ...]
     quarantined: tuple[OutputFile, ...] = ()
     seconds: float = 0.0  # of the Spark stages, without Spark's start
+    reader_seconds: float = 0.0  # of the tasks of these stages, summed
     schema: str = ""  # of the output, as text; empty when no row was written
 
 
@@ -90,6 +91,7 @@ class JobSpec:
     options: GenerationOptions
     excluded: tuple[int, ...] = ()  # ids of files that this window leaves out
     part_states: tuple[tuple[int, int], ...] = ()  # (file, state) of files that are entered where an earlier part ends
+    readers: int | None = None  # tasks that may run at once; None for any number
 
     def __str__(self) -> str:
         return f"feed {self.feed} window {self.window}"
@@ -104,7 +106,6 @@ class ReadSpec(JobSpec):
     epoch: int
     mode: str  # "write", or "verify": read and prove, write nothing
     target: Target  # where tasks write
-    max_readers: int | None = None
     entry_states_uri: str | None = None  # what a scan has found, if files span groups and must be scanned
     group_states_uri: str = ""  # where the group keeps the states of its other files, for the next attempt
 
@@ -131,6 +132,7 @@ class Submission:
 
     spec_uri: str
     spec_hash: str  # SHA-256 of the file, as hex
+    readers: int | None = None  # tasks that may run at once, for the size of the application
     secret: str = field(default="", repr=False)  # of this try: seals its answer
     window_secret: str = field(default="", repr=False)  # seals what the window keeps for later tries
 

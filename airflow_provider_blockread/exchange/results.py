@@ -42,7 +42,9 @@ def write_spec(stores: Stores, spec: JobSpec, *, secret: str = "", window_secret
     fields = {f.name: getattr(spec, f.name) for f in dataclasses.fields(spec)}
     data = _dump(fields | {"kind": spec.kind, "options": spec.options.to_json()})
     stores.write_bytes_atomic(uri, data)
-    return Submission(spec_uri=uri, spec_hash=content_hash(data), secret=secret, window_secret=window_secret)
+    return Submission(
+        spec_uri=uri, spec_hash=content_hash(data), readers=spec.readers, secret=secret, window_secret=window_secret
+    )
 
 
 def read_spec(stores: Stores, submission: Submission) -> ReadSpec | ScanSpec:

@@ -63,6 +63,8 @@ class SparkSubmitter:
         """
         with private_folder() as folder:
             arguments = ["--spec", submission.spec_uri, "--spec-hash", submission.spec_hash]
+            if submission.readers is not None:
+                arguments += ["--readers", str(submission.readers)]
             self._hook = hook = self._make_hook(name, arguments, py_files=self._py_files(str(folder)))
             try:
                 if not self._cancelled:

@@ -81,6 +81,7 @@ class NewWindow:
     run: str | None = None  # of Airflow, that asked for it
     interval_ns: tuple[int, int] | None = None  # the times whose files it takes, half-open
     parts: Sequence[FilePart] = ()  # of the files that it does not read whole
+    readers: int | None = None  # tasks that may read it at once, those of all groups together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +104,7 @@ class Window:
     plan_hash: str  # of the manifest that it was planned with
     heartbeat_at: datetime  # of the planner
     pruned_at: datetime | None = None  # since when its detail is gone
+    readers: int | None = None  # tasks that may read it at once; None for any number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +187,7 @@ class GroupOutcome:
     bad_records: int
     rows: int
     bytes: int
+    reader_seconds: float = 0.0  # of its tasks, summed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

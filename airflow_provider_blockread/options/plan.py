@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
 from airflow_provider_blockread.errors import OptionsError
@@ -95,21 +96,41 @@ class Selection(Value):
 
 @dataclass(frozen=True, kw_only=True)
 class Splitting(Value):
-    """How files are cut into blocks and blocks packed into groups; sizes are bytes or text such as `"64MiB"`.
+    """How a window is divided among tasks and Spark applications; sizes are bytes or text such as `"64MiB"`.
 
     `block_size="auto"` chooses a size for each file, from 16 MiB to 256 MiB, aligned with the store's own blocks (those
-    of HDFS, 64 MiB elsewhere), so that a large file has a block for each of `readers`.
+    of HDFS, 64 MiB elsewhere), so that a large file has a block for each of `max_readers`, or of 32 without that limit.
+
+    Readers are the Spark tasks that read a window at once, those of all groups together: at most `max_readers`. With
+    `target_minutes` a plan chooses their number between `min_readers` and `max_readers`, from the window's bytes and
+    from the rate of the feed's earlier windows, so that reading takes no longer. A group has at least one reader.
     """
 
     kind: ClassVar[str] = "splitting"
     block_size: int | str = 64 * 2**20
-    readers: int = 32
     group_bytes: int | str = 16 * 2**30  # one Spark application costs about 10 s and 1 GB
     max_groups: int = 1000  # below Airflow's max_map_length of 1024
+    min_readers: int = 1
+    max_readers: int | None = None
+    target_minutes: float | None = None
 
     def __post_init__(self) -> None:
         if self.block_size != AUTO:
             parse_size(self.block_size)
         parse_size(self.group_bytes)
-        for name in ("readers", "max_groups"):
+        for name in ("max_groups", "min_readers"):
             above_zero(self.kind, name, getattr(self, name))
+        if self.max_readers is not None:
+            above_zero(self.kind, "max_readers", self.max_readers)
+        self._check_target()
+
+    def _check_target(self) -> None:
+        if self.max_readers is not None and self.min_readers > self.max_readers:
+            msg = f"splitting: min_readers={self.min_readers} must be at most max_readers={self.max_readers}"
+            raise OptionsError(msg)
+        if self.target_minutes is None and self.min_readers > 1:
+            msg = "splitting: min_readers limits what target_minutes chooses; set target_minutes, or leave both out"
+            raise OptionsError(msg)
+        if self.target_minutes is not None and not 0 < self.target_minutes < inf:
+            msg = f"splitting: target_minutes must be a number above 0, not {self.target_minutes!r}"
+            raise OptionsError(msg)

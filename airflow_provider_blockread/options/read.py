@@ -85,8 +85,8 @@ class SparkJob(Value):
 
     `conn_id` is an Airflow Spark connection; `master` overrides its host. `conf` is passed to Spark unchanged;
     `py_files` are more zips or modules for the executors, such as the module of a user's function. `environment` names
-    variables (`*` matches any text) that the driver inherits in addition to the usual ones. At most `max_readers` Spark
-    tasks read a group. A task whose last heartbeat is older than `stale_after_s` seconds counts as dead.
+    variables (`*` matches any text) that the driver inherits in addition to the usual ones. A task whose last heartbeat
+    is older than `stale_after_s` seconds counts as dead.
     """
 
     kind: ClassVar[str] = "spark_job"
@@ -95,7 +95,6 @@ class SparkJob(Value):
     conf: Mapping[str, str] = field(default_factory=dict)
     py_files: Sequence[str] = ()
     environment: Sequence[str] = ()
-    max_readers: int | None = None
     heartbeat_s: float = 10.0
     stale_after_s: float = 120.0
 
@@ -104,8 +103,6 @@ class SparkJob(Value):
             if not name.strip() or "=" in name:
                 msg = f"spark_job: environment names variables to inherit, such as 'CORP_*', not {name!r}"
                 raise OptionsError(msg)
-        if self.max_readers is not None:
-            above_zero(self.kind, "max_readers", self.max_readers)
         if not 0 < self.heartbeat_s < self.stale_after_s:
             msg = f"spark_job: heartbeat_s={self.heartbeat_s} must be between 0 and stale_after_s={self.stale_after_s}"
             raise OptionsError(msg)

@@ -48,6 +48,7 @@ class Driver:
     engine: Engine
     make_stores: MakeStores = Stores
     observer: Observer = field(default_factory=Observer)
+    _spent: list[float] = field(default_factory=list, init=False)  # seconds of each accepted task
 
     @cached_property
     def _stores(self) -> Stores:
@@ -89,11 +90,12 @@ class Driver:
         states = self._entry_states(spec, blocks)
         portions = [
             Portion(run, {b.number: states[b.number] for b in run if b.number in states})
-            for run in self._packed(blocks, spec.max_readers)
+            for run in self._packed(blocks, spec.readers)
         ]
         size = sum(block.end - block.start for block in blocks)
         reports = self._run_tasks(str(spec), partial(_read, spec, self.make_stores), portions, verb="read", size=size)
-        write_group_result(self._stores, spec, self.submission, reports, seconds=time.monotonic() - started)
+        took, spent = time.monotonic() - started, sum(self._spent)
+        write_group_result(self._stores, spec, self.submission, reports, seconds=took, reader_seconds=spent)
 
     def _entry_states(self, spec: ReadSpec, blocks: list[Block]) -> dict[int, int]:
         """Return the entry states of blocks that need one.
@@ -111,18 +113,16 @@ class Driver:
         if not files:
             return entered | known
         kept = read_states(self._stores, spec.group_states_uri, secret=secret) or {}
-        states = self._find_states(spec, files, kept, spec.max_readers)
+        states = self._find_states(spec, files, kept)
         if states.keys() != kept.keys():
             write_states(self._stores, spec.group_states_uri, states, secret=secret)
         return entered | known | states
 
-    def _find_states(
-        self, spec: JobSpec, files: list[list[Block]], known: dict[int, int], max_readers: int | None = None
-    ) -> dict[int, int]:
+    def _find_states(self, spec: JobSpec, files: list[list[Block]], known: dict[int, int]) -> dict[int, int]:
         """Return the known states, and those of all blocks of the files of which some are not known."""
         unknown = [of_file for of_file in files if any(block.number not in known for block in of_file)]
         blocks = [block for of_file in unknown for block in of_file[:-1]]  # no block follows the last one of a file
-        task, items = partial(_scan, spec, self.make_stores), self._packed(blocks, max_readers)
+        task, items = partial(_scan, spec, self.make_stores), self._packed(blocks, spec.readers)
         size = sum(block.end - block.start for block in blocks)
         found = self._run_tasks(str(spec), task, items, verb="scanned", size=size)
         maps = {number: state_map for of_run in found for number, state_map in of_run}
@@ -133,8 +133,8 @@ class Driver:
         planned = read_manifest(self._stores, spec.manifest_uri, spec.manifest_hash, group=group)
         return (block for block in planned if block.file not in excluded)
 
-    def _packed(self, blocks: list[Block], max_readers: int | None) -> list[list[Block]]:
-        return pack(blocks, cores=self.engine.cores, sure=not self.engine.may_grow, max_readers=max_readers)
+    def _packed(self, blocks: list[Block], readers: int | None) -> list[list[Block]]:
+        return pack(blocks, cores=self.engine.cores, sure=not self.engine.may_grow, readers=readers)
 
     def _run_tasks(
         self, job: str, task: Task[Item, Answer], items: Sequence[Item], *, verb: str, size: int
@@ -142,7 +142,15 @@ class Driver:
         def report(progress: Progress) -> None:
             self.observer.progress(replace(progress, what=verb, size=size))
 
-        return self.engine.run(task, items, title=f"{job}: {verb}", report=report)
+        answers = self.engine.run(partial(_timed, task), items, title=f"{job}: {verb}", report=report)
+        self._spent.extend(seconds for _, seconds in answers)
+        return [answer for answer, _ in answers]
+
+
+def _timed(task: Task[Item, Answer], item: Item, attempt: int) -> tuple[Answer, float]:
+    """Return the task's answer, and the seconds it took."""
+    started = time.monotonic()
+    return task(item, attempt), time.monotonic() - started
 
 
 def _read(spec: ReadSpec, make_stores: MakeStores, portion: Portion, attempt: int) -> TaskReport:
@@ -156,9 +164,15 @@ def _scan(spec: JobSpec, make_stores: MakeStores, blocks: list[Block], attempt: 
 
 
 def write_group_result(
-    stores: Stores, spec: ReadSpec, submission: Submission, reports: Sequence[TaskReport], *, seconds: float
+    stores: Stores,
+    spec: ReadSpec,
+    submission: Submission,
+    reports: Sequence[TaskReport],
+    *,
+    seconds: float,
+    reader_seconds: float,
 ) -> None:
-    """Write the receipts of the tasks, and then the result of the group.
+    """Write the receipts of the tasks, and then the result of the group, with the seconds by the clock and of tasks.
 
     Raises:
         FunctionError: when tasks wrote batches of different schemas.
@@ -187,6 +201,7 @@ def write_group_result(
         outputs=outputs,
         quarantined=tuple(output for report in reports for output in report.quarantined),
         seconds=round(seconds, 3),
+        reader_seconds=round(reader_seconds, 3),
         schema="".join(schemas),
     )
     write_result(stores, submission, result)

@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run as a Spark application; return the process's exit code. A failure leaves `error.json` beside the spec."""
     submission, credentials = what_was_submitted(arguments)
     end_with_parent()
-    context = submitted_context(has_secrets=bool(credentials))
+    context = submitted_context(has_secrets=bool(credentials), readers=submission.readers)
     make_stores = partial(Stores, credentials)
     try:
         engine, observer = RddEngine(context), LogObserver(_print)
@@ -57,10 +57,11 @@ def what_was_submitted(arguments: list[str] | None = None) -> tuple[Submission, 
     parser = argparse.ArgumentParser(prog="blockread job", description="Read one block group.")
     parser.add_argument("--spec", required=True, help="URI of the job specification")
     parser.add_argument("--spec-hash", required=True, help="SHA-256 of the specification, as hex")
+    parser.add_argument("--readers", type=int, help="tasks that may run at once; executors are asked for them")
     given = parser.parse_args(arguments)
     private = _private()
     stores = private.pop("stores", None)
-    return Submission(spec_uri=given.spec, spec_hash=given.spec_hash, **private), stores
+    return Submission(spec_uri=given.spec, spec_hash=given.spec_hash, readers=given.readers, **private), stores
 
 
 def _private() -> dict[str, Any]:

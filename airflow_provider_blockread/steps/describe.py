@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 
 from airflow_provider_blockread.blocks import BlockGroup
+from airflow_provider_blockread.blocks.readers import ReaderChoice
 from airflow_provider_blockread.blocks.sizing import BlockChoice
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.ledger.model import PendingFile
@@ -13,6 +14,7 @@ from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.steps.model import Published
 
 _MIB = 2**20
+_MINUTE_S = 60.0
 _TITLE_CHARS = 250  # that Airflow's database keeps of a mapped task's title
 _TITLES_BYTES = 48 * 1024
 _JSON_BYTES = 4  # quotes, a comma and a space
@@ -34,6 +36,31 @@ def describe_block_size(choice: BlockChoice) -> str:
     else:
         of = f"1/{store // block} of the store's {_mib(store)}"
     return f"{_mib(block)}, {of}: {_REASONS[choice.why]}"
+
+
+def describe_readers(choice: ReaderChoice) -> str:
+    """Return how many readers were chosen, and why.
+
+    `6 readers: 100.0 GB at 32.0 MB/s each (default; no window measured yet) take 8.7 min of 10.0 min`
+    """
+    goal = choice.goal
+    count = "1 reader" if choice.readers == 1 else f"{choice.readers:,} readers"
+    limit = {
+        "backlog": "",
+        "least": f", the least (min_readers={goal.least})",
+        "most": f", the most (max_readers={goal.most})",
+        "blocks": ", one a block",
+    }[choice.why]
+    words = {0: "default; no window measured yet", 1: "as the last window measured"}
+    measured = words.get(choice.windows, f"median of the last {choice.windows} windows measured")
+    rate = f"{format_bytes(choice.rate)}/s each ({measured})"
+    return (
+        f"{count}{limit}: {format_bytes(choice.bytes)} at {rate} take {_time(choice.seconds)} of {_time(goal.target_s)}"
+    )
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < _MINUTE_S else f"{seconds / _MINUTE_S:.1f} min"
 
 
 def _mib(size: int) -> str:

@@ -119,9 +119,36 @@ def test_plan_tells_which_block_size_was_chosen_and_why(hours: Place) -> None:
     assert [{name: file[name] for name in small} for file in shown["sample"]].count(large) == 1
 
 
+def test_plan_tells_how_many_readers_and_why(hours: Place) -> None:
+    """As text and JSON; a limit alone chooses nothing."""
+    with (hours.source / "large.log").open("wb") as file:
+        file.truncate(100_000_000)
+    options = [str(hours.source), "--block-size", "1MiB", "--target-minutes", "0.01", "--min-readers", "2"]
+    done, shown = hours.call("plan", *options), hours.json("plan", *options, "--max-readers", "4")
+
+    told = "6 readers: 100.0 MB at 32.0 MB/s each (default; no window measured yet) take 0.5 s of 0.6 s"
+    assert told in " ".join(done.stdout.split())
+    assert (shown["readers"], len(shown["groups"])) == (4, 1)
+    assert shown["readers_chosen"] == {
+        "bytes": shown["bytes"],
+        "rate": 32_000_000,
+        "windows_measured": 0,
+        "target_seconds": 0.6,
+        "min_readers": 2,
+        "max_readers": 4,
+        "seconds": 0.781,
+        "why": "most",
+    }
+    assert "at most 3 (max_readers)" in hours.call("plan", str(hours.source), "--max-readers", "3").stdout
+    limited = hours.json("plan", str(hours.source), "--max-readers", "3")
+    assert (limited["readers"], limited["readers_chosen"]) == (3, None)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["--min-readers", "9", "--max-readers", "3"], "min_readers=9 must be at most max_readers=3"),
+        (["--min-readers", "9"], "set target_minutes, or leave both out"),
         (["--window", " "], "the window's key is blank; give it a value"),
         (["--window", ""], "the window's key is blank; give it a value"),
         (["--interval", "2026-11-21"], "must read START/END"),

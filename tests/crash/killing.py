@@ -31,6 +31,7 @@ _LEARNT = "drops what the next listing records again, in very large feeds"
 _TOLD = "only counts for a message"
 _WORDS = "only reads for an error message"
 
+_RATES = "only reads, to choose readers before the window is opened; a later plan chooses again"
 _WATCHED = "only reads for a watch, which resumes from its mark"
 _CHANGING = "only where a file changes while it is archived; it stays in one of the two places"
 _TAGS = "tags of S3; setting the same ones twice changes nothing"
@@ -62,6 +63,7 @@ UNREACHED = {
     "statement:ledger.files.cleaned.refuse_cleaned/1": _WORDS,
     "statement:ledger.upkeep.retention.prunable/1": _TOLD,
     "statement:ledger.upkeep.retention.prunable/2": _TOLD,
+    "statement:ledger.windows.rates.reader_rates/1": _RATES,
     "statement:ledger.windows.selection.late_files/1": _TOLD,
     "statement:ledger.windows.selection.late_files/2": _TOLD,
     "store:steps.upkeep.cleaning_files.tag_file/1": _TAGS,

@@ -87,11 +87,13 @@ def close_empty_window(
     return get_window(ledger, planner.window)
 
 
-def open_window(ledger: Ledger, key: str = "k", names: Sequence[str] = ("a", "b"), *, groups: int = 2) -> Window:
+def open_window(
+    ledger: Ledger, key: str = "k", names: Sequence[str] = ("a", "b"), *, groups: int = 2, feed: str = FEED
+) -> Window:
     """Return a window opened over files that are found just now."""
-    record_files(ledger, FEED, [version(name) for name in names], complete=False)
-    files = pending(ledger)
-    return freeze_window(ledger, plan(key, files=len(files), groups=groups), files)
+    record_files(ledger, feed, [version(name) for name in names], complete=False)
+    files = pending(ledger, feed)
+    return freeze_window(ledger, plan(key, files=len(files), groups=groups, feed=feed), files)
 
 
 def ref(window: Window, group: int = 0, generation: int = 1) -> GroupRef:

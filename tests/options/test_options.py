@@ -87,7 +87,12 @@ values = st.one_of(
     st.builds(EventFiles, key=names, asset=maybe),
     st.builds(Limits, max_files=st.none() | counts, max_bytes=st.none() | counts),
     st.builds(Selection, select=st.sampled_from(["arrival", "interval"]), limits=st.builds(Limits, max_blocks=counts)),
-    st.builds(Splitting, block_size=st.sampled_from(["64MiB", "auto"]) | counts, readers=counts),
+    st.builds(
+        Splitting,
+        block_size=st.sampled_from(["64MiB", "auto"]) | counts,
+        max_readers=st.none() | counts,
+        target_minutes=st.none() | st.floats(0.1, 1e4),
+    ),
     st.builds(SparkJob, master=maybe, conf=st.dictionaries(names, names), py_files=st.lists(names).map(tuple)),
     st.builds(GenerationOptions, sink=sinks, record_format=formats, function=functions, policies=policies),
 )
@@ -167,7 +172,7 @@ def test_json_that_is_no_option_is_refused(data: dict[str, Any], message: str) -
         (Selection, {"select": "newest"}, "select must be one of arrival, interval"),
         (Splitting, {"block_size": "64 parsecs"}, "not a size"),
         (Splitting, {"max_groups": 0}, "max_groups must be a whole number above 0"),
-        (Splitting, {"readers": 0}, "readers must be a whole number above 0"),
+        (Splitting, {"min_readers": 0}, "min_readers must be a whole number above 0"),
         (ParquetSink, {"uri": " "}, "must name a directory"),
         (ParquetSink, {"uri": "out", "compression": "rar"}, "compression must be one of snappy"),
         (ParquetSink, {"uri": "out", "work_uri": "out/work"}, "is inside the output"),

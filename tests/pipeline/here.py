@@ -57,5 +57,5 @@ def write_group(spec: ReadSpec, stores: Stores, parts: list[list[Block]], states
     """Read parts as tasks would and leave the group's result; return it."""
     reports = [read_blocks(spec, stores, part, attempt=number, states=states) for number, part in enumerate(parts)]
     submission = Submission(spec_uri=f"{spec.folder}/{SPEC_NAME}", spec_hash="")
-    write_group_result(stores, spec, submission, reports, seconds=0.0)
+    write_group_result(stores, spec, submission, reports, seconds=0.0, reader_seconds=0.0)
     return accept_result(stores, submission)[0]

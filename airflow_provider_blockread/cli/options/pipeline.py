@@ -43,7 +43,9 @@ class Pipeline(Sourcing, Selecting):
     format_option: tuple[str, ...]
     schema: str | None
     block_size: str
+    min_readers: int
     max_readers: int | None
+    target_minutes: float | None
     window: str | None
     files_from: str | None
 
@@ -59,7 +61,6 @@ class Pipeline(Sourcing, Selecting):
     def request(self, env: Environment, reading: Reading) -> PlanRequest:
         """Return what to plan, in one block group, as this process runs one Spark application."""
         key = self.window if self.window is not None else self.interval_key
-        readers = {} if self.max_readers is None else {"readers": self.max_readers}
         this_run = f"run {env.ledger.now():%Y%m%dT%H%M%S.%fZ}"
         return PlanRequest(
             feed=self.feed(env),
@@ -70,7 +71,13 @@ class Pipeline(Sourcing, Selecting):
             owner=owner(),
             selection=self.selection(),
             interval_ns=self.interval_ns,
-            splitting=Splitting(block_size=self.block_size, max_groups=1, **readers),
+            splitting=Splitting(
+                block_size=self.block_size,
+                max_groups=1,
+                min_readers=self.min_readers,
+                max_readers=self.max_readers,
+                target_minutes=self.target_minutes,
+            ),
         )
 
 
@@ -105,7 +112,13 @@ class Reading:
 pipeline_options = option_group(
     json_option,
     click.option("--window", metavar="KEY", help="Key of the window; the same key is the same window."),
-    click.option("--max-readers", type=click.IntRange(min=1), help="Most Spark tasks that read at once."),
+    click.option("--max-readers", type=click.IntRange(min=1), help="Most Spark tasks that read a window at once."),
+    click.option(
+        "--target-minutes",
+        type=click.FloatRange(min=0, min_open=True),
+        help="Choose the number of such tasks, so that reading the window takes no longer.",
+    ),
+    click.option("--min-readers", type=click.IntRange(min=1), default=1, help="Least tasks for --target-minutes."),
     click.option("--block-size", default="64MiB", show_default=True, help="Bytes, or auto: chosen for each file."),
     state_option,
     click.option("--name", metavar="FEED", help="Name of the feed; default: the source."),

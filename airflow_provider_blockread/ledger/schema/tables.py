@@ -116,6 +116,7 @@ windows = Table(
     count("blocks"),
     count("groups"),
     count("bytes"),
+    Column("readers", Integer),  # tasks that may read it at once, those of all groups together; empty for any number
     Column("interval_start_ns", BigInteger),  # the times whose files it was planned for, half-open; empty for any
     Column("interval_end_ns", BigInteger),
     Column("pruned_at", UtcDateTime),  # since when its detail is dropped; see `retention`
@@ -252,6 +253,7 @@ groups = Table(
     count("bad_records"),
     count("rows"),
     count("read_bytes"),
+    Column("reader_seconds", Double, nullable=False, server_default="0"),  # of the tasks that read it, summed
     Column("result_uri", Text),
     Column("result_hash", String(128)),
     Column("error", Text),

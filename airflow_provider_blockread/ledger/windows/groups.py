@@ -95,6 +95,7 @@ def complete_group(ledger: Ledger, claim: Claim, outcome: GroupOutcome) -> None:
         "bad_records": outcome.bad_records,
         "rows": outcome.rows,
         "read_bytes": outcome.bytes,
+        "reader_seconds": outcome.reader_seconds,
         "finished_at": ledger.now(),
     }
     _change(ledger, claim, change)

@@ -233,6 +233,7 @@ def _open(connection: Connection, attempt: Planner, plan: NewWindow) -> None:
             "blocks": plan.blocks,
             "groups": len(plan.groups),
             "bytes": plan.bytes,
+            "readers": plan.readers,
         },
     )
     row = {

@@ -5,35 +5,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from airflow_provider_blockread.spark.engines.settings import guarding, has_own_logging, silence
+from airflow_provider_blockread.spark.engines.settings import guarding, has_own_logging, silence, sized
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
 
-def start_context(master: str, conf: Mapping[str, str], defaults: Mapping[str, str]) -> SparkContext:
+def start_context(
+    master: str, conf: Mapping[str, str], defaults: dict[str, str], *, readers: int | None = None
+) -> SparkContext:
     """Return a Spark context of this process; without a session of Spark's SQL, which takes seconds to start.
 
-    `conf` wins over the `spark-defaults.conf` of the user, which wins over `defaults`.
+    `conf` wins over the `spark-defaults.conf` of the user, which wins over `defaults` and what follows from `readers`.
     """
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
 
     given = [("spark.master", master), ("spark.app.name", "blockread"), *conf.items()]
     SparkContext._ensure_initialized(conf=SparkConf().setAll(given))  # noqa: SLF001 - a JVM reads the user's defaults
     settings = SparkConf().setAll(given)
-    for key, value in defaults.items():
+    for key, value in (defaults | sized(master, readers, dict(settings.getAll()))).items():
         settings.setIfMissing(key, value)
     return SparkContext.getOrCreate(settings)
 
 
-def submitted_context(*, has_secrets: bool) -> SparkContext:
+def submitted_context(*, has_secrets: bool, readers: int | None = None) -> SparkContext:
     """Return the context of the application that this process is; what the user or the cluster has configured stays."""
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - one is made only when this is an application
     from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
 
     gateway = launch_gateway()  # type: ignore[no-untyped-call]
     conf = SparkConf(_jvm=gateway.jvm)
-    settings = guarding(conf.get("spark.master") or "", has_secrets=has_secrets)
+    master = conf.get("spark.master") or ""
+    settings = guarding(master, has_secrets=has_secrets) | sized(master, readers, dict(conf.getAll()))
     quiet = conf.get("spark.submit.deployMode", "client") == "client" and not has_own_logging(gateway.jvm)
     if quiet:
         settings["spark.log.level"] = "WARN"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_blockread.errors import BlockReadError
@@ -13,7 +13,7 @@ from airflow_provider_blockread.exchange.seals import new_secret
 from airflow_provider_blockread.observer import Progress
 from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Task
 from airflow_provider_blockread.spark.engines.reporting import as_own_error, own_errors_as_text
-from airflow_provider_blockread.spark.engines.settings import is_local
+from airflow_provider_blockread.spark.engines.settings import is_local, most_tasks
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -27,15 +27,19 @@ class RddEngine:
     def __init__(self, context: SparkContext) -> None:
         self.context = context
 
+    @cached_property
+    def _most(self) -> int | None:
+        return most_tasks(str(self.context.master), dict(self.context.getConf().getAll()))
+
     @property
     def cores(self) -> int:
-        """How many items are worked on at once."""
-        return int(self.context.defaultParallelism)
+        """How many items are worked on at once, with all executors that the application may get."""
+        return self._most or int(self.context.defaultParallelism)
 
     @property
     def may_grow(self) -> bool:
-        """Whether more executors may come."""
-        return not is_local(str(self.context.master))
+        """Whether more executors may come than the settings of the application say."""
+        return self._most is None and not is_local(str(self.context.master))
 
     def run(
         self, task: Task[Item, Answer], items: Sequence[Item], *, title: str, report: Callable[[Progress], None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 LOOPBACK = "127.0.0.1"
@@ -12,6 +13,10 @@ LOCAL_IP = "SPARK_LOCAL_IP"
 _DEFAULT_LOGGING = "org/apache/spark/log4j2-"  # the folder of Spark's own profiles
 _LOCAL = re.compile(r"local(\[.*\])?")
 _MAKES_SECRETS = re.compile(r"yarn|k8s://.*")
+_STANDALONE = re.compile(r"spark://|local-cluster\[")
+_DYNAMIC = "spark.dynamicAllocation"
+_EXECUTOR_CORES, _MOST_CORES, _TASK_CPUS = "spark.executor.cores", "spark.cores.max", "spark.task.cpus"
+_SIZES = re.compile(r"spark\.dynamicAllocation\..*|spark\.executor\.instances|spark\.cores\.max")
 
 
 def is_local(master: str) -> bool:
@@ -35,6 +40,44 @@ def guarding(master: str, *, has_secrets: bool) -> dict[str, str]:
     if has_secrets and _MAKES_SECRETS.fullmatch(master):
         return {"spark.authenticate": "true"}
     return {}
+
+
+def sized(master: str, readers: int | None, given: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings with which an application gets executors for so many tasks at once, on a cluster.
+
+    With executors of a known size, Spark's dynamic allocation starts as many as are needed and lets idle ones go. A
+    standalone cluster starts an executor on each worker, of its size, unless told otherwise: there the cores are
+    limited. What the user or the cluster says about the number of executors or cores is left alone.
+
+    Args:
+        master: Spark's master URL.
+        readers: tasks at once; None asks for nothing.
+        given: the configuration so far.
+    """
+    if readers is None or is_local(master) or any(_SIZES.fullmatch(key) for key in given):
+        return {}
+    tasks = readers * int(given.get(_TASK_CPUS, "1"))
+    if _STANDALONE.match(master) and _EXECUTOR_CORES not in given:
+        return {_MOST_CORES: str(tasks)}
+    executors = -(-tasks // int(given.get(_EXECUTOR_CORES, "1")))
+    counts = dict.fromkeys((f"{_DYNAMIC}.initialExecutors", f"{_DYNAMIC}.maxExecutors"), str(executors))
+    return {f"{_DYNAMIC}.enabled": "true"} | counts
+
+
+def most_tasks(master: str, given: Mapping[str, str]) -> int | None:
+    """Return how many tasks an application on a cluster may ever run at once; None where no setting limits them.
+
+    Args:
+        master: Spark's master URL.
+        given: the application's configuration.
+    """
+    if is_local(master):
+        return None
+    cores = int(given.get(_EXECUTOR_CORES, "1"))
+    known = [int(given[_MOST_CORES])] if _STANDALONE.match(master) and _MOST_CORES in given else []
+    if given.get(f"{_DYNAMIC}.enabled") == "true" and (_EXECUTOR_CORES in given or not _STANDALONE.match(master)):
+        known += [int(given[key]) * cores for key in (f"{_DYNAMIC}.maxExecutors",) if key in given]
+    return min(known) // int(given.get(_TASK_CPUS, "1")) if known else None
 
 
 def has_own_logging(jvm: Any) -> bool:  # noqa: ANN401 - any class of Java

@@ -20,7 +20,7 @@ from airflow_provider_blockread.options import ArrowFunction, GenerationOptions
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.records.columns.schema import parse_schema
 from airflow_provider_blockread.records.registry import make_format
-from airflow_provider_blockread.steps.describe import describe_part
+from airflow_provider_blockread.steps.describe import describe_part, describe_readers
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
 from airflow_provider_blockread.steps.places import check_apart, check_ledger
 from airflow_provider_blockread.steps.plan.discovering import describe_left_out, discover, find_late, left_out
@@ -64,7 +64,7 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
         ref = replay(env, request, options, window)
         if ref.status == "read":
             read_now = as_read_by(window, latest_generation(env.ledger, window.id))
-            ensure_manifest(env, read_now, group_limits(env, request), request)
+            ensure_manifest(env, read_now, group_limits(env, request, window.readers), request)
         return ref
     if window is not None and window.state == "abandoned":
         message = (
@@ -151,9 +151,9 @@ def _claim(env: Environment, request: PlanRequest) -> Planner:
 def _choose_and_freeze(
     env: Environment, request: PlanRequest, options: GenerationOptions, found: Discovered
 ) -> WindowRef:
-    key, limits = window_id(request.feed, request.key), group_limits(env, request)
+    key = window_id(request.feed, request.key)
     with _claim(env, request) as planner:
-        chosen = Taken(env, request, limits, planner)
+        chosen = Taken(env, request, group_limits(env, request), planner)
         manifest, summary = chosen.plan(partial(render_manifest, identity=manifest_identity(env, key, request.feed)))
         late = find_late(env, request)
         if not chosen.ids:
@@ -162,7 +162,7 @@ def _choose_and_freeze(
             return _with_counts(_ref(env, request, status="empty", message=message), found, late)
         chosen.check(summary)
         folder = window_folder(options.sink.work_area, request.feed, key)
-        uri = f"{folder}/manifest-{digest(*chosen.identity, str(limits))[:12]}.parquet"
+        uri = f"{folder}/manifest-{digest(*chosen.identity, str(chosen.limits))[:12]}.parquet"
         planner.announce(uri)
         env.stores.write_bytes_atomic(uri, manifest)
         planner.open(
@@ -176,6 +176,7 @@ def _choose_and_freeze(
                 blocks=summary.blocks,
                 bytes=summary.bytes,
                 groups=summary.groups,
+                readers=chosen.readers,
                 options=options.to_json(),
                 clear_number=request.clear_number,
                 owner=request.owner,
@@ -185,6 +186,8 @@ def _choose_and_freeze(
             )
         )
     message = f"window {key}: {len(chosen.ids):,} files, {format_bytes(summary.bytes)}, {summary.blocks:,} blocks"
+    if chosen.choice is not None:
+        message += f", {describe_readers(chosen.choice)}"
     if chosen.late:
         message += f"; {chosen.late:,} of the files came too late for their own interval (late='next')"
     for pending in chosen.in_parts.values():

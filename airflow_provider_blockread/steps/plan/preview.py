@@ -9,6 +9,7 @@ from itertools import islice
 
 from airflow_provider_blockread.blocks import AutoSize, BlockGroup, GroupLimits
 from airflow_provider_blockread.blocks.group import Part, iter_blocks
+from airflow_provider_blockread.blocks.readers import ReaderChoice
 from airflow_provider_blockread.blocks.sizing import BlockChoice
 from airflow_provider_blockread.exchange.manifest import summarize
 from airflow_provider_blockread.ledger.model import Discovered, PendingFile, Window
@@ -48,6 +49,8 @@ class Preview:
     blocks: int
     bytes: int
     groups: tuple[BlockGroup, ...]
+    readers: int | None  # tasks that may read it at once; None for any number
+    choice: ReaderChoice | None  # of the readers, where a target asks for one
     compressed: int  # files of one block each: a compressed file cannot be read from the middle
     scanned: int  # files whose blocks are scanned before they are read
     late: int  # files of intervals that were planned before they came
@@ -72,6 +75,7 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
     limits = group_limits(env, request)
     chosen = Taken(env, request, limits)
     deque(chosen.choose(), maxlen=0)
+    limits = chosen.limits
     tally, sizes = Counter[str](), Counter[BlockChoice]()
     parts = _tallied(chosen.again(), request.generation.record_format, limits, tally)
     if isinstance(limits.block_size, AutoSize):
@@ -91,6 +95,8 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
         blocks=sum(group.blocks for group in groups),
         bytes=chosen.bytes,
         groups=groups,
+        readers=chosen.readers,
+        choice=chosen.choice,
         compressed=tally["compressed"],
         scanned=tally["scanned"],
         late=chosen.late,

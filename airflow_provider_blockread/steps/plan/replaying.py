@@ -80,7 +80,7 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
 
 
 def _choose_again(env: Environment, request: PlanRequest, window: Window, latest: Generation) -> Chosen | None:
-    ensure_manifest(env, as_read_by(window, latest), group_limits(env, request), request)
+    ensure_manifest(env, as_read_by(window, latest), group_limits(env, request, window.readers), request)
     return choose_newer(env, window, latest)
 
 

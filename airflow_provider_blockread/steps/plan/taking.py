@@ -7,12 +7,14 @@ import hashlib
 from array import array
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from typing import TypeVar
 
 from airflow_provider_blockread.blocks import AutoSize, Block, GroupLimits, iter_blocks
 from airflow_provider_blockread.blocks.group import Part
+from airflow_provider_blockread.blocks.readers import ReaderChoice
+from airflow_provider_blockread.blocks.sizing import READERS
 from airflow_provider_blockread.errors import PlanConflictError, ProofError
 from airflow_provider_blockread.exchange.manifest import ManifestSummary
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
@@ -25,6 +27,7 @@ from airflow_provider_blockread.options.plan import AUTO
 from airflow_provider_blockread.records.format import codec_of
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
+from airflow_provider_blockread.steps.plan.following import follow_backlog
 from airflow_provider_blockread.steps.plan.restoring import part_of
 
 _WHOLE = 2**62  # bytes; a block size that no file reaches
@@ -34,32 +37,35 @@ _AHEAD = 2  # batches of files that are chosen and wait to be taken
 _Plan = TypeVar("_Plan")
 
 
-def group_limits(env: Environment, request: PlanRequest) -> GroupLimits:
-    """Return how the request's files are cut and packed; a format that cannot be split makes one block a file."""
+def group_limits(env: Environment, request: PlanRequest, readers: int | None = None) -> GroupLimits:
+    """Return how the request's files are cut and packed; a format that cannot be split makes one block a file.
+
+    There are no more groups than `readers`, since each group has one at least.
+    """
     splitting = request.splitting
     splittable = make_format(request.generation.record_format).splittable
     block_size: int | AutoSize = _WHOLE
     if splittable and splitting.block_size == AUTO:
-        block_size = AutoSize(readers=splitting.readers, store_block=env.stores.block_size)
+        block_size = AutoSize(readers=splitting.max_readers or READERS, store_block=env.stores.block_size)
     elif splittable:
         block_size = parse_size(splitting.block_size)
     return GroupLimits(
         block_size=block_size,
         group_bytes=parse_size(splitting.group_bytes),
-        max_groups=splitting.max_groups,
+        max_groups=min(splitting.max_groups, readers or splitting.max_groups),
         splittable=splittable,
     )
 
 
 class Taken:
-    """The files of a new window: `choose` them once, then know their ids and sums, and have them `again`.
+    """The files of a new window: `choose` them once, then know their ids, sums and readers, and have them `again`.
 
     `files` and `blocks` count what makes blocks: an empty file makes none, unless it is compressed.
 
     Args:
         env: ledger and stores.
         request: what is to be chosen.
-        limits: how the files are cut and packed.
+        limits: how the files are cut, and packed if no number of readers is chosen.
         planner: who takes them while they are being chosen; None takes none.
     """
 
@@ -93,12 +99,29 @@ class Taken:
 
     def plan(self, make: Callable[[Iterator[Block]], _Plan]) -> _Plan:
         """Choose the files, and return what `make` makes of their blocks; it may be asked twice."""
+        newest = _Newest()
         with closing(self.choose()) as parts:
-            made = make(iter_blocks(parts, self._limits, total_bytes=0))
-        if self._limits.target(self.bytes) == self._limits.target(0):
+            made = make(newest.of(iter_blocks(parts, self._limits, total_bytes=0)))
+        limits = self.limits
+        if limits.target(self.bytes) == self._limits.target(0) and newest.group < limits.max_groups:
             return made
-        # So many bytes that there would be too many groups: these must be larger.
-        return make(iter_blocks(self.again(), self._limits, total_bytes=self.bytes))
+        # So many bytes, or so few readers, that there would be too many groups: these must be larger.
+        return make(iter_blocks(self.again(), limits, total_bytes=self.bytes))
+
+    @cached_property
+    def choice(self) -> ReaderChoice | None:
+        """The choice of the window's readers, once its files are chosen; None where no target asks for one."""
+        return follow_backlog(self._env, self._request, size=self.bytes, blocks=self.blocks)
+
+    @property
+    def readers(self) -> int | None:
+        """How many tasks may read the window at once, once its files are chosen; None for any number."""
+        return self._request.splitting.max_readers if self.choice is None else self.choice.readers
+
+    @property
+    def limits(self) -> GroupLimits:
+        """How the files are cut and packed, once they are chosen."""
+        return group_limits(self._env, self._request, self.readers)
 
     @staticmethod
     def _take(planner: Planner, found: list[PendingFile]) -> list[PendingFile]:
@@ -175,6 +198,17 @@ class Taken:
         if position < len(self.ids):
             msg = f"feed {self._request.feed}: another planner took file {self.ids[position]} first; plan again"
             raise PlanConflictError(msg)
+
+
+class _Newest:
+    """The group of the newest block that was made."""
+
+    group = 0
+
+    def of(self, blocks: Iterator[Block]) -> Iterator[Block]:
+        for block in blocks:
+            self.group = block.group
+            yield block
 
 
 def _sums(counts: tuple[int, int, int]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from airflow_provider_blockread.blocks.readers import share_of
 from airflow_provider_blockread.errors import (
     ConflictError,
     ExchangeError,
@@ -137,6 +138,7 @@ class _Attempt:
                 bad_records=result.bad_records,
                 rows=result.rows,
                 bytes=result.bytes,
+                reader_seconds=result.reader_seconds,
             ),
         )
         for name in ("records", "bad_records", "bytes"):
@@ -173,7 +175,7 @@ class _Attempt:
             options=options,
             target=self._target(options, data_folder(folder)),
             excluded=claim.excluded,
-            max_readers=self._job.max_readers,
+            readers=None if window.readers is None else share_of(window.readers, window.groups, self.ref.group),
             entry_states_uri=states.uri_now(self._env.stores, self._folder) if self._needs_scan else None,
             part_states=states.of_parts,
             group_states_uri=states.uri(self._folder, self.ref.group),

@@ -185,6 +185,7 @@ def _spec(env: Environment, ref: WindowRef, states: EntryStates, uri: str) -> Sc
         options=states.options,
         excluded=tuple(excluded_files(env.ledger, window.id, ref.generation)),
         part_states=states.of_parts,
+        readers=window.readers,
         entry_states_uri=uri,
         known_states_uri=states.known_uri(uri.rpartition("/")[0]),
     )

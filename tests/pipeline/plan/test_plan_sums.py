@@ -151,7 +151,7 @@ def _planned_while_it_changes(pipe: Pipe, passes: int, *, at: int) -> tuple[bool
 def test_chosen_block_sizes_are_frozen_and_restored(here: Pipe) -> None:
     """Each file has its own; a manifest that was lost is written again, the same to the byte."""
     sparse(here, {"small": MIB, "medium": 100 * MIB, "large": 3000 * MIB})
-    request = asked(here, block_size="auto", readers=8)
+    request = asked(here, block_size="auto", max_readers=8)
     plan(here.env, request)
     window = get_window(here.env.ledger, "w")
     blocks = list(read_manifest(here.env.stores, window.manifest_uri, window.manifest_hash))
@@ -168,7 +168,7 @@ def test_chosen_block_sizes_are_frozen_and_restored(here: Pipe) -> None:
 def test_a_plan_says_which_block_size_it_took_and_why(here: Pipe) -> None:
     """For each of the first files, and in sums; a compressed file has none."""
     sparse(here, {"a": MIB, "b": 2 * MIB, "c": 100 * MIB, "d.gz": 100 * MIB})
-    shown = preview(here.env, asked(here, block_size="auto", readers=7))
+    shown = preview(here.env, asked(here, block_size="auto", max_readers=7))
     plain = preview(here.env, asked(here, block_size="1MiB"))
     whole = preview(here.env, replace(asked(here, block_size="auto"), generation=_whole(here)))
 
@@ -191,7 +191,7 @@ def test_parts_of_a_large_file_end_at_blocks_of_its_own_size(here: Pipe) -> None
     """Limits count the blocks that are cut, and the rest continues at the same size."""
     sparse(here, {"a": 100 * MIB})
     here.selection = Selection(limits=Limits(max_blocks=3))
-    request = asked(here, block_size="auto", readers=7)
+    request = asked(here, block_size="auto", max_readers=7)
     refs = [plan(here.env, replace(request, key=key)) for key in ("1", "2", "3")]
 
     assert [(ref.blocks, ref.bytes // MIB) for ref in refs] == [(3, 48), (3, 48), (1, 4)]

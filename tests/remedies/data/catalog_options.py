@@ -49,6 +49,11 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy("options/formats.py", "'package.module:Class'", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/plan.py", "must be one of", f"{OPTIONS}::test_every_value_that_a_message_offers_is_taken"),
     Remedy("options/plan.py", "whole number above 0", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy(
+        "options/plan.py", "must be at most max_readers", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"
+    ),
+    Remedy("options/plan.py", "min_readers limits", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/plan.py", "target_minutes must be", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/sinks.py", "must name a directory", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/sinks.py", "at least one byte", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/sinks.py", "choose a place beside it", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
