@@ -162,11 +162,7 @@ def _read(option: FormatOption, path: Path) -> int:
     size = path.stat().st_size
     version = FileVersion(path=str(path), size=size, mtime_ns=0)
     fmt = make_format(option)
-    reader = BlockReader(
-        policies=Policies(on_bad_record="drop"),
-        handle_bad=lambda _block, _chunk, _bad: None,
-        emit=lambda _block, rows: int(rows.batch.num_rows),
-    )
+    reader = BlockReader(policies=Policies(on_bad_record="drop"), handle_bad=lambda _block, _chunk, _bad: None)
     records, state = 0, fmt.initial_state
     with path.open("rb") as raw:
         source = ByteSource(raw, name=str(path))
@@ -176,7 +172,7 @@ def _read(option: FormatOption, path: Path) -> int:
             block = Block(
                 number=number, group=0, file=0, version=version, start=start, end=end, part_start=0, part_end=size
             )
-            records += reader.read(file, block, state).records
+            records += reader.read(file, block, state, lambda _block, rows: int(rows.batch.num_rows)).records
             if bound.needs_scan:
                 state = bound.scan(source, min(max(start, source.data_offset), end), end)(state)
     return records

@@ -1,1 +1,7 @@
-"""The Spark application that reads one block group; pyspark is imported only in `job`."""
+"""What runs on Spark: the application that reads one block group, and a data source for any session."""
+
+from __future__ import annotations
+
+from airflow_provider_blockread.spark.data_source.registering import register
+
+__all__ = ["register"]

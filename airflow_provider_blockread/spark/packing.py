@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from airflow_provider_blockread.blocks import Block
 
-_OPEN_COST = 64 * 2**10  # bytes that could be read while a file is opened; it balances tasks of small files
+#: Bytes that could be read while a file is opened; it balances tasks of small files.
+OPEN_COST = 64 * 2**10
 _MAX_PARTITION = 2**30  # bytes; a lost task is read again as a whole
 _WAVES = 3  # tasks a core, so that other cores are not idle during a slow one
 _WORTH_A_TASK = 256 * 2**20  # bytes, which take some 20 times as long as it takes Spark to start a task
@@ -20,7 +21,7 @@ def pack(blocks: Iterable[Block], *, cores: int, sure: bool = False, readers: in
     more than `readers` tasks could run at once, there are no more runs than that.
     """
     ordered = list(blocks)
-    total = sum(_cost(block) for block in ordered)
+    total = sum(read_cost(block) for block in ordered)
     waves = min(max(total // (cores * _WORTH_A_TASK), 1), _WAVES) if sure else _WAVES
     count = max(cores * waves, -(-total // _MAX_PARTITION))
     if readers is not None and not (sure and cores <= readers):
@@ -28,7 +29,7 @@ def pack(blocks: Iterable[Block], *, cores: int, sure: bool = False, readers: in
     partitions: list[list[Block]] = []
     done, last = 0, -1
     for block in ordered:
-        cost = _cost(block)
+        cost = read_cost(block)
         place = (2 * done + cost) * count // (2 * total)  # by the block's middle, so that remainders do not add up
         if place != last:
             partitions.append([])
@@ -37,5 +38,6 @@ def pack(blocks: Iterable[Block], *, cores: int, sure: bool = False, readers: in
     return partitions
 
 
-def _cost(block: Block) -> int:
-    return block.end - block.start + _OPEN_COST
+def read_cost(block: Block) -> int:
+    """Return the bytes of a block, and those that could be read while its file is opened."""
+    return block.end - block.start + OPEN_COST

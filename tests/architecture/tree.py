@@ -21,7 +21,7 @@ RING_3B = (
     "links",
     "plugins",
 )
-UNDER_SPARK = ("spark/engines/context.py", "spark/engines/rdd.py")
+UNDER_SPARK = ("spark/engines/context.py", "spark/engines/rdd.py", "spark/data_source/source.py")
 
 CODE_FOLDERS = ("airflow_provider_blockread", "benchmarks", "dags", "tests", "tools")
 TEXT_FOLDERS = (*CODE_FOLDERS, ".ci", "docs")

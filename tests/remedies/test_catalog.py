@@ -8,14 +8,21 @@ from functools import cache
 import pytest
 
 from tests.architecture.tree import ROOT
-from tests.remedies.catalog import catalog_airflow, catalog_data, catalog_ledger, catalog_pipeline, catalog_upkeep
+from tests.remedies.catalog import (
+    catalog_airflow,
+    catalog_data,
+    catalog_data_source,
+    catalog_ledger,
+    catalog_pipeline,
+    catalog_upkeep,
+)
 from tests.remedies.catalog.inventory import every_message, messages
 from tests.remedies.catalog.model import Entry, Explained, Remedy
 
 #: The folders and files whose messages each catalog holds; the pipeline's holds all others.
 _DATA = ("blocks/", "options/", "records/", "storage/")
 
-_PIPELINE = (catalog_airflow, catalog_ledger, catalog_pipeline, catalog_upkeep)
+_PIPELINE = (catalog_airflow, catalog_data_source, catalog_ledger, catalog_pipeline, catalog_upkeep)
 CATALOGS = {"data": catalog_data.CATALOG, "pipeline": [entry for one in _PIPELINE for entry in one.CATALOG]}
 SIDES = sorted(CATALOGS)
 

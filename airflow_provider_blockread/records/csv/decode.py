@@ -28,15 +28,20 @@ _SHOWN = 40  # characters of a value in a message
 _SHOWN_NAMES = 200  # characters of a list of names
 
 
-def csv_decoder(option: Csv, header: tuple[str, ...] | None, file: str = "") -> CsvDecoder:
+def csv_decoder(
+    option: Csv, header: tuple[str, ...] | None, file: str = "", names: tuple[str, ...] | None = None
+) -> CsvDecoder:
     """Return the decoder of files with this header (None: without one); `file` is named in errors.
+
+    Of the schema's columns it decodes those in `names`, or all; fields of the others are counted, not checked.
 
     Raises:
         OptionsError: when the option has no schema, or one that is malformed or cannot be read from csv.
         RecordError: when the header does not match the schema.
     """
     try:
-        return _decoder(option, header)
+        decoder = _decoder(option, header)
+        return decoder if names is None else decoder.only(names)
     except RecordError as error:
         msg = f"{file}: {error}" if file else str(error)
         raise RecordError(msg) from error
@@ -122,13 +127,21 @@ class CsvDecoder:
 
     def __init__(self, option: Csv, schema: pa.Schema, places: FieldMapping) -> None:
         self.schema = schema
-        self._places = places
+        self._option, self._places = option, places
         self._splitter = RowSplitter(dialect_of(option), places.width, option.null)
         self._quick = {
             place: field.type if _is_direct(field.type) else pa.binary()
             for field, place in zip(schema, places.columns, strict=True)
             if place is not None
         }
+
+    def only(self, names: tuple[str, ...]) -> CsvDecoder:
+        """Return the decoder to some of the columns, in the order of their names."""
+        if names == tuple(self.schema.names):
+            return self
+        places = tuple(self._places.columns[self.schema.get_field_index(name)] for name in names)
+        schema = pa.schema([self.schema.field(name) for name in names])
+        return CsvDecoder(self._option, schema, FieldMapping(width=self._places.width, columns=places))
 
     def decode(self, chunk: Chunk) -> Decoded:
         """Return the records as rows; one of another width, or with a value that does not fit, is bad."""

@@ -155,6 +155,10 @@ class CsvFormat(TextFormat):
         """Return a decoder to the columns of the option's schema."""
         return csv_decoder(self.option, self.header, self.file)
 
+    def decoder_of(self, names: tuple[str, ...]) -> Decoder:
+        """Return a decoder to some columns of the option's schema."""
+        return csv_decoder(self.option, self.header, self.file, names)
+
 
 class _RowFinder:
     """Finds the rows of a text that begins at a row's start."""

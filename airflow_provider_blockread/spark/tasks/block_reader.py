@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +14,7 @@ from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.exchange.model import Receipt
 from airflow_provider_blockread.options import Policies
 from airflow_provider_blockread.records.digest import digest_records
+from airflow_provider_blockread.records.excerpts import excerpt, line_number
 from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoder, Offsets
@@ -39,7 +40,6 @@ _SUMS = (
     "skipped_bytes",
     "bad_records",
     "rows",
-    "rows_out",
 )
 
 
@@ -57,7 +57,6 @@ class _Tally:
     skipped_bytes: int = 0
     bad_records: int = 0
     rows: int = 0
-    rows_out: int = 0
     digest: int = 0
 
     def receipt(self, block: Block, data_offset: int, states: tuple[int, int]) -> Receipt:
@@ -72,6 +71,7 @@ class _Tally:
             next_start=self.position,
             entry_state=states[0],
             exit_state=states[1],
+            rows_out=0,
             digest=self.digest % 2**64,
             **{name: getattr(self, name) for name in _SUMS},
         )
@@ -92,45 +92,55 @@ class BlockReader:
 
     policies: Policies
     handle_bad: Callable[[Block, Chunk, BadRecord], None]
-    emit: Callable[[Block, Rows], int]  # passes rows on and returns how many rows came out
     limits: WalkLimits = field(init=False)
 
     def __post_init__(self) -> None:
         self.limits = WalkLimits(max_record_bytes=self.policies.max_record_bytes)
 
-    def read(self, file: OpenFile, block: Block, entry_state: int) -> Receipt:
-        """Read the block to its end and return its receipt."""
+    def read(self, file: OpenFile, block: Block, entry_state: int, emit: Callable[[Block, Rows], int]) -> Receipt:
+        """Read the block to its end and return its receipt; `emit` takes rows and returns how many came out."""
+        rows, rows_out = self.rows(file, block, entry_state), 0
+        while True:
+            try:
+                rows_out += emit(block, next(rows))
+            except StopIteration as end:
+                receipt: Receipt = end.value
+                return dataclasses.replace(receipt, rows_out=rows_out)
+
+    def rows(self, file: OpenFile, block: Block, entry_state: int) -> Generator[Rows, None, Receipt]:
+        """Yield the block's good records, and return its receipt, in which no rows have come out."""
         source = file.source
         if source.streamed:
-            return self._read_stream(file, block)
-        tally = self._walk(file, block, first_start(source, file.fmt, block.start, entry_state), block.end)
+            return (yield from self._read_stream(file, block))
+        first = first_start(source, file.fmt, block.start, entry_state)
+        tally = yield from self._walk(file, block, first, block.end)
         exit_state = _exit_state(file, block, entry_state, tally.last_record)
         return tally.receipt(block, source.data_offset, (entry_state, exit_state))
 
-    def _read_stream(self, file: OpenFile, block: Block) -> Receipt:
+    def _read_stream(self, file: OpenFile, block: Block) -> Generator[Rows, None, Receipt]:
         """Read all of a compressed file with its first block; others, planned under another codec, are empty."""
         source, states = file.source, (file.fmt.initial_state, file.fmt.initial_state)
         if block.start > 0:
             return _Tally(0, 0, 0).receipt(block, 0, states)
-        tally = self._walk(file, block, first_start(source, file.fmt, 0, states[0]), sys.maxsize)
+        tally = yield from self._walk(file, block, first_start(source, file.fmt, 0, states[0]), sys.maxsize)
         receipt = tally.receipt(block, source.data_offset, states)
         return dataclasses.replace(receipt, stream_size=source.size, consumed=source.consumed)
 
-    def _walk(self, file: OpenFile, block: Block, first: int, end: int) -> _Tally:
+    def _walk(self, file: OpenFile, block: Block, first: int, end: int) -> Generator[Rows, None, _Tally]:
         tally = _Tally(first, first, first)
         size = min(len(file.decoder.schema) * _BYTES_A_COLUMN, _MOST_BYTES)
         for chunk in join_chunks(walk_block(file.source, file.fmt, first, end, self.limits), size):
-            self._decode(file.decoder, chunk, block, tally)
-            tally.position = chunk.next_offset
+            tally.skipped_records += chunk.skipped_records
+            tally.skipped_bytes += chunk.skipped_bytes
             if len(chunk.starts):
+                rows = self._decode(file.decoder, chunk, block, tally)
+                if rows.batch.num_rows:
+                    yield rows
                 tally.last_record = chunk.offset + int(chunk.starts[-1])
+            tally.position = chunk.next_offset
         return tally
 
-    def _decode(self, decoder: Decoder, chunk: Chunk, block: Block, tally: _Tally) -> None:
-        tally.skipped_records += chunk.skipped_records
-        tally.skipped_bytes += chunk.skipped_bytes
-        if not len(chunk.starts):
-            return
+    def _decode(self, decoder: Decoder, chunk: Chunk, block: Block, tally: _Tally) -> Rows:
         decoded = decoder.decode(chunk)
         for bad in decoded.bad:
             self.handle_bad(block, chunk, bad)
@@ -144,8 +154,15 @@ class BlockReader:
         tally.rows += decoded.batch.num_rows
         if self.policies.proof == "digest":
             tally.digest += digest_records(chunk)
-        if decoded.batch.num_rows:
-            tally.rows_out += self.emit(block, Rows(batch=decoded.batch, offsets=offsets))
+        return Rows(batch=decoded.batch, offsets=offsets)
+
+
+def describe_bad(file: OpenFile, block: Block, chunk: Chunk, bad: BadRecord) -> str:
+    """Return which record of a block is bad, why, and its first bytes."""
+    offset = chunk.offset + int(chunk.starts[bad.index])
+    line = line_number(file.source, offset) if chunk.offset_map is None else None
+    where = f"byte {offset} of {block}" + (f", line {line:,}" if line else "")
+    return f"{file.fmt.name} record at {where}: {bad.reason}; the record is {excerpt(chunk.record(bad.index))}"
 
 
 def _exit_state(file: OpenFile, block: Block, entry_state: int, last_record: int) -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.options import Bounds, Policies
 from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.io.streaming import StreamLimits
@@ -15,9 +16,21 @@ from airflow_provider_blockread.storage import versions
 from airflow_provider_blockread.storage.stores import Stores
 
 
+class Opening(Protocol):
+    """What options say about opening files."""
+
+    @property
+    def policies(self) -> Policies:
+        """The limits of a file and its records."""
+
+    @property
+    def bounds(self) -> Bounds:
+        """Where links and redirects may lead."""
+
+
 @contextmanager
 def open_version(
-    stores: Stores, version: FileVersion, fmt: RecordFormat, options: GenerationOptions
+    stores: Stores, version: FileVersion, fmt: RecordFormat, options: Opening
 ) -> Iterator[tuple[ByteSource, RecordFormat]]:
     """Open a planned file as exact reads, decoded if it is compressed, with the format as it applies to the file.
 

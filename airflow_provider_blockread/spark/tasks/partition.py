@@ -16,14 +16,12 @@ from airflow_provider_blockread.exchange.failures import naming_file
 from airflow_provider_blockread.exchange.layout import quarantine_folder
 from airflow_provider_blockread.exchange.model import JobSpec, OutputFile, ReadSpec, Receipt, Target
 from airflow_provider_blockread.exchange.receipts import receipts_batch
-from airflow_provider_blockread.records.excerpts import excerpt, line_number
 from airflow_provider_blockread.records.format import RecordFormat
-from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import BadRecord, Chunk
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.registry import make_sink, quarantine_of
-from airflow_provider_blockread.spark.tasks.block_reader import BlockReader, OpenFile, Rows
+from airflow_provider_blockread.spark.tasks.block_reader import BlockReader, OpenFile, Rows, describe_bad
 from airflow_provider_blockread.spark.tasks.opening import open_version
 from airflow_provider_blockread.spark.tasks.quarantine import QUARANTINE_SCHEMA, Quarantine
 from airflow_provider_blockread.spark.tasks.user_function import UserFunction
@@ -100,13 +98,13 @@ class _Task:
         self._decoder = self._fmt.decoder()
         self._function = UserFunction(options.function, self._decoder.schema)
         self._schema: pa.Schema | None = None  # of what was written
-        self._source: ByteSource | None = None  # that is read now
         name = AttemptName.of(spec, attempt=attempt)
         self._writer = make_sink(stores, options.sink).writer(spec.target, name, self._function.schema)
         kept, staged = quarantine_of(options.sink, spec.feed, spec.window), quarantine_folder(spec.folder)
         writer = make_sink(stores, kept, "quarantine").writer(Target(folder=staged), name, QUARANTINE_SCHEMA)
         self._quarantine = Quarantine(spec.feed, writer)
-        self._reader = BlockReader(policies=options.policies, handle_bad=self._handle_bad, emit=self._emit)
+        self._file: OpenFile  # that is read now
+        self._reader = BlockReader(policies=options.policies, handle_bad=self._handle_bad)
 
     def read(self, blocks: Iterable[Block], states: Mapping[int, int]) -> Iterator[Receipt]:
         for version, members in groupby(blocks, key=lambda block: block.version):
@@ -114,11 +112,10 @@ class _Task:
                 _named(self._spec, version),
                 open_version(self._stores, version, self._fmt, self._spec.options) as (source, fmt),
             ):
-                self._source = source
                 decoder = self._decoder if fmt is self._fmt else fmt.decoder()
-                file = OpenFile(source=source, fmt=fmt, decoder=decoder)
+                self._file = OpenFile(source=source, fmt=fmt, decoder=decoder)
                 for block in members:
-                    yield self._reader.read(file, block, states.get(block.number, fmt.initial_state))
+                    yield self._reader.read(self._file, block, states.get(block.number, fmt.initial_state), self._emit)
 
     def _emit(self, block: Block, rows: Rows) -> int:
         answer = self._function(block, rows)
@@ -144,11 +141,9 @@ class _Task:
         policy = self._spec.options.policies.on_bad_record
         offset = chunk.offset + int(chunk.starts[bad.index])
         if policy == "fail":
-            line = line_number(self._source, offset) if self._source and chunk.offset_map is None else None
-            where = f"byte {offset} of {block}" + (f", line {line:,}" if line else "")
             msg = (
-                f"{self._fmt.name} record at {where}: {bad.reason}; the record is {excerpt(chunk.record(bad.index))};"
-                " correct the file or the format's options, or set on_bad_record to 'quarantine' or 'drop'"
+                f"{describe_bad(self._file, block, chunk, bad)}; correct the file or the format's options, or set"
+                " on_bad_record to 'quarantine' or 'drop'"
             )
             raise RecordError(msg)
         if policy == "quarantine" and self._spec.mode == "write":

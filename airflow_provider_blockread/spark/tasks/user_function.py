@@ -15,14 +15,23 @@ from airflow_provider_blockread.records.columns.schema import parse_schema
 from airflow_provider_blockread.records.custom import load_object
 from airflow_provider_blockread.spark.tasks.block_reader import Rows
 
-_PLACE_TYPES = {"_file": pa.string(), "_block": pa.int64(), "_offset": pa.int64()}
+#: The types of the columns that say where a record is.
+PLACE_TYPES = {"_file": pa.string(), "_block": pa.int64(), "_offset": pa.int64()}
 
 
 def known_schema(option: FunctionOption, schema: pa.Schema) -> pa.Schema | None:
     """Return the schema of what comes out for records of a schema; None where only the function knows."""
     if isinstance(option, ArrowFunction):
         return None if option.schema is None else parse_schema(option.schema)
-    return pa.schema([*schema, *(pa.field(name, _PLACE_TYPES[name]) for name in option.columns)])
+    return pa.schema([*schema, *(pa.field(name, PLACE_TYPES[name]) for name in option.columns)])
+
+
+def place_column(name: str, block: Block, rows: Rows) -> pa.Array:
+    """Return the column `_file`, `_block` or `_offset` of the rows."""
+    if name == "_offset":
+        return pa.array(rows.offsets, pa.int64())
+    value = block.version.path if name == "_file" else block.number
+    return pa.repeat(pa.scalar(value, PLACE_TYPES[name]), rows.batch.num_rows)
 
 
 class UserFunction:
@@ -55,14 +64,9 @@ class UserFunction:
         return answer
 
     def _with_places(self, block: Block, rows: Rows) -> pa.RecordBatch:
-        batch, count = rows.batch, rows.batch.num_rows
+        batch = rows.batch
         for name in self._option.columns:
-            if name == "_offset":
-                column = pa.array(rows.offsets, pa.int64())
-            else:
-                value = block.version.path if name == "_file" else block.number
-                column = pa.repeat(pa.scalar(value, _PLACE_TYPES[name]), count)
-            batch = batch.append_column(name, column)
+            batch = batch.append_column(name, place_column(name, block, rows))
         return batch
 
     def _blame(self, block: Block, rows: Rows, batch: pa.RecordBatch, error: Exception) -> FunctionError:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Iterator, Mapping
-from itertools import islice
 from typing import Any
 
 from airflow_provider_blockread.blocks import FileVersion
@@ -20,16 +19,11 @@ from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.seals import sealed, unsealed
 from airflow_provider_blockread.ledger.model import Claim, Window
 from airflow_provider_blockread.options import Csv, FormatOption, GenerationOptions
-from airflow_provider_blockread.records.csv.infer import Sample, infer_schema, sample_file
-from airflow_provider_blockread.records.registry import make_format
-from airflow_provider_blockread.spark.tasks.opening import open_version
+from airflow_provider_blockread.spark.inferring import infer_columns
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.read.scanning import format_key, without_files
 from airflow_provider_blockread.storage import uris
 
-_FILES = 8  # the window's first ones that hold a row or header
-_TRIED = 100  # files at most that are opened to find those
-_BYTES = 2**20  # of each
 _NAME = "columns"
 
 
@@ -128,22 +122,9 @@ def _infer(
     Where they are no csv of one kind, the error names the file at hand.
     """
     paths: list[str] = []
-
-    def samples() -> Iterator[Sample]:
-        fmt = make_format(option)
-        for version in islice(_with_bytes(env, window, excluded), _TRIED):
-            paths.append(version.path)
-            with open_version(env.stores, version, fmt, options) as (source, bound):
-                taken = sample_file(source, bound, _BYTES)
-            if taken.is_blank:
-                paths.pop()
-                continue
-            yield taken
-            if len(paths) == _FILES:
-                return
-
+    versions = _with_bytes(env, window, excluded)
     try:
-        return infer_schema(option, samples()), paths
+        return infer_columns(env.stores, versions, option, options, paths), paths
     except SourceError as error:
         raise type(error)(naming_file(error, window.id, error.path), error.path) from error
     except RecordError as error:

@@ -1,0 +1,107 @@
+"""What a query reads: the files that `load` listed, their blocks and states, and the blocks of each partition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from airflow_provider_blockread.blocks import AutoSize, Block, FileVersion, GroupLimits, iter_blocks
+from airflow_provider_blockread.blocks.group import Part
+from airflow_provider_blockread.blocks.sizing import STORE_BLOCK
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options import Splitting, parse_size
+from airflow_provider_blockread.options.plan import AUTO
+from airflow_provider_blockread.records.format import RecordFormat, codec_of
+from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.spark.data_source.options import NAME, ReadOptions
+from airflow_provider_blockread.spark.packing import OPEN_COST, pack, read_cost
+from airflow_provider_blockread.spark.scanning import entry_states, files_to_scan
+from airflow_provider_blockread.spark.tasks.opening import open_version
+from airflow_provider_blockread.storage.stores import Stores
+
+_SCANS = 8  # at once: they wait for the store more than they compute
+
+
+def plan_partitions(
+    options: ReadOptions, stores: Stores, versions: Sequence[FileVersion]
+) -> Iterator[tuple[list[Block], dict[int, int]]]:
+    """Yield the blocks of each partition, about as many bytes as one block has, and their entry states.
+
+    Numbers count the blocks of all files in order, whichever are chosen. States are found here, in one process: by a
+    scan of those files of more than one block whose format requires it.
+
+    Raises:
+        OptionsError: when a chosen file or block is not there.
+    """
+    fmt = make_format(options.record_format)
+    blocks = list(iter_blocks(_parts(versions, fmt), _limits(options, stores, fmt), total_bytes=0))
+    of_files = _of_files(options, stores, blocks, versions)
+    wanted = _numbered(options, of_files)
+    states = _states(options, stores, fmt, of_files, {block.number for block in wanted})
+    size = STORE_BLOCK if options.block_size == AUTO else parse_size(options.block_size)
+    count = sum(map(read_cost, wanted)) // (size + OPEN_COST) + 1
+    for part in pack(wanted, cores=count, sure=True, max_readers=options.max_readers):
+        yield part, {block.number: states[block.number] for block in part if block.number in states}
+
+
+def _of_files(
+    options: ReadOptions, stores: Stores, blocks: list[Block], versions: Sequence[FileVersion]
+) -> list[Block]:
+    """Return the blocks of the files that the option `files` names."""
+    if not options.files:
+        return blocks
+    wanted = {stores.canonical(file) for file in options.files}
+    missing = wanted - {version.path for version in versions}
+    if missing:
+        msg = f"{NAME}: files={min(missing)!r} is not among the {len(versions)} files; name files as _file does"
+        raise OptionsError(msg)
+    return [block for block in blocks if block.version.path in wanted]
+
+
+def _numbered(options: ReadOptions, blocks: list[Block]) -> list[Block]:
+    """Return the blocks that the option `blocks` names."""
+    if not options.blocks:
+        return blocks
+    there = {block.number for block in blocks}
+    missing = [numbers for numbers in options.blocks if numbers[0] not in there or numbers[-1] not in there]
+    if missing:
+        msg = (
+            f"{NAME}: blocks={missing[0][0]}-{missing[0][-1]} is not among the {len(blocks)} blocks; name blocks as"
+            " _block does"
+        )
+        raise OptionsError(msg)
+    return [block for block in blocks if any(block.number in numbers for numbers in options.blocks)]
+
+
+def _states(
+    options: ReadOptions, stores: Stores, fmt: RecordFormat, blocks: list[Block], wanted: set[int]
+) -> dict[int, int]:
+    """Return the entry states of the blocks of files of which one is wanted beyond the first."""
+    files = []
+    for of_file in files_to_scan(blocks, fmt):
+        last = max((place for place, block in enumerate(of_file) if block.number in wanted), default=0)
+        if last:
+            files.append(of_file[: last + 1])
+
+    def scan(block: Block) -> tuple[int, list[list[int]]]:
+        with open_version(stores, block.version, fmt, options) as (source, bound):
+            start = min(max(block.start, source.data_offset), block.end)
+            return block.number, bound.scan(source, start, block.end).to_json()
+
+    with ThreadPoolExecutor(_SCANS) as threads:
+        maps = dict(threads.map(scan, (block for of_file in files for block in of_file[:-1])))
+    return entry_states(fmt, files, maps)
+
+
+def _parts(versions: Iterable[FileVersion], fmt: RecordFormat) -> Iterator[Part]:
+    for number, version in enumerate(versions):
+        yield Part(number, version, 0, version.size, whole=codec_of(fmt, version.path) is not None)
+
+
+def _limits(options: ReadOptions, stores: Stores, fmt: RecordFormat) -> GroupLimits:
+    size: int | AutoSize = 1
+    if options.block_size == AUTO:
+        size = AutoSize(readers=options.max_readers or Splitting.readers, store_block=stores.block_size)
+    else:
+        size = parse_size(options.block_size)
+    return GroupLimits(block_size=size, group_bytes=1, max_groups=1, splittable=fmt.splittable)

@@ -1,0 +1,52 @@
+"""Reading a partition: batches of the columns that a query returns, one chunk of records each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import groupby
+
+import pyarrow as pa
+
+from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.errors import RecordError
+from airflow_provider_blockread.records.model import BadRecord, Chunk
+from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.spark.data_source.columns import Columns
+from airflow_provider_blockread.spark.data_source.options import ReadOptions
+from airflow_provider_blockread.spark.tasks.block_reader import BlockReader, OpenFile, describe_bad
+from airflow_provider_blockread.spark.tasks.opening import open_version
+from airflow_provider_blockread.spark.tasks.worker import keep_freed_memory
+from airflow_provider_blockread.storage.stores import Stores
+
+
+def read_batches(
+    options: ReadOptions, columns: Columns, stores: Stores, blocks: list[Block], states: Mapping[int, int]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the good records of the blocks, in order; the file of a block must be the version that was listed.
+
+    Raises:
+        RecordError: when a record is bad and the policy is to fail.
+    """
+    keep_freed_memory()
+    fmt = make_format(columns.option)
+    handle = _fail if options.policies.on_bad_record == "fail" else _drop
+    for version, members in groupby(blocks, key=lambda block: block.version):
+        with open_version(stores, version, fmt, options) as (source, bound):
+            file = OpenFile(source=source, fmt=bound, decoder=columns.decoder(bound))
+            reader = BlockReader(policies=options.policies, handle_bad=partial(handle, file))
+            for block in members:
+                rows = reader.rows(file, block, states.get(block.number, fmt.initial_state))
+                yield from map(partial(columns.batch, block), rows)
+
+
+def _fail(file: OpenFile, block: Block, chunk: Chunk, bad: BadRecord) -> None:
+    msg = (
+        f"{describe_bad(file, block, chunk, bad)}; correct the file or the format's options, or set on_bad_record to"
+        " 'drop'"
+    )
+    raise RecordError(msg)
+
+
+def _drop(file: OpenFile, block: Block, chunk: Chunk, bad: BadRecord) -> None:
+    del file, block, chunk, bad

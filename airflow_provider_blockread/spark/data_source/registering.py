@@ -1,0 +1,51 @@
+"""Registering the data source with a session; imports nothing before it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def register(spark: SparkSession, *, storage_options: Mapping[str, Mapping[str, object]] | None = None) -> None:
+    """Add the format `blockread` to a session, classic or of Spark Connect: `spark.read.format("blockread")`.
+
+    Python workers that may run on other machines are sent this package. They need numpy and pyarrow, and the packages
+    of the stores.
+
+    Args:
+        spark: the session.
+        storage_options: root URI -> fsspec storage options for everything below it. They travel with the code of the
+            data source, in no option, plan or log. By default the ambient identity of the workers opens the files.
+    """
+    from airflow_provider_blockread.spark.data_source.source import make_data_source  # noqa: PLC0415 - needs pyspark
+
+    if not _runs_here(spark):
+        _send_package(spark)
+    spark.dataSource.register(make_data_source(storage_options or {}))
+
+
+def _runs_here(spark: SparkSession) -> bool:
+    """Return whether the workers are of this machine and Python."""
+    from airflow_provider_blockread.spark.engines.settings import is_local  # noqa: PLC0415
+
+    return not _is_connect(spark) and is_local(str(spark.sparkContext.master))
+
+
+def _is_connect(spark: SparkSession) -> bool:
+    return ".connect." in type(spark).__module__
+
+
+def _send_package(spark: SparkSession) -> None:
+    import tempfile  # noqa: PLC0415
+
+    from airflow_provider_blockread.spark.bundle import write_bundle  # noqa: PLC0415
+
+    with tempfile.TemporaryDirectory() as folder:
+        bundle = write_bundle(folder)
+        if _is_connect(spark):
+            spark.addArtifacts(bundle, pyfile=True)
+        else:
+            spark.sparkContext.addPyFile(bundle)

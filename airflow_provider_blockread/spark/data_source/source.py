@@ -1,0 +1,145 @@
+"""The classes that Spark calls: a data source for each `load` and a reader for each query, in processes of the driver.
+
+Spark pickles the data source after `load`, and the reader with it for the tasks. The list of files stays with the
+driver: tasks get their blocks in their partitions.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StructType
+
+from airflow_provider_blockread.blocks import Block, FileVersion
+from airflow_provider_blockread.errors import BlockReadError, RecordError
+from airflow_provider_blockread.options import Csv
+from airflow_provider_blockread.spark.data_source.columns import (
+    Columns,
+    check_asked,
+    chosen,
+    file_schema,
+    with_places,
+    with_schema,
+)
+from airflow_provider_blockread.spark.data_source.options import NAME, ReadOptions, parse_options
+from airflow_provider_blockread.spark.data_source.planning import plan_partitions
+from airflow_provider_blockread.spark.data_source.reading import read_batches
+from airflow_provider_blockread.spark.data_source.remedies import advise
+from airflow_provider_blockread.spark.inferring import infer_columns
+from airflow_provider_blockread.storage.listing.files import list_files
+from airflow_provider_blockread.storage.stores import Stores
+
+StorageOptions = Mapping[str, Mapping[str, object]]
+
+_HIDE_TRACEBACK = "SPARK_HIDE_TRACEBACK"  # makes Spark's Python workers report the message of an error alone
+
+
+def make_data_source(storage_options: StorageOptions) -> type[DataSource]:
+    """Return the class to register; the storage options (by root URI) travel in the class, in no option or plan."""
+    return type("BlockRead", (BlockReadSource,), {"storage_options": storage_options})
+
+
+@contextmanager
+def _short_errors(*, listed: bool = True) -> Iterator[None]:
+    try:
+        yield
+    except BlockReadError as error:
+        advise(error, listed=listed)
+        os.environ[_HIDE_TRACEBACK] = "1"  # this worker ends with the error
+        raise
+
+
+class BlockReadSource(DataSource):
+    """The files of one `load`, listed once: all queries read these versions of them."""
+
+    storage_options: ClassVar[StorageOptions] = {}
+    now: ClassVar[Callable[[], float]] = time.time  # seconds since the epoch
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        with _short_errors(listed=False):
+            self._read = parse_options(dict(options))
+            stores = Stores(self.storage_options)
+            self._is_typed = True  # by `.schema(...)`; `schema` is called where it is not
+            self._files = list(list_files(stores, self._read.source, now_s=type(self).now()))
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return NAME
+
+    def schema(self) -> StructType:
+        """Return the columns, where `.schema(...)` has not given them; those of csv may be inferred from the files."""
+        with _short_errors():
+            option, self._is_typed = self._read.record_format, False
+            if isinstance(option, Csv) and option.schema is None:
+                option = self._inferred(option)
+            self._read = self._read.with_format(option)
+            return from_arrow_schema(chosen(file_schema(option), self._read.columns))
+
+    def _inferred(self, option: Csv) -> Csv:
+        """Return the format with the schema of the first files."""
+        sampled: list[str] = []
+        versions = (version for version in self._files if version.size)
+        try:
+            schema = infer_columns(Stores(self.storage_options), versions, option, self._read, sampled)
+        except RecordError as error:
+            msg = f"the columns of csv cannot be inferred, {sampled[-1]}: {error}"
+            raise RecordError(msg) from error
+        return replace(option, schema=schema)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """Return the reader of a query."""
+        with _short_errors():
+            asked = to_arrow_schema(schema, timezone="UTC")
+            read = self._read
+            if self._is_typed:
+                read = read.with_format(with_schema(read.record_format, asked))
+            own = file_schema(read.record_format)
+            usual = to_arrow_schema(from_arrow_schema(with_places(own)), timezone="UTC")
+            check_asked(read, chosen(own, read.columns).names, usual, asked)
+            files, self._files = self._files, []
+            return BlockReadReader(read, Columns.of(read.record_format, asked), self.storage_options, files)
+
+
+@dataclass
+class BlockPartition(InputPartition):
+    """Blocks to read, and their entry states by number."""
+
+    blocks: list[Block]
+    states: dict[int, int]
+
+
+class BlockReadReader(DataSourceReader):
+    """Plans the partitions of a query, and reads one in each task."""
+
+    def __init__(
+        self, read: ReadOptions, columns: Columns, storage_options: StorageOptions, files: Sequence[FileVersion]
+    ) -> None:
+        self._read, self._columns, self._storage_options = read, columns, storage_options
+        self._files = files
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_files": ()}
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Return what each task reads."""
+        with _short_errors():
+            planned = plan_partitions(self._read, Stores(self._storage_options), self._files)
+            return [BlockPartition(blocks, states) for blocks, states in planned]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a partition; the one that Spark makes up for no partitions has none."""
+        if not isinstance(partition, BlockPartition):
+            return
+        stores = Stores(self._storage_options)
+        with _short_errors():
+            yield from read_batches(self._read, self._columns, stores, partition.blocks, partition.states)

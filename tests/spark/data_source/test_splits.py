@@ -1,0 +1,71 @@
+"""The data source reads each record once, at every block size, in every format."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from airflow_provider_blockread.options import Csv, JsonArray
+from tests.records.every_format import COMPRESSED, FORMATS, Case, of_files
+from tests.records.reference import UNREADABLE
+from tests.spark.data_source.source_here import Query, as_options
+
+CASES = [*FORMATS, *COMPRESSED]
+sizes = st.integers(1, 40)
+
+
+def is_text(content: bytes) -> bool:
+    """Return whether bytes are UTF-8, as Python sees it."""
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in CASES if not isinstance(case.option, Csv)])
+@of_files(20)
+@given(draw=st.data(), size=sizes)
+def test_raw_records_are_those_of_the_definitions(case: Case, draw: st.DataObject, size: int) -> None:
+    """`value` and `_offset` are those of the records, in order; what is not text of its encoding is dropped."""
+    data = draw.draw(case.files())
+    records = case.records(data)
+    assume(records is not None)
+    text, elements = case.fmt.encoding != "binary", isinstance(case.option, JsonArray)
+    good = [
+        {"value": content.decode() if text else content, "_offset": offset}
+        for offset, content in records
+        if content != UNREADABLE and (is_text(content) or not text) and (content or not elements)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "file").write_bytes(data)
+        options = as_options(case.option) | {"columns": "*, _offset", "on_bad_record": "drop"}
+
+        assert Query(folder, block_size=str(size), **options).rows() == good
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in FORMATS if isinstance(case.option, Csv)])
+@of_files(20)
+@given(draw=st.data(), size=sizes)
+def test_rows_do_not_depend_on_blocks(case: Case, draw: st.DataObject, size: int) -> None:
+    """Blocks of any size give the rows of csv that one block gives; so do some of its columns."""
+    data = draw.draw(case.files(pieces=14))
+    option = dataclasses.replace(case.option, schema="a string, b string")
+    if option.header:
+        mark = case.before[0]
+        data = mark + f"a{option.delimiter}b\n".encode(case.encoding) + data.removeprefix(mark)
+    assume(case.records(data) is not None)
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "file").write_bytes(data)
+        options = as_options(option) | {"on_bad_record": "drop"}
+        whole = Query(folder, **options, columns="*,_offset,_file").rows()
+        split = Query(folder, **options, columns="*,_offset,_file", block_size=str(size)).rows()
+        last = Query(folder, **options, columns="_offset,b", block_size=str(size)).rows()
+
+    assert split == whole
+    assert [list(row.values()) for row in last] == [[row["_offset"], row["b"]] for row in whole]
