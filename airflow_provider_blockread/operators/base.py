@@ -28,8 +28,12 @@ class OptionTemplates(BaseOperator):
     def render_template(self, content: Any, context: Context, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - Airflow's
         """Return the content rendered; an option value resolves every string in it."""
         if isinstance(content, Value):
-            return content.resolve(lambda text: str(super(OptionTemplates, self).render_template(text, context)))
+            return content.resolve(lambda text: self._rendered(text, context))
         return super().render_template(content, context, *args, **kwargs)
+
+    def _rendered(self, text: str, context: Context) -> str:
+        """Return a text rendered; one without a brace is returned as it is, since Jinja changes line ends."""
+        return str(super().render_template(text, context)) if "{" in text else text
 
 
 class StepOperator(OptionTemplates):
