@@ -85,7 +85,7 @@ class BlockReadTaskGroup(TaskGroup):
             )
             planned = shared | {"window": XComArg(plan, WINDOW_KEY), "spark": spark}
             read = ReadBlocksOperator.partial(
-                task_id="read", map_index_template=title_template(plan.task_id), **planned
+                task_id="read", map_index_template=title_template(plan.task_id), function=function, **planned
             ).expand(group=plan.output)
             commit = CommitWindowOperator(
                 task_id="commit",

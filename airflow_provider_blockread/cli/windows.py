@@ -38,6 +38,7 @@ from airflow_provider_blockread.steps.describe import describe_group
 from airflow_provider_blockread.steps.plan.replaying import open_ref
 from airflow_provider_blockread.steps.plan.restoring import restore_pruned
 from airflow_provider_blockread.steps.read.inferring import inferred_schema
+from airflow_provider_blockread.steps.read.submitting import require_code
 
 window_argument = click.argument("window")
 _PROVEN = {"proven", "publishing", *FINISHED}  # states of a generation whose sums are complete
@@ -141,6 +142,7 @@ def verify(window: str, feed: str | None, master: str, state: str | None, *, as_
             f" up with {give_up}"
         )
         raise OptionsError(msg)
+    require_code(env, latest)
     restore_pruned(env, found)
     generation = start_generation(
         env.ledger, found.id, options=latest.options, mode="verify", clear_number=latest.clear_number

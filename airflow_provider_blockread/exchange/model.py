@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.options import FunctionCode, GenerationOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,10 +124,11 @@ class ScanSpec(JobSpec):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """One try at a job: its specification, bound by a hash, and the secrets that seal what its application writes.
+    """One try at a job: its specification, bound by a hash, and what reaches its application in private.
 
-    Airflow's side makes the secrets and passes them to the driver in private; they are empty if there is no private
-    way. The hash binds the answer to window, generation, group and epoch, which are in the specification.
+    That are the secrets that seal what the application writes, empty if there is no private way, and the code of a
+    function that has no import path. The hash binds the answer to window, generation, group and epoch, which are in the
+    specification.
     """
 
     spec_uri: str
@@ -135,6 +136,7 @@ class Submission:
     readers: int | None = None  # tasks that may run at once, for the size of the application
     secret: str = field(default="", repr=False)  # of this try: seals its answer
     window_secret: str = field(default="", repr=False)  # seals what the window keeps for later tries
+    code: FunctionCode | None = field(default=None, repr=False)
 
     @property
     def folder(self) -> str:

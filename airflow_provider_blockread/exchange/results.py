@@ -26,6 +26,7 @@ from airflow_provider_blockread.exchange.model import (
 )
 from airflow_provider_blockread.exchange.seals import fields_of, sealed, unsealed
 from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.options.functions import with_code
 from airflow_provider_blockread.storage.stores import Stores
 
 RESULT_NAME = "result.json"
@@ -61,6 +62,7 @@ def read_spec(stores: Stores, submission: Submission) -> ReadSpec | ScanSpec:
         spec = _SPECS[data.pop("kind")]
         if "target" in data:
             data["target"] = Target(**data["target"])
+        options = dataclasses.replace(options, function=with_code(options.function, submission.code))
         return spec(**data | {"options": options, "excluded": tuple(data["excluded"]), "part_states": states})
     except (KeyError, TypeError, ValueError, OptionsError) as error:
         _refuse(SPECIFICATION, uri, error)

@@ -9,6 +9,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -120,7 +121,8 @@ class SparkSubmitter:
             environment.setdefault("PYSPARK_PYTHON", sys.executable)
             environment.setdefault(LOCAL_IP, LOOPBACK)
         secrets = {"secret": submission.secret, "window_secret": submission.window_secret}
-        private = secrets | {"stores": self._credentials}
+        code = None if submission.code is None else asdict(submission.code)
+        private = secrets | {"stores": self._credentials, "code": code}
         environment["BLOCKREAD_CREDENTIALS_FILE"] = _private_file(folder / "private.json", private)
         return environment
 

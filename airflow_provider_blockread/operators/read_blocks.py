@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_blockread.operators.base import SparkOperator, owner_of, run_identity, window_ref
+from airflow_provider_blockread.options import AsRead, FunctionOption
+from airflow_provider_blockread.options.functions import text_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -28,6 +31,7 @@ class ReadBlocksOperator(SparkOperator):
 
     :param window: the plan's window: `plan.output["window"]`.
     :param group: the group's number.
+    :param function: the plan's function, where it is one of the DAG's file; an import path travels with the window.
     """
 
     template_fields = (*SparkOperator.template_fields, "window", "group")
@@ -38,11 +42,13 @@ class ReadBlocksOperator(SparkOperator):
         *,
         window: Any,  # noqa: ANN401 - an XComArg until it is rendered
         group: int,
+        function: FunctionOption = AsRead(),
         **kwargs: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:
         super().__init__(**kwargs)
         self.window: Mapping[str, Any] = window
         self.group = group
+        self.function = function
 
     def run_step(self, context: Context) -> dict[str, Any]:
         """Read the group and return its number of records."""
@@ -50,8 +56,9 @@ class ReadBlocksOperator(SparkOperator):
 
         # Airflow rendered the title before, and renders it again at the end, also after a failure.
         set_title(context, context["ti"].rendered_map_index or f"group {self.group}")
+        text = text_of(self.function)
         outcome = read(
-            self.environment(),
+            replace(self.environment(), code=text.code if text else None),
             window_ref(self.window),
             int(self.group),
             caller=Caller(owner=owner_of(context), clear_number=run_identity(context).clear_number),

@@ -19,6 +19,7 @@ from airflow_provider_blockread.options.formats import (
     Lines,
     WholeFile,
 )
+from airflow_provider_blockread.options.function_text import FunctionCode, FunctionText
 from airflow_provider_blockread.options.functions import ArrowFunction, AsRead, FunctionOption
 from airflow_provider_blockread.options.plan import Limits, Selection, Splitting
 from airflow_provider_blockread.options.read import GenerationOptions, Policies, SparkJob
@@ -52,7 +53,9 @@ __all__ = [
     "FileSource",
     "Fixed",
     "FormatOption",
+    "FunctionCode",
     "FunctionOption",
+    "FunctionText",
     "GenerationOptions",
     "JsonArray",
     "JsonLines",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options.function_text import FunctionCode, FunctionText
 from airflow_provider_blockread.options.plan import one_of
 from airflow_provider_blockread.options.values import Value
 
@@ -43,7 +44,7 @@ class AsRead(FunctionOption):
 
 @dataclass(frozen=True)
 class ArrowFunction(FunctionOption):
-    """A function `RecordBatch -> RecordBatch | None`, by its import path `"package.module:function"`.
+    """A function `RecordBatch -> RecordBatch | None`, by its import path `"package.module:function"` or by its text.
 
     `schema` declares what it returns (as `"id long, msg string"`); without it, the first batch decides and the others
     must agree.
@@ -51,15 +52,27 @@ class ArrowFunction(FunctionOption):
 
     kind: ClassVar[str] = "arrow_function"
     keeps_rows: ClassVar[bool] = False
-    path: str
+    path: str | FunctionText
     _: KW_ONLY
     schema: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not all(self.path.partition(":")[::2]):
+        if isinstance(self.path, str) and not all(self.path.partition(":")[::2]):
             msg = f"arrow_function: path must read 'package.module:function', not {self.path!r}"
             raise OptionsError(msg)
 
     def __str__(self) -> str:
         return f"function {self.path}"
+
+
+def text_of(option: FunctionOption) -> FunctionText | None:
+    """Return the text by which an option names its function; None where it has an import path, or no function."""
+    return option.path if isinstance(option, ArrowFunction) and isinstance(option.path, FunctionText) else None
+
+
+def with_code(option: FunctionOption, code: FunctionCode | None) -> FunctionOption:
+    """Return the option with the code of its function; as it is where it names no text."""
+    if isinstance(option, ArrowFunction) and isinstance(option.path, FunctionText):
+        return replace(option, path=replace(option.path, code=code))
+    return option

@@ -16,6 +16,9 @@ _ESCAPES = {rb"\n": b"\n", rb"\r": b"\r", rb"\t": b"\t", rb"\0": b"\0", rb"\\": 
 
 V = TypeVar("V", bound="Value")
 
+#: Metadata of a field that JSON does not hold, and that holds no template.
+PRIVATE = {"private": True}
+
 
 class Value:
     """A frozen option value; subclasses are dataclasses with a `kind`."""
@@ -30,8 +33,7 @@ class Value:
 
     def to_json(self) -> dict[str, Any]:
         """Return this value as JSON objects, arrays and scalars, for `from_json`."""
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        return {"kind": self.kind} | {f.name: _encode(getattr(self, f.name)) for f in fields}
+        return {"kind": self.kind} | {name: _encode(getattr(self, name)) for name in _public(type(self))}
 
     def resolve(self, render: Callable[[str], str]) -> Self:
         """Return a copy with every string rendered, as by Airflow's Jinja."""
@@ -58,7 +60,7 @@ def build(cls: type[V], options: Mapping[str, Any]) -> V:
     Raises:
         OptionsError: when an option is unknown or missing; the message lists the known ones.
     """
-    known = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
+    known = _public(cls)
     unknown = sorted(set(options) - set(known))
     if unknown:
         msg = f"{cls.kind} has no option {unknown[0]!r}; it has {', '.join(known) or 'none'}"
@@ -81,6 +83,11 @@ def parse(cls: type[V], texts: Mapping[str, str]) -> V:
     """
     hints = get_type_hints(cls)
     return build(cls, {name: _from_text(name, text, hints.get(name, str)) for name, text in texts.items()})
+
+
+def _public(cls: type[Value]) -> list[str]:
+    """Return the names of the fields that JSON holds."""
+    return [f.name for f in dataclasses.fields(cls) if "private" not in f.metadata]  # type: ignore[arg-type]
 
 
 def _from_text(name: str, text: str, hint: object) -> object:

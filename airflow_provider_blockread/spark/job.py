@@ -4,9 +4,10 @@
 
 It reaches no database. It reads its job specification, which must have the hash, and the manifest, has an engine run
 tasks over the blocks, and writes receipts and, last, the result of the task attempts that were accepted. Environment:
-BLOCKREAD_CREDENTIALS_FILE names a private file (JSON) of storage options by URI prefix (`stores`) and the secrets that
-seal what this application writes (`secret`, `window_secret`), which is removed as soon as it is read; BLOCKREAD_PARENT
-is `host:pid` of the process whose end ends this one, and BLOCKREAD_FOLDER its folder, which is removed then.
+BLOCKREAD_CREDENTIALS_FILE names a private file (JSON) of storage options by URI prefix (`stores`), the secrets that
+seal what this application writes (`secret`, `window_secret`) and the code of a function without an import path
+(`code`), which is removed as soon as it is read; BLOCKREAD_PARENT is `host:pid` of the process whose end ends this one,
+and BLOCKREAD_FOLDER its folder, which is removed then.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.failures import write_failure
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.observer import LogObserver
+from airflow_provider_blockread.options import FunctionCode
 from airflow_provider_blockread.spark.driver import Driver
 from airflow_provider_blockread.spark.engines.context import submitted_context
 from airflow_provider_blockread.spark.engines.rdd import RddEngine
@@ -60,8 +62,12 @@ def what_was_submitted(arguments: list[str] | None = None) -> tuple[Submission, 
     parser.add_argument("--readers", type=int, help="tasks that may run at once; executors are asked for them")
     given = parser.parse_args(arguments)
     private = _private()
-    stores = private.pop("stores", None)
-    return Submission(spec_uri=given.spec, spec_hash=given.spec_hash, readers=given.readers, **private), stores
+    stores, code = private.pop("stores", None), private.pop("code", None)
+    own_code = FunctionCode(**code) if code else None
+    submission = Submission(
+        spec_uri=given.spec, spec_hash=given.spec_hash, readers=given.readers, code=own_code, **private
+    )
+    return submission, stores
 
 
 def _private() -> dict[str, Any]:

@@ -12,7 +12,14 @@ from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.seals import derived
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.observer import Observer
-from airflow_provider_blockread.options import FileList, FileSource, GenerationOptions, Selection, Splitting
+from airflow_provider_blockread.options import (
+    FileList,
+    FileSource,
+    FunctionCode,
+    GenerationOptions,
+    Selection,
+    Splitting,
+)
 from airflow_provider_blockread.storage.stores import Stores
 
 
@@ -45,11 +52,15 @@ class AsJson:
 
 @dataclass(frozen=True, kw_only=True)
 class Environment:
-    """What every step works with: the ledger, the stores, and the observer that takes its reports."""
+    """What every step works with: the ledger, the stores, and the observer that takes its reports.
+
+    `code` is that of the user's function where the caller has it; the ledger holds its digest.
+    """
 
     ledger: Ledger
     stores: Stores
     observer: Observer
+    code: FunctionCode | None = None
 
     def window_secret(self, window: str) -> str:
         """Return the secret that seals what a window keeps in the work area for its later tries."""

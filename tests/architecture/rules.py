@@ -10,8 +10,9 @@ MAX_FILE_LINES = 300
 MAX_FOLDER_FILES = 16
 MAX_FUNCTION_LINES = 60
 MAX_PARAMETERS = 6
-# `record_format("fixed", length=8)` is how people write a format down; it refuses unknown options itself.
-KEYWORDS_BY_CONTRACT = {"record_format", "_on_listing_answer"}
+# `record_format("fixed", length=8)` is how people write a format down; it refuses unknown options itself. So does the
+# task group whose arguments `@blockread(...)` takes.
+KEYWORDS_BY_CONTRACT = {"blockread", "record_format", "_on_listing_answer"}
 
 _STUB = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")
 # Somebody's home; after a letter, dot or slash it is a part of some other path.

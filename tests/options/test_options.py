@@ -20,6 +20,8 @@ from airflow_provider_blockread.options import (
     FileList,
     FileSource,
     Fixed,
+    FunctionCode,
+    FunctionText,
     GenerationOptions,
     JsonLines,
     Limits,
@@ -66,7 +68,11 @@ formats = st.one_of(
 sinks = st.builds(ParquetSink, names.map("out/".__add__), compression=st.sampled_from(["snappy", "zstd", "none"]),
                   row_group_bytes=counts, conn_id=maybe)  # fmt: skip
 places = st.just(("_file", "_offset"))
-functions = st.builds(AsRead, columns=places) | st.builds(ArrowFunction, st.just("m:f"), schema=maybe, columns=places)
+codes = st.builds(FunctionCode, text=names, file=names, line=counts)
+texts = st.builds(FunctionText, name=names, digest=names, code=st.none() | codes)
+functions = st.builds(AsRead, columns=places) | st.builds(
+    ArrowFunction, st.just("m:f") | texts, schema=maybe, columns=places
+)
 values = st.one_of(
     formats,
     sinks,

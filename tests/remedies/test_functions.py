@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+import re
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -10,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_blockread.errors import BlockReadError, FunctionError, ProofError, RecordError
-from airflow_provider_blockread.options import ArrowFunction, Csv, Lines
+from airflow_provider_blockread.ledger.windows.generations import list_generations
+from airflow_provider_blockread.options import ArrowFunction, Csv, FunctionCode, FunctionText, Lines
 from airflow_provider_blockread.sinks import parquet
 from tests.pipeline.here import ReadHere
 from tests.pipeline.make import Pipe
@@ -168,3 +171,25 @@ def test_a_verification_that_finds_something_else(here: Pipe, desk: Desk) -> Non
     desk.carry_out(message)
 
     assert here.values() == ["XX", "a1"]
+
+
+@pytest.mark.parametrize("command", ["verify", "rebuild"])
+def test_a_function_of_a_dag(here: Pipe, desk: Desk, write: Callable[[str], ArrowFunction], command: str) -> None:
+    """Commands do not have it and begin nothing; a cleared run does, and so does a function by its import path."""
+    here.put({"a.txt": b"a1\n"})
+    code = FunctionCode(text="def mine(batch):\n    return batch\n", file="/dags/mine.py", line=9)
+    here.function = ArrowFunction(FunctionText(name="mine", digest=code.digest, code=code))
+    here.env = dataclasses.replace(here.env, code=code)
+    window = here.run().window
+    if command == "rebuild":
+        asked = desk.call("windows", command, "w", "--dry-run")
+        assert "this will fail: window" in asked.output, asked.output
+    says = r"its function mine is in a DAG's file, .* clear the DAG's run to read it again, or name the function by an"
+    assert re.search(says, desk.refused("windows", command, "w"))
+    assert len(list_generations(here.env.ledger, window)) == 1
+    assert here.run(clear_number=1).generation == 2
+    here.function = write("return batch")
+    here.run(clear_number=2)
+    desk.done("windows", command, "w")
+
+    assert len(list_generations(here.env.ledger, window)) == 4

@@ -12,8 +12,8 @@ from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import FunctionError
 from airflow_provider_blockread.options import ArrowFunction, FunctionOption
 from airflow_provider_blockread.records.columns.schema import parse_schema
-from airflow_provider_blockread.records.custom import load_object
 from airflow_provider_blockread.spark.tasks.block_reader import Rows
+from airflow_provider_blockread.spark.tasks.loading import load_function
 
 #: The types of the columns that say where a record is.
 PLACE_TYPES = {"_file": pa.string(), "_block": pa.int64(), "_offset": pa.int64()}
@@ -43,7 +43,7 @@ class UserFunction:
         self._function: Callable[[pa.RecordBatch], pa.RecordBatch | None] | None = None
         self.schema = known_schema(option, schema)
         if isinstance(option, ArrowFunction):
-            self._function = load_object(option.path, "function")
+            self._function = load_function(option.path)
 
     def __call__(self, block: Block, rows: Rows) -> pa.RecordBatch | None:
         """Return the function's answer to a batch; None if it keeps no row.

@@ -78,6 +78,11 @@ class Chosen:
         """All groups that are read again."""
         return self.groups | self.lost
 
+    @property
+    def renewed(self) -> list[int]:
+        """The ids of the files that are read in a newer version."""
+        return [newer.file for newer in self.newer]
+
 
 def choose(env: Environment, window: Window, shown: Generation, choice: FileChoice) -> Chosen:
     """Return what reading these files of a published window again takes; each of them is looked at in its store."""

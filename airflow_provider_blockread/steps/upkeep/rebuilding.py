@@ -36,7 +36,7 @@ from airflow_provider_blockread.ledger.windows.queries import files_with_bad_rec
 from airflow_provider_blockread.steps.intent import Intent, WindowIntent, window_intent
 from airflow_provider_blockread.steps.journal import Journal
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
-from airflow_provider_blockread.steps.plan.choosing import Chosen, FileChoice, choose
+from airflow_provider_blockread.steps.plan.choosing import FileChoice, choose
 from airflow_provider_blockread.steps.plan.cleaned import require_sources
 from airflow_provider_blockread.steps.plan.replacing import (
     correction_intent,
@@ -48,6 +48,7 @@ from airflow_provider_blockread.steps.plan.replacing import (
 )
 from airflow_provider_blockread.steps.plan.replaying import open_ref
 from airflow_provider_blockread.steps.plan.restoring import restore_pruned
+from airflow_provider_blockread.steps.read.submitting import require_code
 from airflow_provider_blockread.steps.running import WindowRunner
 
 _NAMED = 20  # windows that a message names
@@ -145,7 +146,7 @@ def rebuild(env: Environment, asked: RebuildRequest, runner: WindowRunner) -> li
     and one that was being read is resumed. What is published of a window stays until its new generation is proven.
 
     Raises:
-        OptionsError: when the range is not one.
+        OptionsError: when the range is not one, or a function is in a DAG's file; nothing is begun then.
         CleanedError: when files that would be read were cleaned from the source; nothing is begun then.
         BlockReadError: what the window at hand ended in, with what is done and how to continue.
     """
@@ -201,7 +202,7 @@ def _intent(env: Environment, window: Window, mine: Generation | None, files: Fi
     warnings = [] if chosen is None else list(foreseen_failures(env, window, chosen))
     try:
         _require_sources(env, window, files, only_look=True)
-    except CleanedError as error:
+    except (CleanedError, OptionsError) as error:
         warnings.append(f"this will fail: {error}")
     if latest.state in UNFINISHED and not resumed:
         fate = "is completed first" if latest.state == "publishing" else "is dropped"
@@ -260,19 +261,16 @@ def _begin(runner: WindowRunner, request: Request, window: Window, files: FileCh
 
 
 def _require_sources(env: Environment, window: Window, files: FileChoice | None, *, only_look: bool = False) -> None:
-    """Make sure that nothing was cleaned away of what would be read."""
+    """Make sure that nothing was cleaned away of what would be read, and that its function can be called."""
+    shown = published_generation(env.ledger, window.id)
+    require_code(env, shown or latest_generation(env.ledger, window.id))
     if not count_away(env.ledger, window.id):
         return
-    shown = published_generation(env.ledger, window.id)
     if files is None or shown is None:
         require_sources(env, window, only_look=only_look)
         return
     chosen = choose(env, window, shown, files)
-    require_sources(env, window, chosen.again, renewed=_renewed(chosen), only_look=only_look)
-
-
-def _renewed(chosen: Chosen) -> list[int]:
-    return [newer.file for newer in chosen.newer]
+    require_sources(env, window, chosen.again, renewed=chosen.renewed, only_look=only_look)
 
 
 def _has_changed(env: Environment, window: Window, begun: Generation, files: FileChoice) -> bool:
@@ -288,7 +286,7 @@ def _start(env: Environment, request: Request, window: Window, files: FileChoice
     shown = published_generation(env.ledger, window.id)
     base = shown or latest_generation(env.ledger, window.id)
     chosen = choose(env, window, base, files)
-    unneeded = require_sources(env, window, chosen.again, renewed=_renewed(chosen))
+    unneeded = require_sources(env, window, chosen.again, renewed=chosen.renewed)
     plan = plan_newer(env, window, base, chosen.newer) if chosen.newer else None
     again = None if shown is None and plan is not None and plan.holders is None else chosen.again
     return start_requested(env.ledger, request, window.id, again=again, plan=plan, unneeded=unneeded)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.remedies.catalog.model import Entry, Explained, Remedy
 
 _HERE, _AIRFLOW = "tests/remedies", "tests/airflow"
+_DECORATED = f"{_AIRFLOW}/decorators/test_defining.py"
 _EXCLUDED = "tests/remedies/data/test_records.py::test_a_run_goes_on_without_a_file_that_is_excluded"
 _NAMES = "it names the feed and window in front of another error, whose remedy has an entry of its own"
 
@@ -22,6 +23,10 @@ CATALOG: list[Entry] = [
         "repeat what began it",
         f"{_HERE}/test_generations.py::test_a_verification_of_what_was_begun",
     ),
+    Remedy("decorators/__init__.py", "by name", f"{_DECORATED}::test_what_refusals_ask_for"),
+    Remedy("decorators/defining.py", "kind must be one of", f"{_DECORATED}::test_what_refusals_ask_for"),
+    Remedy("decorators/defining.py", "do not say what it takes", f"{_DECORATED}::test_what_refusals_ask_for"),
+    Remedy("decorators/defining.py", "@blockread: {}", f"{_DECORATED}::test_what_refusals_ask_for"),
     Remedy("hooks/assumed_role.py", "needs botocore", f"{_AIRFLOW}/test_remedies.py::test_what_an_extra_installs"),
     Explained("hooks/assumed_role.py", ": {}; try again", "only a service that is overloaded causes it"),
     Remedy(

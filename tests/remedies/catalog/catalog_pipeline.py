@@ -10,6 +10,7 @@ _EXCLUDED = "tests/remedies/data/test_records.py::test_a_run_goes_on_without_a_f
 _NAMES = "it names the feed and window in front of another error, whose remedy has an entry of its own"
 
 _TEXT = "tests/sinks/test_text.py"
+_TEXTS = "tests/pipeline/functions/test_function_text.py"
 
 CATALOG: list[Entry] = [
     Explained("exchange/failures.py", "was not written by", _SEALED),
@@ -80,6 +81,8 @@ CATALOG: list[Entry] = [
         "the Spark job failed",
         "tests/pipeline/read/test_deaths.py::test_python_worker_that_dies",
     ),
+    Remedy("spark/tasks/loading.py", "cannot be defined", f"{_TEXTS}::test_a_text_that_cannot_be_defined"),
+    Explained("spark/tasks/loading.py", "is not the one that was planned", "Airflow's side hands over what it checked"),
     Remedy(
         "spark/tasks/user_function.py",
         "raised",
@@ -208,6 +211,17 @@ CATALOG: list[Entry] = [
         "steps/plan/restoring.py",
         "cannot be written again",
         "tests/pipeline/upkeep/test_corrected_refused.py::test_a_lost_plan_is_told",
+    ),
+    Remedy("steps/read/submitting.py", "in a DAG's file", f"{_HERE}/test_functions.py::test_a_function_of_a_dag"),
+    Remedy(
+        "steps/read/submitting.py",
+        "has another text now",
+        f"{_TEXTS}::test_a_text_that_changed_since_the_plan_is_not_run",
+    ),
+    Remedy(
+        "steps/read/submitting.py",
+        "deploy mode cluster",
+        f"{_TEXTS}::test_a_driver_that_no_private_file_reaches",
     ),
     Remedy(
         "steps/read/scanning.py",

@@ -1,0 +1,87 @@
+"""`@blockread(...)`: a pipeline whose function is in the DAG's file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from functools import partial, update_wrapper
+from typing import Any, NoReturn
+
+from airflow_provider_blockread.decorators.defining import Definition, define
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options import ArrowFunction, FunctionOption
+from airflow_provider_blockread.task_group import BlockReadTaskGroup
+
+__all__ = ["BlockReadFunction", "blockread"]
+
+_OPTIONS: dict[str, type[ArrowFunction]] = {"arrow": ArrowFunction}
+_CALL = "call it once for each group, with what differs: {name}(group_id='other', feed='other')"
+_REFUSED = {
+    "expand": f"the tasks of a group cannot be mapped once more; {_CALL}",
+    "expand_kwargs": f"the tasks of a group cannot be mapped once more; {_CALL}",
+    "partial": f"it is called once with all its arguments; {_CALL}",
+    "override": f"arguments are given in the call; {_CALL}",
+}
+
+
+class BlockReadFunction(partial[BlockReadTaskGroup]):
+    """A decorated function: each call in a DAG makes a `BlockReadTaskGroup` and returns it.
+
+    Arguments of the call, by name, replace those of the decorator. `function` is the plain function, for tests.
+    """
+
+    function: Callable[..., Any]
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Refuse what Airflow's decorated tasks have and a group has not."""
+        if name in _REFUSED:
+            own = self.function.__name__
+            msg = f"{own}.{name}: {_REFUSED[name].format(name=own)}"
+            raise AttributeError(msg)
+        msg = f"{type(self).__name__} has no attribute {name!r}"
+        raise AttributeError(msg)
+
+
+def blockread(
+    *positional: object,
+    kind: str | None = None,
+    **arguments: Any,  # noqa: ANN401 - those of the task group, which refuses unknown ones
+) -> Callable[[Callable[..., Any]], BlockReadFunction]:
+    """Return a decorator that makes a function the one of a `BlockReadTaskGroup`.
+
+    The function gets the records of a window and returns those to write: `RecordBatch -> RecordBatch | None`. Its text
+    travels to Spark, so it imports and defines all that it uses inside, and is a plain function. The digest of the text
+    is part of a generation's options: a changed function makes a new generation of a window that is read again.
+
+    Args:
+        positional: none.
+        kind: what the function takes, `arrow`; default: what its annotations say.
+        arguments: those of `BlockReadTaskGroup`, and those of `ArrowFunction` (`columns`, `schema`). `group_id` is the
+            function's name by default.
+
+    Raises:
+        OptionsError: from the decorator, when the text does not suffice, or the kind is not known.
+    """
+    if positional:
+        msg = "blockread takes its arguments by name: @blockread(source=..., sink=...)"
+        raise OptionsError(msg)
+
+    def decorate(function: Callable[..., Any]) -> BlockReadFunction:
+        option, others = _option(define(function), kind, arguments)
+        named = {"group_id": function.__name__} | others
+        made = BlockReadFunction(BlockReadTaskGroup, function=option, **named)
+        made.function = function
+        update_wrapper(made, function)
+        return made
+
+    return decorate
+
+
+def _option(
+    definition: Definition, kind: str | None, arguments: dict[str, Any]
+) -> tuple[FunctionOption, dict[str, Any]]:
+    """Return the function's option, and the arguments that are not its own."""
+    cls = _OPTIONS[definition.kind(kind, _OPTIONS)]
+    own = {field.name for field in fields(cls)} & arguments.keys()
+    others = {name: value for name, value in arguments.items() if name not in own}
+    return cls(definition.text, **{name: arguments[name] for name in own}), others
