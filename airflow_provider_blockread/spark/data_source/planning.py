@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from airflow_provider_blockread.blocks import AutoSize, Block, FileVersion, GroupLimits, iter_blocks
 from airflow_provider_blockread.blocks.group import Part
-from airflow_provider_blockread.blocks.sizing import STORE_BLOCK
+from airflow_provider_blockread.blocks.sizing import READERS, STORE_BLOCK
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options import Splitting, parse_size
+from airflow_provider_blockread.options import parse_size
 from airflow_provider_blockread.options.plan import AUTO
 from airflow_provider_blockread.records.format import RecordFormat, codec_of
 from airflow_provider_blockread.records.registry import make_format
@@ -40,7 +40,7 @@ def plan_partitions(
     states = _states(options, stores, fmt, of_files, {block.number for block in wanted})
     size = STORE_BLOCK if options.block_size == AUTO else parse_size(options.block_size)
     count = sum(map(read_cost, wanted)) // (size + OPEN_COST) + 1
-    for part in pack(wanted, cores=count, sure=True, max_readers=options.max_readers):
+    for part in pack(wanted, cores=count, sure=True, readers=options.max_readers):
         yield part, {block.number: states[block.number] for block in part if block.number in states}
 
 
@@ -101,7 +101,7 @@ def _parts(versions: Iterable[FileVersion], fmt: RecordFormat) -> Iterator[Part]
 def _limits(options: ReadOptions, stores: Stores, fmt: RecordFormat) -> GroupLimits:
     size: int | AutoSize = 1
     if options.block_size == AUTO:
-        size = AutoSize(readers=options.max_readers or Splitting.readers, store_block=stores.block_size)
+        size = AutoSize(readers=options.max_readers or READERS, store_block=stores.block_size)
     else:
         size = parse_size(options.block_size)
     return GroupLimits(block_size=size, group_bytes=1, max_groups=1, splittable=fmt.splittable)
