@@ -19,6 +19,7 @@ NAMES = (
     "escaped",
     "csv",
     "json_lines",
+    "data_source",
     "special_bytes",
     "small_files",
     "listing",
