@@ -20,9 +20,10 @@ _ACTIONS = ("view", "add", "remove", "buy", "return")
 
 
 def make_first(landing: Path) -> None:
-    """Fill an empty landing folder: 3 log files, 3 files of events, 3,000 small reports."""
+    """Fill an empty landing folder: 3 log files, 3 files of events, 3 of notes, 3,000 small reports."""
     for number in range(3):
         _write(landing / "logs" / f"web-{number:03}.log", log_file(number))
+        _write(landing / "notes" / f"notes-{number}.txt", notes_file(number))
         _write(landing / "events" / f"day={number:02}" / "events.jsonl", event_file(number))
     for number in range(3000):
         _write(landing / "reports" / f"{number // 500:02}" / f"report-{number:05}.txt", report_file(number))
@@ -78,6 +79,13 @@ def report_file(number: int) -> bytes:
     dice = random.Random(f"report {number}")  # noqa: S311 - not a secret
     rows = "".join(f"sensor {row:02} = {dice.random() * 100:8.3f}\n" for row in range(dice.randrange(45, 350)))
     return f"Report {number}\n{rows}".encode()
+
+
+def notes_file(number: int) -> bytes:
+    """Return lines of text, some of which start with a dot, as those of roff's requests do; some 150 kB."""
+    dice = random.Random(f"notes {number}")  # noqa: S311 - not a secret
+    lines = (f"note {number}.{row}: {dice.getrandbits(dice.randrange(8, 400)):x}" for row in range(2500))
+    return "".join(f"{dice.choice(('', '', '', '.'))}{line}\n" for line in lines).encode()
 
 
 def _filled(line: Callable[[int], bytes], size: int) -> bytes:
