@@ -49,6 +49,15 @@ class RunOptions(Pipeline, Reading):
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="Spark configuration; repeatable.")
 @click.option("--compression", help="Codec of the files that are written; default: the sink's.")
 @click.option("--function", metavar="MODULE:NAME", help="A function RecordBatch -> RecordBatch | None.")
+@click.option("--dataframe-function", metavar="MODULE:NAME", help="A function DataFrame -> DataFrame.")
+@click.option("--sql", metavar="QUERY", help='A query of Spark SQL, as "SELECT ... FROM records WHERE ...".')
+@click.option(
+    "--scope",
+    default="window",
+    show_default=True,
+    type=click.Choice(["window", "group"]),
+    help="What a DataFrame function or query gets at once.",
+)
 @click.option("--on-bad-record", default="fail", show_default=True, type=click.Choice(["fail", "quarantine", "drop"]))
 @click.option("--on-missing", default="fail", show_default=True, type=click.Choice(["fail", "exclude"]))
 @click.option("--on-changed", default="fail", show_default=True, type=click.Choice(["fail", "exclude"]))

@@ -9,6 +9,7 @@
                            /g<generation>/<group>-e<epoch>/  one attempt: job.json, result.json, receipts.parquet
                                           /data/             its data files, until they are published
                                           /quarantine/       its bad records, until they are published
+                                          /records/          what a DataFrame function gets, while it runs
 <work area>/quarantine/<feed>/<window>/                      bad records of the published generation
 """
 
@@ -30,6 +31,11 @@ def attempt_folder(window_folder_uri: str, generation: int, group: int, epoch: i
 def data_folder(attempt_uri: str) -> str:
     """Return the folder where an attempt stages its data files."""
     return f"{attempt_uri}/data"
+
+
+def staging_folder(attempt_uri: str) -> str:
+    """Return the folder where an attempt stages the records that a DataFrame function gets."""
+    return f"{attempt_uri}/records"
 
 
 def quarantine_folder(attempt_uri: str) -> str:

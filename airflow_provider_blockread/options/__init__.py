@@ -20,7 +20,14 @@ from airflow_provider_blockread.options.formats import (
     WholeFile,
 )
 from airflow_provider_blockread.options.function_text import FunctionCode, FunctionText
-from airflow_provider_blockread.options.functions import ArrowFunction, AsRead, FunctionOption
+from airflow_provider_blockread.options.functions import (
+    ArrowFunction,
+    AsRead,
+    DataFrameFunction,
+    FrameFunction,
+    FunctionOption,
+    Sql,
+)
 from airflow_provider_blockread.options.plan import Limits, Selection, Splitting
 from airflow_provider_blockread.options.read import GenerationOptions, Policies, SparkJob
 from airflow_provider_blockread.options.sinks import SINKS, ParquetSink, Sink, TextSink
@@ -46,6 +53,7 @@ __all__ = [
     "Bounds",
     "Csv",
     "CustomFormat",
+    "DataFrameFunction",
     "Delimited",
     "Escaped",
     "EventFiles",
@@ -53,6 +61,7 @@ __all__ = [
     "FileSource",
     "Fixed",
     "FormatOption",
+    "FrameFunction",
     "FunctionCode",
     "FunctionOption",
     "FunctionText",
@@ -67,6 +76,7 @@ __all__ = [
     "Sink",
     "SparkJob",
     "Splitting",
+    "Sql",
     "StorageEvents",
     "TextSink",
     "TimePattern",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar
@@ -9,22 +10,31 @@ from typing import ClassVar
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.function_text import FunctionCode, FunctionText
 from airflow_provider_blockread.options.plan import one_of
+from airflow_provider_blockread.options.times import is_template
 from airflow_provider_blockread.options.values import Value
 
 #: Columns that a reader adds on request: the file's path, the block's number, the record's byte offset.
 PLACE_COLUMNS = ("_file", "_block", "_offset")
+
+_QUERY = re.compile(r"(?:\s|\(|--.*\n|/\*[\s\S]*?\*/)*(?:SELECT|WITH)\b", re.IGNORECASE)
+_RECORDS = re.compile(r"\brecords\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionOption(Value):
     """What is done with the records of a window; `columns` adds `_file`, `_block` and `_offset` to them.
 
-    `keeps_rows` is what the proof may demand: True, if as many rows come out of each block as records went in; False,
-    if only the sum of the rows that came out is known, which must be the rows in the output.
+    `rows_out` is what receipts say about the rows that come out, which the proof then demands of the output: `all`
+    records come out of each block; the rows are `counted` block by block; only their writers know what was `written`.
     """
 
-    keeps_rows: ClassVar[bool]
+    rows_out: ClassVar[str]
     columns: Sequence[str] = ()
+
+    @property
+    def needs_window(self) -> bool:
+        """Whether it must get all records of a window at once, so that these are one group."""
+        return False
 
     def __post_init__(self) -> None:
         for column in self.columns:
@@ -36,7 +46,7 @@ class AsRead(FunctionOption):
     """No function: the sink gets the records as they were read, and the columns that were asked for."""
 
     kind: ClassVar[str] = "as_read"
-    keeps_rows: ClassVar[bool] = True
+    rows_out: ClassVar[str] = "all"
 
     def __str__(self) -> str:
         return "the reader"
@@ -51,28 +61,93 @@ class ArrowFunction(FunctionOption):
     """
 
     kind: ClassVar[str] = "arrow_function"
-    keeps_rows: ClassVar[bool] = False
+    rows_out: ClassVar[str] = "counted"
     path: str | FunctionText
     _: KW_ONLY
     schema: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.path, str) and not all(self.path.partition(":")[::2]):
-            msg = f"arrow_function: path must read 'package.module:function', not {self.path!r}"
-            raise OptionsError(msg)
+        _check_path(self.kind, self.path)
 
     def __str__(self) -> str:
         return f"function {self.path}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class FrameFunction(FunctionOption):
+    """What is done with the records as one Spark DataFrame, once their read is proven.
+
+    With `scope="window"` it gets all records of the window, which the plan then packs into one group; with
+    `scope="group"` those of each group by themselves.
+    """
+
+    rows_out: ClassVar[str] = "written"
+    scope: str = "window"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of(self.kind, "scope", self.scope, ("window", "group"))
+
+    @property
+    def needs_window(self) -> bool:
+        """Whether it must get all records of a window at once, so that these are one group."""
+        return self.scope == "window"
+
+
+@dataclass(frozen=True)
+class DataFrameFunction(FrameFunction):
+    """A function `DataFrame -> DataFrame`, by its import path `"package.module:function"` or by its text.
+
+    `schema` declares what it returns (as `"id long, msg string"`); without it, any columns and types will do.
+    """
+
+    kind: ClassVar[str] = "dataframe_function"
+    path: str | FunctionText
+    _: KW_ONLY
+    schema: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_path(self.kind, self.path)
+
+    def __str__(self) -> str:
+        return f"function {self.path}"
+
+
+@dataclass(frozen=True)
+class Sql(FrameFunction):
+    """A query of Spark SQL over the view `records`, as `"SELECT level, count(*) AS n FROM records GROUP BY level"`."""
+
+    kind: ClassVar[str] = "sql"
+    query: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if is_template(self.query):
+            return
+        if not _QUERY.match(self.query) or not _RECORDS.search(self.query):
+            msg = f"sql: query must begin with SELECT or WITH and name the view `records`, not {self.query!r}"
+            raise OptionsError(msg)
+
+    def __str__(self) -> str:
+        return "the SQL query"
+
+
 def text_of(option: FunctionOption) -> FunctionText | None:
     """Return the text by which an option names its function; None where it has an import path, or no function."""
-    return option.path if isinstance(option, ArrowFunction) and isinstance(option.path, FunctionText) else None
+    path = option.path if isinstance(option, (ArrowFunction, DataFrameFunction)) else None
+    return path if isinstance(path, FunctionText) else None
 
 
 def with_code(option: FunctionOption, code: FunctionCode | None) -> FunctionOption:
     """Return the option with the code of its function; as it is where it names no text."""
-    if isinstance(option, ArrowFunction) and isinstance(option.path, FunctionText):
+    if isinstance(option, (ArrowFunction, DataFrameFunction)) and isinstance(option.path, FunctionText):
         return replace(option, path=replace(option.path, code=code))
     return option
+
+
+def _check_path(kind: str, path: str | FunctionText) -> None:
+    if isinstance(path, str) and not all(path.partition(":")[::2]):
+        msg = f"{kind}: path must read 'package.module:function', not {path!r}"
+        raise OptionsError(msg)

@@ -143,7 +143,7 @@ class Chain:
             self.refuse(f"{receipt.records} records were read but {handed} handed on", block)
         if receipt.bad_records and self._evidence.on_bad_record == "fail":
             self.refuse(f"{receipt.bad_records} bad records were let pass, but on_bad_record is 'fail'", block)
-        if receipt.rows_out != receipt.rows and self._evidence.function.keeps_rows:
+        if receipt.rows_out != receipt.rows and self._evidence.function.rows_out != "counted":
             self.refuse(f"{receipt.rows} rows were read but {receipt.rows_out} handed to the writer", block)
         if bool(receipt.skipped_records) != bool(receipt.skipped_bytes):
             what = f"{receipt.skipped_records} records of {receipt.skipped_bytes} bytes"

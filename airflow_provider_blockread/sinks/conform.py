@@ -34,16 +34,17 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """
     if batch.schema.equals(schema, check_metadata=True):
         return batch
-    if difference := _difference(batch, schema):
+    if what := difference(batch, schema):
         msg = (
-            f"a batch does not have the output's schema: {difference}; return these columns and types at every call, or"
+            f"a batch does not have the output's schema: {what}; return these columns and types at every call, or"
             " declare the ones that you return"
         )
         raise FunctionError(msg)
     return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 
-def _difference(batch: pa.RecordBatch, schema: pa.Schema) -> str:
+def difference(batch: pa.RecordBatch, schema: pa.Schema) -> str:
+    """Return in words the first way in which a batch is not of a schema; empty if it is."""
     found, wanted = batch.schema.names, schema.names
     if missing := set(wanted).difference(found):
         return f"column {next(name for name in wanted if name in missing)!r} is missing"

@@ -10,7 +10,7 @@ from pathlib import Path
 import airflow_provider_blockread
 
 _FILES = ("__init__.py", "errors.py", "observer.py")
-_FOLDERS = ("options", "blocks", "records", "storage", "exchange", "sinks", "spark")
+_FOLDERS = ("options", "blocks", "records", "storage", "exchange", "sinks", "proof", "spark")
 
 
 def write_bundle(folder: str) -> str:

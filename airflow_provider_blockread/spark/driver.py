@@ -18,9 +18,12 @@ from airflow_provider_blockread.exchange.receipts import write_receipts
 from airflow_provider_blockread.exchange.results import RECEIPTS_NAME, read_spec, write_result
 from airflow_provider_blockread.exchange.states import read_states, require_states, write_states
 from airflow_provider_blockread.observer import Observer, Progress
+from airflow_provider_blockread.options import FrameFunction
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.engines.protocol import Answer, Engine, Item, Task
 from airflow_provider_blockread.spark.engines.reporting import job_failed
+from airflow_provider_blockread.spark.frames.running import FrameStage
+from airflow_provider_blockread.spark.frames.staging import prove_staged, removed_afterwards, staging_spec
 from airflow_provider_blockread.spark.packing import pack
 from airflow_provider_blockread.spark.scanning import entry_states, files_to_scan
 from airflow_provider_blockread.spark.tasks.partition import StateMaps, TaskReport, read_blocks, scan_blocks
@@ -38,6 +41,10 @@ class Portion(NamedTuple):
 
     blocks: list[Block]
     states: dict[int, int]
+
+
+#: Reads a portion by a specification, as a numbered attempt.
+ReadTask: TypeAlias = Callable[[ReadSpec, MakeStores, Portion, int], TaskReport]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,15 +94,40 @@ class Driver:
         """Read the group's blocks and leave the result."""
         blocks = list(self._blocks(spec, spec.group))
         started = time.monotonic()
+        if isinstance(spec.options.function, FrameFunction):
+            result = self._through_frame(spec, spec.options.function, blocks)
+        else:
+            result = group_result(self._stores, spec, self._read_blocks(spec, blocks, _read))
+        took, spent = round(time.monotonic() - started, 3), round(sum(self._spent), 3)
+        write_result(self._stores, self.submission, replace(result, seconds=took, reader_seconds=spent))
+
+    def _through_frame(self, spec: ReadSpec, function: FrameFunction, blocks: list[Block]) -> GroupResult:
+        """Stage the group's records, prove them, and write what the function makes of them.
+
+        A verification compares what is read with what was published; it calls no function.
+        """
+        staged = staging_spec(spec)
+        if spec.mode == "verify":
+            return group_result(self._stores, staged, self._read_blocks(staged, blocks, _stage))
+        report = partial(self._report, "transformed", sum(block.end - block.start for block in blocks))
+        stage = FrameStage(
+            spec=spec, function=function, engine=self.engine, make_stores=self.make_stores, report=report
+        )
+        stage.check()
+        with removed_afterwards(self._stores, staged.target.folder):
+            read = group_result(self._stores, staged, self._read_blocks(staged, blocks, _stage))
+            prove_staged(self._stores, staged, blocks, read)
+            return stage.run(read)
+
+    def _read_blocks(self, spec: ReadSpec, blocks: list[Block], task: ReadTask) -> list[TaskReport]:
+        """Return the reports of the tasks that read the blocks."""
         states = self._entry_states(spec, blocks)
         portions = [
             Portion(run, {b.number: states[b.number] for b in run if b.number in states})
             for run in self._packed(blocks, spec.readers)
         ]
         size = sum(block.end - block.start for block in blocks)
-        reports = self._run_tasks(str(spec), partial(_read, spec, self.make_stores), portions, verb="read", size=size)
-        took, spent = time.monotonic() - started, sum(self._spent)
-        write_group_result(self._stores, spec, self.submission, reports, seconds=took, reader_seconds=spent)
+        return self._run_tasks(str(spec), partial(task, spec, self.make_stores), portions, verb="read", size=size)
 
     def _entry_states(self, spec: ReadSpec, blocks: list[Block]) -> dict[int, int]:
         """Return the entry states of blocks that need one.
@@ -139,12 +171,13 @@ class Driver:
     def _run_tasks(
         self, job: str, task: Task[Item, Answer], items: Sequence[Item], *, verb: str, size: int
     ) -> list[Answer]:
-        def report(progress: Progress) -> None:
-            self.observer.progress(replace(progress, what=verb, size=size))
-
+        report = partial(self._report, verb, size)
         answers = self.engine.run(partial(_timed, task), items, title=f"{job}: {verb}", report=report)
         self._spent.extend(seconds for _, seconds in answers)
         return [answer for answer, _ in answers]
+
+    def _report(self, verb: str, size: int, progress: Progress) -> None:
+        self.observer.progress(replace(progress, what=verb, size=size))
 
 
 def _timed(task: Task[Item, Answer], item: Item, attempt: int) -> tuple[Answer, float]:
@@ -158,21 +191,18 @@ def _read(spec: ReadSpec, make_stores: MakeStores, portion: Portion, attempt: in
     return read_blocks(spec, make_stores(), portion.blocks, attempt=attempt, states=portion.states)
 
 
+def _stage(spec: ReadSpec, make_stores: MakeStores, portion: Portion, attempt: int) -> TaskReport:
+    """Do the same in a worker that Spark may use for the user's code afterwards, which may need pandas."""
+    return read_blocks(spec, make_stores(), portion.blocks, attempt=attempt, states=portion.states)
+
+
 def _scan(spec: JobSpec, make_stores: MakeStores, blocks: list[Block], attempt: int) -> StateMaps:
     del attempt  # a scan leaves no file
     return scan_blocks(spec, make_stores(), blocks)
 
 
-def write_group_result(
-    stores: Stores,
-    spec: ReadSpec,
-    submission: Submission,
-    reports: Sequence[TaskReport],
-    *,
-    seconds: float,
-    reader_seconds: float,
-) -> None:
-    """Write the receipts of the tasks, and then the result of the group, with the seconds by the clock and of tasks.
+def group_result(stores: Stores, spec: ReadSpec, reports: Sequence[TaskReport]) -> GroupResult:
+    """Write the receipts of the tasks and return the result of the group.
 
     Raises:
         FunctionError: when tasks wrote batches of different schemas.
@@ -185,7 +215,7 @@ def write_group_result(
     schemas = sorted({report.schema for report in reports if report.schema})
     if len(schemas) > 1:
         raise FunctionError(_DIFFERENT.format(spec.options.function, *map(repr, schemas)))
-    result = GroupResult(
+    return GroupResult(
         window=spec.window,
         generation=spec.generation,
         group=spec.group,
@@ -200,8 +230,5 @@ def write_group_result(
         bytes=sum(sums.get("end", [])) - sum(sums.get("start", [])),
         outputs=outputs,
         quarantined=tuple(output for report in reports for output in report.quarantined),
-        seconds=round(seconds, 3),
-        reader_seconds=round(reader_seconds, 3),
         schema="".join(schemas),
     )
-    write_result(stores, submission, result)

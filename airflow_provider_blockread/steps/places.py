@@ -6,9 +6,9 @@ from datetime import timedelta
 
 from airflow_provider_blockread.blocks.ids import slug
 from airflow_provider_blockread.errors import OptionsError, WrongLedgerError
-from airflow_provider_blockread.exchange.layout import attempt_folder, data_folder, window_folder
+from airflow_provider_blockread.exchange.layout import attempt_folder, data_folder, staging_folder, window_folder
 from airflow_provider_blockread.exchange.results import SPEC_NAME
-from airflow_provider_blockread.options import Sink, nanoseconds
+from airflow_provider_blockread.options import FrameFunction, Sink, nanoseconds
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.registry import make_sink, quarantine_of
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
@@ -36,6 +36,8 @@ def check_apart(request: PlanRequest, sink: Sink, window: str) -> None:
         "staging": (sink.work_area, name.uri(data_folder(attempt), 0, sink.suffix)),
         "quarantine": (sink.work_area, name.uri(kept.uri, 0, kept.suffix)),
     }
+    if isinstance(request.generation.function, FrameFunction):
+        written["staged records"] = (sink.work_area, name.uri(staging_folder(attempt), 0, kept.suffix))
     for what, (place, example) in written.items():
         if would_list(request.source, example):
             msg = (

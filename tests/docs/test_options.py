@@ -13,6 +13,7 @@ from airflow_provider_blockread.options import (
     SINKS,
     ArrowFunction,
     AsRead,
+    DataFrameFunction,
     EventFiles,
     FileList,
     FileSource,
@@ -21,6 +22,7 @@ from airflow_provider_blockread.options import (
     Selection,
     SparkJob,
     Splitting,
+    Sql,
     StorageEvents,
     Value,
 )
@@ -28,8 +30,8 @@ from airflow_provider_blockread.options import (
 _PAGE = (Path(__file__).parents[2] / "docs" / "options.md").read_text("utf-8")
 _SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", _PAGE, re.MULTILINE | re.DOTALL))
 _VALUES = (
-    *(FileSource, FileList, EventFiles, Selection, Limits, Splitting, AsRead, ArrowFunction, Policies),
-    *(StorageEvents, *SINKS.values(), SparkJob),
+    *(FileSource, FileList, EventFiles, Selection, Limits, Splitting, AsRead, ArrowFunction),
+    *(DataFrameFunction, Sql, Policies, StorageEvents, *SINKS.values(), SparkJob),
 )
 
 

@@ -15,6 +15,7 @@ from airflow_provider_blockread.options import (
     ArrowFunction,
     AsRead,
     CustomFormat,
+    DataFrameFunction,
     Delimited,
     EventFiles,
     FileList,
@@ -31,6 +32,7 @@ from airflow_provider_blockread.options import (
     Selection,
     SparkJob,
     Splitting,
+    Sql,
     Value,
     WholeFile,
     build,
@@ -70,8 +72,12 @@ sinks = st.builds(ParquetSink, names.map("out/".__add__), compression=st.sampled
 places = st.just(("_file", "_offset"))
 codes = st.builds(FunctionCode, text=names, file=names, line=counts)
 texts = st.builds(FunctionText, name=names, digest=names, code=st.none() | codes)
-functions = st.builds(AsRead, columns=places) | st.builds(
-    ArrowFunction, st.just("m:f") | texts, schema=maybe, columns=places
+scopes = st.sampled_from(["window", "group"])
+functions = st.one_of(
+    st.builds(AsRead, columns=places),
+    st.builds(ArrowFunction, st.just("m:f") | texts, schema=maybe, columns=places),
+    st.builds(DataFrameFunction, st.just("m:f") | texts, schema=maybe, columns=places, scope=scopes),
+    st.builds(Sql, st.just("SELECT * FROM records"), columns=places, scope=scopes),
 )
 values = st.one_of(
     formats,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.exchange.model import GroupResult, ReadSpec, Submission
-from airflow_provider_blockread.exchange.results import SPEC_NAME, accept_result
-from airflow_provider_blockread.spark.driver import Driver, Portion, write_group_result
+from airflow_provider_blockread.exchange.results import SPEC_NAME, accept_result, write_result
+from airflow_provider_blockread.spark.driver import Driver, Portion, group_result
 from airflow_provider_blockread.spark.engines.in_process import InProcessEngine
 from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Progress, Task
 from airflow_provider_blockread.spark.tasks.partition import read_blocks
@@ -57,5 +57,5 @@ def write_group(spec: ReadSpec, stores: Stores, parts: list[list[Block]], states
     """Read parts as tasks would and leave the group's result; return it."""
     reports = [read_blocks(spec, stores, part, attempt=number, states=states) for number, part in enumerate(parts)]
     submission = Submission(spec_uri=f"{spec.folder}/{SPEC_NAME}", spec_hash="")
-    write_group_result(stores, spec, submission, reports, seconds=0.0, reader_seconds=0.0)
+    write_result(stores, submission, group_result(stores, spec, reports))
     return accept_result(stores, submission)[0]

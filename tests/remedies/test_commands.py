@@ -45,6 +45,15 @@ def test_options_of_a_plan(logs: Pipe, desk: Desk, wrong: list[str], says: str, 
     desk.done("plan", str(logs.source), *right)
 
 
+def test_functions_of_a_run(logs: Pipe, desk: Desk) -> None:
+    """One of the two is taken."""
+    run = ("run", str(logs.source), "--output", str(logs.out), "--function", "copy:copy")
+    message = "--function and --sql exclude each other: give one of them"
+    assert message in desk.refused(*run, "--sql", "SELECT value FROM records")
+
+    assert "proven" in desk.done(*run)
+
+
 def test_a_file_that_is_not_there(logs: Pipe, desk: Desk) -> None:
     """Under its right path its records are shown."""
     assert "does not exist; correct the path" in desk.refused("records", str(logs.source / "b.log"))

@@ -17,16 +17,20 @@ from airflow_provider_blockread.cli.options.shared import (
     state_option,
 )
 from airflow_provider_blockread.cli.options.sourcing import Sourcing, sourcing_options
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.noop import key_of_run
 from airflow_provider_blockread.options import (
     SINKS,
     ArrowFunction,
     AsRead,
+    DataFrameFunction,
     FileList,
     FormatOption,
+    FunctionOption,
     GenerationOptions,
     Policies,
     Splitting,
+    Sql,
     parse,
 )
 from airflow_provider_blockread.steps import Environment, PlanRequest
@@ -90,6 +94,9 @@ class Reading:
     sink_option: tuple[str, ...] = ()
     compression: str | None = None
     function: str | None = None
+    dataframe_function: str | None = None
+    sql: str | None = None
+    scope: str = "window"
     on_bad_record: str = "fail"
     on_missing: str = "fail"
     on_changed: str = "fail"
@@ -103,9 +110,25 @@ class Reading:
         return GenerationOptions(
             sink=parse(SINKS[self.sink], texts),
             record_format=record_format,
-            function=AsRead() if self.function is None else ArrowFunction(self.function),
+            function=self._function(),
             policies=parse(Policies, named | parse_pairs("--policy", self.policy)),
         )
+
+    def _function(self) -> FunctionOption:
+        named = {
+            "--function": self.function,
+            "--dataframe-function": self.dataframe_function,
+            "--sql": self.sql,
+        }
+        given = [name for name, text in named.items() if text is not None]
+        if len(given) > 1:
+            msg = f"{given[0]} and {given[1]} exclude each other: give one of them"
+            raise OptionsError(msg)
+        if self.function is not None:
+            return ArrowFunction(self.function)
+        if self.dataframe_function is not None:
+            return DataFrameFunction(self.dataframe_function, scope=self.scope)
+        return AsRead() if self.sql is None else Sql(self.sql, scope=self.scope)
 
 
 #: The source and the options shared by `plan` and `run`.

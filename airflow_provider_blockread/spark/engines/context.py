@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,15 @@ from airflow_provider_blockread.spark.engines.settings import guarding, has_own_
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+
+
+def quiet_session() -> None:
+    """Keep pyspark from printing what it raises, with the JVM's stack, and a warning about newer pandas."""
+    from pyspark.logger import PySparkLogger  # noqa: PLC0415 - comes with Spark's SQL
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
 
 
 def start_context(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
+from typing import NoReturn
 
-from airflow_provider_blockread.errors import BlockReadError, SparkJobError
+from airflow_provider_blockread.errors import BlockReadError, OptionsError, SparkJobError
 from airflow_provider_blockread.observer import Progress
 from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Task
 from airflow_provider_blockread.spark.engines.reporting import job_failed
@@ -39,6 +40,16 @@ class InProcessEngine:
                 raise job_failed(error) from error
             report(Progress(done=len(answers), total=len(items)))
         return answers
+
+    def session(self, *, title: str, report: Callable[[Progress], None]) -> NoReturn:
+        """Refuse: there is no Spark.
+
+        Raises:
+            OptionsError: saying so.
+        """
+        del report
+        msg = f"{title}: DataFrame functions and SQL need Spark, and this process runs without it; use an ArrowFunction"
+        raise OptionsError(msg)
 
     def cancel(self) -> None:
         """Start no further item of this run."""

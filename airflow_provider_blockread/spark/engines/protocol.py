@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias, TypeVar
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from airflow_provider_blockread.observer import Progress
 
@@ -38,5 +39,14 @@ class Engine(Protocol):
             ConnectionError: when the engine itself is gone.
         """
 
+    def session(self, *, title: str, report: Callable[[Progress], None]) -> AbstractContextManager[Any]:
+        """Open a `SparkSession` for the body, which uses nothing but DataFrames of it; one at a time.
+
+        `title` is for people who watch the jobs of the body; `report` is called now and then, from any thread.
+
+        Raises:
+            OptionsError: when the engine has no Spark.
+        """
+
     def cancel(self) -> None:
-        """Cancel the run, if there is one; from any thread."""
+        """Cancel the run, or the jobs of a session, if there are any; from any thread."""

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.seals import new_secret
 from airflow_provider_blockread.observer import Progress
+from airflow_provider_blockread.spark.engines.context import quiet_session
 from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Task
 from airflow_provider_blockread.spark.engines.reporting import as_own_error, own_errors_as_text
 from airflow_provider_blockread.spark.engines.settings import is_local, most_tasks
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
+_ZONE = "spark.sql.session.timeZone"
 INTERVAL_S = 15.0  # between two reports
 
 
@@ -57,6 +60,19 @@ class RddEngine:
             raise
         except Exception as error:
             raise as_own_error(error, secret) from error
+
+    @contextmanager
+    def session(self, *, title: str, report: Callable[[Progress], None]) -> Iterator[SparkSession]:
+        """Yield the session of Spark's SQL on this context; instants are in UTC unless the user has set a zone."""
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - takes seconds, and only some jobs need it
+
+        session = SparkSession.builder.getOrCreate()
+        if not self.context.getConf().contains(_ZONE):
+            session.conf.set(_ZONE, "UTC")
+        quiet_session()
+        self.context.setJobDescription(title)
+        with _reporting(self.context.statusTracker(), report):
+            yield session
 
     def cancel(self) -> None:
         """Cancel the run; where Spark itself has died, nothing is running."""

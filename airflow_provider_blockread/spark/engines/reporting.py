@@ -33,14 +33,19 @@ def as_own_error(error: Exception, secret: str) -> BlockReadError:
     return from_text(str(error), secret) or job_failed(error)
 
 
-def job_failed(error: Exception) -> SparkJobError:
+def job_failed(error: BaseException) -> SparkJobError:
     """Return a `SparkJobError` that gives Spark's own reason in a line.
 
     The text may come from a record or a file name: it chooses words of that line, and nothing more.
     """
     text = str(error)
-    raised = _RAISED.findall(text.partition("\n\tat ")[0])
     reason = _REASON.search(text) or _FIRST_LINE.match(text.strip())
-    said = raised[-1] if raised else reason[0] if reason else ""  # the former is of a task, in Python
+    said = raised_by(text) or (reason[0] if reason else "")  # the former is of a task, in Python
     short = said[:_MAX_CHARS].strip() + (" ..." if len(said) > _MAX_CHARS else "")
     return SparkJobError(f"the Spark job failed: {short or type(error).__name__}; see Spark's log, then retry")
+
+
+def raised_by(text: str) -> str:
+    """Return the line of Spark's message with what a task raised in Python; empty if there is none."""
+    raised = _RAISED.findall(text.partition("\n\tat ")[0])
+    return raised[-1] if raised else ""

@@ -132,7 +132,7 @@ class _Task:
     def _blame(self, block: Block, rows: Rows, error: FunctionError) -> BlockReadError:
         """Return an error that says which records the sink did not take, or which one of them."""
         function = self._spec.options.function
-        if function.keeps_rows and isinstance(error, RowError):
+        if function.rows_out == "all" and isinstance(error, RowError):
             return RecordError(f"the record at byte {rows.offsets[error.row]} of {block}: {error}")
         where = f"{rows.batch.num_rows} records from byte {rows.offsets[0]} of {block} on"
         return FunctionError(f"{function} on {where}: {error}")

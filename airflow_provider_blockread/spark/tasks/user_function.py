@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import FunctionError
-from airflow_provider_blockread.options import ArrowFunction, FunctionOption
+from airflow_provider_blockread.options import ArrowFunction, AsRead, DataFrameFunction, FunctionOption
 from airflow_provider_blockread.records.columns.schema import parse_schema
 from airflow_provider_blockread.spark.tasks.block_reader import Rows
 from airflow_provider_blockread.spark.tasks.loading import load_function
@@ -21,8 +21,19 @@ PLACE_TYPES = {"_file": pa.string(), "_block": pa.int64(), "_offset": pa.int64()
 
 def known_schema(option: FunctionOption, schema: pa.Schema) -> pa.Schema | None:
     """Return the schema of what comes out for records of a schema; None where only the function knows."""
-    if isinstance(option, ArrowFunction):
-        return None if option.schema is None else parse_schema(option.schema)
+    if isinstance(option, AsRead):
+        return with_places(option, schema)
+    return declared_schema(option)
+
+
+def declared_schema(option: FunctionOption) -> pa.Schema | None:
+    """Return the schema that an option declares for what its function returns; None if it declares none."""
+    text = option.schema if isinstance(option, (ArrowFunction, DataFrameFunction)) else None
+    return None if text is None else parse_schema(text)
+
+
+def with_places(option: FunctionOption, schema: pa.Schema) -> pa.Schema:
+    """Return the schema of records with the place columns that the option asks for."""
     return pa.schema([*schema, *(pa.field(name, PLACE_TYPES[name]) for name in option.columns)])
 
 

@@ -16,10 +16,11 @@ from airflow_provider_blockread.ledger.windows.generations import as_read_by, la
 from airflow_provider_blockread.ledger.windows.planning import Planner, claim_window, find_window, release_stale_plans
 from airflow_provider_blockread.ledger.windows.progress import windows_progress
 from airflow_provider_blockread.ledger.windows.queries import get_window, unpublished_windows
-from airflow_provider_blockread.options import ArrowFunction, GenerationOptions
+from airflow_provider_blockread.options import FrameFunction, GenerationOptions
 from airflow_provider_blockread.options.sizes import format_bytes
-from airflow_provider_blockread.records.columns.schema import parse_schema
 from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.spark.frames.types import as_frame
+from airflow_provider_blockread.spark.tasks.user_function import declared_schema
 from airflow_provider_blockread.steps.describe import describe_part, describe_readers
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
 from airflow_provider_blockread.steps.places import check_apart, check_ledger
@@ -101,9 +102,10 @@ def check_schemas(options: GenerationOptions) -> None:
     """
     fmt = make_format(options.record_format)
     if not infers_columns(options.record_format):
-        fmt.decoder()
-    if isinstance(options.function, ArrowFunction) and options.function.schema is not None:
-        parse_schema(options.function.schema)
+        schema = fmt.decoder().schema
+        if isinstance(options.function, FrameFunction):
+            as_frame(schema)
+    declared_schema(options.function)
 
 
 def canonical_options(env: Environment, request: PlanRequest) -> GenerationOptions:

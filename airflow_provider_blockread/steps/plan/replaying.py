@@ -24,6 +24,7 @@ from airflow_provider_blockread.steps.plan.cleaned import require_sources
 from airflow_provider_blockread.steps.plan.replacing import describe_newer, is_unseen, plan_newer
 from airflow_provider_blockread.steps.plan.restoring import ensure_manifest, restore_pruned
 from airflow_provider_blockread.steps.plan.taking import group_limits
+from airflow_provider_blockread.steps.read.reading import check_scope
 from airflow_provider_blockread.steps.read.scanning import spans_groups
 
 
@@ -36,9 +37,11 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
 
     Raises:
         CleanedError: when files that would be read again were cleaned from the source; nothing is changed then.
-        OptionsError: when a file has changed that the window reads in part, or is too small for its blocks now.
+        OptionsError: when a file has changed that the window reads in part, or is too small for its blocks now, or a
+            function needs the window in one group.
         StateError: when another window has taken the newer version of a file.
     """
+    check_scope(window, options)
     latest = latest_generation(env.ledger, window.id)
     wanted = options.to_json()
     changed = options_digest(wanted) != latest.options_digest

@@ -42,7 +42,7 @@ def group_limits(env: Environment, request: PlanRequest, readers: int | None = N
 
     There are no more groups than `readers`, since each group has one at least.
     """
-    splitting = request.splitting
+    splitting, needs_window = request.splitting, request.generation.function.needs_window
     splittable = make_format(request.generation.record_format).splittable
     block_size: int | AutoSize = _WHOLE
     if splittable and splitting.block_size == AUTO:
@@ -52,7 +52,7 @@ def group_limits(env: Environment, request: PlanRequest, readers: int | None = N
     return GroupLimits(
         block_size=block_size,
         group_bytes=parse_size(splitting.group_bytes),
-        max_groups=min(splitting.max_groups, readers or splitting.max_groups),
+        max_groups=1 if needs_window else min(splitting.max_groups, readers or splitting.max_groups),
         splittable=splittable,
     )
 

@@ -10,6 +10,7 @@ from airflow_provider_blockread.errors import (
     ExchangeError,
     FileChangedError,
     FileMissingError,
+    OptionsError,
     SourceError,
 )
 from airflow_provider_blockread.exchange.files import remedy
@@ -76,6 +77,7 @@ class _Attempt:
         self._generation: Generation = latest_generation(env.ledger, ref.window)
         self._window: Window = as_read_by(get_window(env.ledger, ref.window), self._generation)
         self._options: GenerationOptions = GenerationOptions.from_json(self._generation.options)
+        check_scope(self._window, self._options)
         self._folder = window_folder(self._options.sink.work_area, ref.feed, ref.window)
         self._needs_scan = ref.needs_scan
         self._states = EntryStates.of(
@@ -209,6 +211,21 @@ class _Attempt:
             done_before=done_before,
             title=describe_read(row.planned, excluded=excluded, bad_records=row.bad_records),
         )
+
+
+def check_scope(window: Window, options: GenerationOptions) -> None:
+    """Refuse a function of the whole window where its blocks are planned in several groups.
+
+    Raises:
+        OptionsError: naming the window.
+    """
+    if options.function.needs_window and window.groups > 1:
+        msg = (
+            f"feed {window.feed} window {window.id} was planned in {window.groups:,} groups, but {options.function}"
+            " needs all of its records at once; set scope='group' if each row depends on one record alone, or publish"
+            " this window with the function that it was planned for"
+        )
+        raise OptionsError(msg)
 
 
 def check_result(result: GroupResult, spec: ReadSpec, uri: str) -> None:

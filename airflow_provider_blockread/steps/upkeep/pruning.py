@@ -14,7 +14,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from airflow_provider_blockread.errors import BlockReadError, LedgerUnavailableError, OptionsError
-from airflow_provider_blockread.exchange.layout import data_folder, quarantine_folder, window_folder
+from airflow_provider_blockread.exchange.layout import (
+    data_folder,
+    quarantine_folder,
+    staging_folder,
+    window_folder,
+)
 from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.upkeep.retention import (
     Bound,
@@ -250,6 +255,6 @@ def _leftovers(env: Environment, window: Window) -> Iterator[str]:
     for folder in _folders(window, generations):
         for generation in _generations_in(env, folder, generations):
             for attempt in env.stores.list_folders(generation):
-                staged = (data_folder(attempt), quarantine_folder(attempt))
+                staged = (data_folder(attempt), quarantine_folder(attempt), staging_folder(attempt))
                 inner = env.stores.list_folders(attempt) if attempt in kept else [attempt]
                 yield from (uri for uri in inner if attempt not in kept or uri in staged)

@@ -13,6 +13,7 @@ CATALOG: list[Entry] = [
     Remedy("cli/clean.py", "name the SOURCE", f"{_HERE}/test_cleaned.py::test_options_that_belong_together"),
     Remedy("cli/records.py", "correct the path", f"{_HERE}/test_commands.py::test_a_file_that_is_not_there"),
     Remedy("cli/options/selecting.py", "--interval", f"{_HERE}/test_commands.py::test_options_of_a_plan"),
+    Remedy("cli/options/pipeline.py", "exclude each other", f"{_HERE}/test_commands.py::test_functions_of_a_run"),
     Remedy("cli/options/shared.py", "--schema belongs to", f"{_HERE}/test_commands.py::test_options_of_a_plan"),
     Remedy("cli/options/shared.py", "KEY=VALUE", f"{_HERE}/test_commands.py::test_options_of_a_plan"),
     Remedy("cli/spark.py", "did not start", f"{_HERE}/test_commands.py::test_spark_that_does_not_start"),

@@ -11,6 +11,7 @@ _NAMES = "it names the feed and window in front of another error, whose remedy h
 
 _TEXT = "tests/sinks/test_text.py"
 _TEXTS = "tests/pipeline/functions/test_function_text.py"
+_FRAMES = "tests/pipeline/frames/test_remedies.py"
 
 CATALOG: list[Entry] = [
     Explained("exchange/failures.py", "was not written by", _SEALED),
@@ -83,6 +84,14 @@ CATALOG: list[Entry] = [
     ),
     Remedy("spark/tasks/loading.py", "cannot be defined", f"{_TEXTS}::test_a_text_that_cannot_be_defined"),
     Explained("spark/tasks/loading.py", "is not the one that was planned", "Airflow's side hands over what it checked"),
+    Remedy("spark/engines/in_process.py", "use an ArrowFunction", f"{_FRAMES}::test_without_spark"),
+    Remedy("spark/frames/blaming.py", "correct it and clear", f"{_FRAMES}::test_a_function_that_is_corrected"),
+    Remedy("spark/frames/calling.py", "must return a DataFrame", f"{_FRAMES}::test_a_function_that_is_corrected"),
+    Remedy("spark/frames/calling.py", "declared schema", f"{_FRAMES}::test_a_schema_that_is_declared"),
+    Remedy("spark/frames/records.py", "clear the group's task", f"{_FRAMES}::test_staged_files_that_were_harmed"),
+    Remedy("spark/frames/source.py", "clear the group's task", f"{_FRAMES}::test_staged_files_that_were_harmed"),
+    Remedy("spark/frames/types.py", "declare another type", f"{_FRAMES}::test_a_type_that_no_dataframe_has"),
+    Explained("spark/frames/writing.py", "a row of {}: {}", _NAMES),
     Remedy(
         "spark/tasks/user_function.py",
         "raised",
@@ -187,7 +196,8 @@ CATALOG: list[Entry] = [
         "some work areas are left",
         "tests/remedies/test_commands.py::test_a_work_area_that_cannot_be_cleared",
     ),
-    Remedy("steps/read/reading.py", "", "tests/pipeline/read/test_bad_state.py::test_foreign_result"),
+    Remedy("steps/read/reading.py", "result file", "tests/pipeline/read/test_bad_state.py::test_foreign_result"),
+    Remedy("steps/read/reading.py", "set scope='group'", f"{_FRAMES}::test_a_window_in_several_groups"),
     Remedy("steps/upkeep/rebuilding.py", "name a window", f"{_HERE}/test_commands.py::test_windows_to_read_again"),
     Remedy("steps/upkeep/rebuilding.py", "failed: {}", f"{_HERE}/test_commands.py::test_a_rebuild_that_fails_goes_on"),
     Remedy(

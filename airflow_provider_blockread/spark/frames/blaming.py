@@ -1,0 +1,76 @@
+"""Errors of a DataFrame's jobs: of this package, of the user's code, or of Spark; each in one line."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import PurePath
+
+from airflow_provider_blockread.errors import BlockReadError, FunctionError
+from airflow_provider_blockread.exchange.failures import from_text
+from airflow_provider_blockread.exchange.model import ReadSpec
+from airflow_provider_blockread.options import DataFrameFunction
+from airflow_provider_blockread.spark.engines.reporting import job_failed, raised_by
+from airflow_provider_blockread.spark.tasks.loading import load_function
+
+_MAX_CHARS = 1000  # of what was raised
+
+
+@contextmanager
+def blamed(spec: ReadSpec, secret: str = "") -> Iterator[None]:
+    """Raise an error of the body as one of this package, which names feed and window.
+
+    Args:
+        spec: of the group.
+        secret: by which tasks seal the errors of this package.
+
+    Raises:
+        FunctionError: what the function, its tasks or the query did wrong.
+        SparkJobError: when Spark failed for another reason; a retry may succeed.
+        ConnectionError: when Spark's JVM is gone.
+    """
+    try:
+        yield
+    except FunctionError as error:
+        msg = f"{spec}: {error}"
+        raise FunctionError(msg) from error
+    except (BlockReadError, ConnectionError):
+        raise
+    except (Exception, SystemExit) as error:
+        raise from_text(str(error), secret) or _of_user(spec, error) or job_failed(error) from error
+
+
+def _of_user(spec: ReadSpec, error: BaseException) -> FunctionError | None:
+    """Return what the user's code did wrong; None if Spark itself failed."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - loaded with Spark
+    from pyspark.errors import (
+        PySparkException,
+        PythonException,
+        QueryExecutionException,
+        UnknownException,
+    )
+
+    if isinstance(error, (Py4JError, QueryExecutionException, UnknownException)):
+        return None
+    if isinstance(error, PythonException):
+        what = raised_by(str(error))
+    elif isinstance(error, PySparkException):
+        what = _first_line(str(error))
+    else:
+        what = f"{type(error).__name__}: {error}"
+    option = spec.options.function
+    where = _place(option, error) if isinstance(option, DataFrameFunction) else ""
+    return FunctionError(f"{spec}: {option} fails: {what[:_MAX_CHARS]}{where}; correct it and clear the run")
+
+
+def _first_line(text: str) -> str:
+    """Return Spark's own sentence; the query plan and the JVM's stack follow it."""
+    return next((line for line in map(str.strip, text.splitlines()) if line), "").rstrip(";")
+
+
+def _place(option: DataFrameFunction, error: BaseException) -> str:
+    """Return the last line of the function's own file in an error's traceback; empty if there is none."""
+    code = getattr(load_function(option.path), "__code__", None)
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if code and frame.filename == code.co_filename]
+    return f" ({PurePath(own[-1].filename).name}, line {own[-1].lineno})" if own else ""

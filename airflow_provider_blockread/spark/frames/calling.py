@@ -1,0 +1,72 @@
+"""Calling the user's DataFrame function, or running the query, and what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from airflow_provider_blockread.errors import FunctionError
+from airflow_provider_blockread.options import DataFrameFunction, FrameFunction, Sql
+from airflow_provider_blockread.sinks.conform import check_schema, difference
+from airflow_provider_blockread.spark.tasks.loading import load_function
+from airflow_provider_blockread.spark.tasks.user_function import declared_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_VIEW = "records"
+
+
+def check_function(option: FrameFunction, empty: DataFrame) -> None:
+    """Refuse a function that cannot be imported, or a query that Spark cannot resolve.
+
+    Args:
+        option: the function or query.
+        empty: a DataFrame with the records' columns, and without rows.
+    """
+    if isinstance(option, DataFrameFunction):
+        load_function(option.path)
+    else:
+        with applied(option, empty) as frame:
+            output_schema(option, frame)
+
+
+@contextmanager
+def applied(option: FrameFunction, records: DataFrame) -> Iterator[DataFrame]:
+    """Yield what a function or query makes of the records; the query's view of them stays until the body ends.
+
+    Raises:
+        FunctionError: when it returns something else than a DataFrame.
+    """
+    if isinstance(option, DataFrameFunction):
+        frame = load_function(option.path)(records)
+        if not isinstance(frame, type(records)):
+            msg = f"{option} returned {type(frame).__name__}: it must return a DataFrame"
+            raise FunctionError(msg)
+        yield frame
+    elif isinstance(option, Sql):
+        records.createOrReplaceTempView(_VIEW)
+        try:
+            yield records.sparkSession.sql(option.query)
+        finally:
+            records.sparkSession.catalog.dropTempView(_VIEW)
+
+
+def output_schema(option: FrameFunction, frame: DataFrame) -> pa.Schema:
+    """Return the schema of the rows to write: the declared one, or that of the DataFrame.
+
+    Raises:
+        FunctionError: when it is not as declared, or no table can have it.
+    """
+    check_schema(pa.schema([(name, pa.null()) for name in frame.columns]))
+    found = frame.limit(0).toArrow().schema.remove_metadata()  # instants are in UTC
+    declared = declared_schema(option)
+    if declared is None:
+        return found
+    if what := difference(pa.RecordBatch.from_pylist([], schema=found), declared):
+        msg = f"{option} does not return its declared schema: {what}; return these columns and types, or declare others"
+        raise FunctionError(msg)
+    return declared

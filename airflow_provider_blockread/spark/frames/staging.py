@@ -1,0 +1,98 @@
+"""Staged records: what a group's tasks read, as Parquet files that only its own DataFrame reads."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.exchange.layout import staging_folder
+from airflow_provider_blockread.exchange.model import GroupResult, OutputFile, ReadSpec, Target
+from airflow_provider_blockread.exchange.receipts import read_receipts
+from airflow_provider_blockread.options import AsRead, ParquetSink
+from airflow_provider_blockread.proof import Evidence, prove
+from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.sinks.protocol import RecordSink
+from airflow_provider_blockread.sinks.registry import make_sink, quarantine_of
+from airflow_provider_blockread.storage.stores import Stores
+
+
+def staging_spec(spec: ReadSpec) -> ReadSpec:
+    """Return the specification by which tasks stage the records, with the place columns that the function asks for."""
+    options, sink = spec.options, spec.options.sink
+    staged = ParquetSink(sink.uri, work_uri=sink.work_area, compression="lz4")
+    as_read = replace(options, sink=staged, function=AsRead(columns=options.function.columns))
+    return replace(spec, options=as_read, target=Target(folder=staging_folder(spec.folder)))
+
+
+@contextlib.contextmanager
+def removed_afterwards(stores: Stores, folder: str) -> Iterator[None]:
+    """Remove a folder after the body, however it ends; what cannot be removed now is pruned later."""
+    try:
+        yield
+    finally:
+        with contextlib.suppress(BlockReadError):
+            stores.remove_folder(folder)
+
+
+def prove_staged(stores: Stores, spec: ReadSpec, blocks: Sequence[Block], read: GroupResult) -> None:
+    """Refuse staged records that are not exactly those of the blocks.
+
+    Where another group or window reads the rest of a file, the commit compares what both found at the border.
+
+    Args:
+        stores: open the work area.
+        spec: by which tasks have staged the records.
+        blocks: of the group.
+        read: what they have left.
+
+    Raises:
+        ProofError: naming the block or the staged file.
+    """
+    options = spec.options
+    sink = make_sink(stores, options.sink)
+    quarantine = make_sink(stores, quarantine_of(options.sink, spec.feed, spec.window), "quarantine")
+    prove(
+        Evidence(
+            name=str(spec),
+            window=spec.window,
+            blocks=_borders_here(blocks),
+            results=(read,),
+            receipts=lambda result: read_receipts(stores, result.receipts_uri, result.receipts_hash),
+            stat=lambda version: version,  # the tasks have compared it, and the commit does so again
+            count=lambda file: _counted(stores, sink, file),
+            count_bad=lambda file: _counted(stores, quarantine, file),
+            fmt=make_format(options.record_format),
+            writes=True,
+            on_bad_record=options.policies.on_bad_record,
+            function=options.function,
+            before=_entered(stores, blocks, read),
+        )
+    )
+
+
+def _counted(stores: Stores, sink: RecordSink, file: OutputFile) -> tuple[int, int]:
+    return stores.stat(file.uri).size, sink.count(file)
+
+
+def _borders_here(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Yield the blocks as if each file were planned as far as the group reads it."""
+    for _, members in groupby(blocks, key=lambda block: block.file):
+        of_file = list(members)
+        start, end = of_file[0].start, of_file[-1].end
+        yield from (block._replace(part_start=start, part_end=end) for block in of_file)
+
+
+def _entered(stores: Stores, blocks: Sequence[Block], read: GroupResult) -> dict[int, tuple[int, int]]:
+    """Return where the group entered the files that it does not read from their beginning, and in which state."""
+    first: dict[int, Block] = {}
+    for block in blocks:
+        first.setdefault(block.file, block)
+    entered = {block.number for block in first.values() if block.start}
+    if not entered:
+        return {}
+    receipts = read_receipts(stores, read.receipts_uri, read.receipts_hash)
+    return {r.file: (r.first_start, r.entry_state) for r in receipts if r.block in entered}

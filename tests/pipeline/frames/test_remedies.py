@@ -1,0 +1,137 @@
+"""DataFrame functions and SQL that are refused: written as the message says, they are taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from airflow_provider_blockread.cli.spark import InProcessSpark
+from airflow_provider_blockread.errors import FunctionError, OptionsError, ProofError
+from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.options import ArrowFunction, AsRead, Csv, DataFrameFunction, FrameFunction, Sql
+from airflow_provider_blockread.spark.frames.records import records_frame
+from airflow_provider_blockread.spark.frames.source import read_file
+from airflow_provider_blockread.storage.stores import Stores
+from tests.pipeline.make import Pipe, ReadHere
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+_NUMBERS = count()  # of modules, which are imported once
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], DataFrameFunction]:
+    """What writes a new module with the function, and names it."""
+    folder = tmp_path / "code"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+
+    def written(body: str) -> DataFrameFunction:
+        name = f"frames_{next(_NUMBERS)}"
+        (folder / f"{name}.py").write_text(f"def function(records):\n    {body}\n")
+        return DataFrameFunction(f"{name}:function")
+
+    return written
+
+
+@pytest.fixture
+def session(spark: InProcessSpark) -> Iterator[SparkSession]:
+    """Spark's session."""
+    with spark._started().session(title="test", report=lambda _: None) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says", "right"),
+    [
+        ("raise ValueError('no')", "correct it and clear the run", "return records"),
+        ("return records.select('nope')", "correct it and clear the run", "return records.select('value')"),
+        ("records.count()", "must return a DataFrame", "return records"),
+    ],
+)
+def test_a_function_that_is_corrected(
+    pipe: Pipe, write: Callable[[str], DataFrameFunction], wrong: str, says: str, right: str
+) -> None:
+    """The run that is cleared after the function was corrected publishes what that returns."""
+    pipe.put({"a": b"1\n2\n"})
+    pipe.function = write(wrong)
+    with pytest.raises(FunctionError, match=says):
+        pipe.run()
+    pipe.function = write(right)
+
+    assert pipe.run(clear_number=1).rows == 2
+    assert pipe.values() == ["1", "2"]
+
+
+def test_a_schema_that_is_declared(pipe: Pipe) -> None:
+    """Declared as it is, the schema is taken."""
+    pipe.put({"a": b"1\n2\n"})
+    pipe.function = DataFrameFunction("user_frames:identity", schema="value binary")
+    with pytest.raises(FunctionError, match="return these columns and types, or declare others"):
+        pipe.run()
+    pipe.function = DataFrameFunction("user_frames:identity", schema="value string")
+
+    assert pipe.run(clear_number=1).rows == 2
+
+
+def test_a_type_that_no_dataframe_has(pipe: Pipe) -> None:
+    """A column of another type is read, and nothing was planned before."""
+    pipe.put({"a": b"1\n2\n"})
+    pipe.record_format, pipe.function = Csv(schema="n uint8"), Sql("SELECT n FROM records")
+    with pytest.raises(OptionsError, match=r"column 'n' is of type uint8, .*declare another type in the schema"):
+        pipe.plan()
+    pipe.record_format = Csv(schema="n short")
+
+    assert pipe.run().rows == 2
+
+
+@pytest.mark.parametrize("function", [Sql("SELECT count(*) AS n FROM records"), DataFrameFunction("user_frames:rows")])
+def test_a_window_in_several_groups(pipe: Pipe, function: FrameFunction) -> None:
+    """By group the function is taken; so is one that the window was planned for."""
+    pipe.put({"a": b"1\n2\n", "b": b"3\n"})
+    pipe.group_bytes = 1
+    assert pipe.plan().groups == 2
+    pipe.function = function
+    with pytest.raises(OptionsError, match="set scope='group' if each row depends on one record alone, or publish"):
+        pipe.plan()
+    if isinstance(function, Sql):
+        pipe.function = Sql(function.query, scope="group")
+        assert pipe.run().rows == 2
+    else:
+        pipe.function = AsRead()
+        assert pipe.run().rows == 3
+
+
+def test_without_spark(pipe: Pipe) -> None:
+    """In a process without Spark, a function of batches is taken."""
+    pipe.put({"a": b"1\n2\n"})
+    pipe.submitter, pipe.function = ReadHere(), Sql("SELECT value FROM records WHERE value = 2")
+    with pytest.raises(OptionsError, match="need Spark, and this process runs without it; use an ArrowFunction"):
+        pipe.run()
+    pipe.function = ArrowFunction("user_functions:keep_even")
+
+    assert pipe.run(clear_number=1).rows == 1
+
+
+def test_staged_files_that_were_harmed(session: SparkSession, tmp_path: Path) -> None:
+    """A file with other rows than its writer reported is refused in both ways of reading; the right one is taken."""
+    path, schema = tmp_path / "part.parquet", pa.schema([("n", pa.int64())])
+    pq.write_table(pa.table({"n": [1, 2]}, schema), path)
+    size = path.stat().st_size
+    harmed, whole = (OutputFile(uri=f"file://{path}", size=size, rows=rows) for rows in (3, 2))
+
+    with pytest.raises(ProofError, match="Spark finds 2 records in the staged files, 3 were written; clear the"):
+        records_frame(session, schema, [harmed], Stores, "")
+    with pytest.raises(ProofError, match="holds 2 rows, 3 were written; clear the group's task"):
+        list(read_file(Stores(), harmed, schema))
+    assert records_frame(session, schema, [whole], Stores, "").count() == 2
+    assert [batch.num_rows for batch in read_file(Stores(), whole, schema)] == [2]

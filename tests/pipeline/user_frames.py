@@ -1,0 +1,129 @@
+"""What users of this package write: functions of DataFrames, named by import path."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def identity(records: DataFrame) -> DataFrame:
+    """Return the records as they are."""
+    return records
+
+
+def largest(records: DataFrame) -> DataFrame:
+    """Sort and limit."""
+    return records.orderBy(records["id"].desc()).limit(3)
+
+
+def joined(records: DataFrame) -> DataFrame:
+    """Join the records with themselves."""
+    from pyspark.sql.functions import expr
+
+    left, right = records.alias("l"), records.alias("r")
+    return left.join(right, expr("l.id = r.id + 1")).selectExpr("l.id AS id", "r.id AS before")
+
+
+def cached(records: DataFrame) -> DataFrame:
+    """Keep the records in memory, and act on them more than once."""
+    kept = records.cache()
+    total, largest_id = kept.count(), kept.agg({"id": "max"}).first()[0]
+    return kept.filter(kept["id"] >= largest_id - 1).selectExpr("id", f"{total}L AS total")
+
+
+def counted(records: DataFrame) -> DataFrame:
+    """Aggregate to one row."""
+    return records.selectExpr("count(*) AS n", "sum(id) AS s", "count(DISTINCT word) AS words")
+
+
+def none(records: DataFrame) -> DataFrame:
+    """Keep no record."""
+    return records.filter("false")
+
+
+def nothing(records: DataFrame) -> None:
+    """Return nothing."""
+    del records
+
+
+def rows(records: DataFrame) -> list[object]:
+    """Return something else than a DataFrame."""
+    return records.collect()
+
+
+def raises(records: DataFrame) -> DataFrame:
+    """Raise in the driver."""
+    del records
+    msg = "cannot bear it"
+    raise ValueError(msg)
+
+
+def leaves(records: DataFrame) -> DataFrame:
+    """End the process, or try to."""
+    del records
+    sys.exit(0)
+
+
+def misspells(records: DataFrame) -> DataFrame:
+    """Name a column that is not there."""
+    return records.select("idd")
+
+
+def twice(records: DataFrame) -> DataFrame:
+    """Return two columns of one name."""
+    return records.selectExpr("id AS a", "word AS a")
+
+
+def dotted(records: DataFrame) -> DataFrame:
+    """Return columns with names that Spark writes in backquotes."""
+    return records.selectExpr("id AS `a.b`", "word AS `c d`")
+
+
+def raises_in_tasks(records: DataFrame) -> DataFrame:
+    """Raise in the tasks, with a record in the message."""
+    from pyspark.sql.functions import udf
+
+    def broken(word):  # noqa: ANN001, ANN202 - Spark warns of annotations that are text
+        msg = f"no idea what {word} means"
+        raise KeyError(msg)
+
+    return records.select(udf(broken, "string")(records["word"]).alias("word"))
+
+
+def quotes(records: DataFrame) -> DataFrame:
+    """Raise in the tasks with a record as it is."""
+    from pyspark.sql.functions import udf
+
+    def broken(word):  # noqa: ANN001, ANN202 - as above
+        raise ValueError(word)
+
+    return records.select(udf(broken, "string")(records["value"]).alias("word"))
+
+
+def fails_once(records: DataFrame) -> DataFrame:
+    """Raise in the first attempt at one of the partitions, after rows of it were passed on."""
+    from pyspark.sql.functions import udf
+
+    marks = os.environ["BLOCKREAD_TEST_MARKS"]
+
+    def wavering(number):  # noqa: ANN001, ANN202 - as above
+        if number == 399:
+            try:
+                os.close(os.open(Path(marks) / "frame failed", os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                return number
+            msg = "the network was away"
+            raise OSError(msg)
+        return number
+
+    return records.repartition(4, "id").select(udf(wavering, "long")(records["id"]).alias("id"))
+
+
+def repartitioned(records: DataFrame) -> DataFrame:
+    """Return the records in several partitions, some of them empty."""
+    return records.repartition(5)
