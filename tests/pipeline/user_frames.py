@@ -127,3 +127,17 @@ def fails_once(records: DataFrame) -> DataFrame:
 def repartitioned(records: DataFrame) -> DataFrame:
     """Return the records in several partitions, some of them empty."""
     return records.repartition(5)
+
+
+def fails_and_kills(records: DataFrame) -> DataFrame:
+    """Raise once at one record, and kill the executor once at another, while rows are written."""
+    from user_functions import fails_and_kills as function
+
+    return records.repartition(4).mapInArrow(lambda batches: map(function, batches), "value string")
+
+
+def sleeps_once(records: DataFrame) -> DataFrame:
+    """Be slow in the first attempt at one record, until another attempt has come by."""
+    from user_functions import sleeps_once as function
+
+    return records.repartition(4).mapInArrow(lambda batches: map(function, batches), "value string")

@@ -13,7 +13,17 @@ import pyarrow.parquet as pq
 import pytest
 from airflow.sdk import DAG
 
-from airflow_provider_blockread.options import Csv, FileSource, ParquetSink, Policies, SparkJob, Splitting
+from airflow_provider_blockread.options import (
+    AsRead,
+    Csv,
+    FileSource,
+    FunctionOption,
+    ParquetSink,
+    Policies,
+    SparkJob,
+    Splitting,
+    Sql,
+)
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 from tests.airflow.conftest import Runs
@@ -89,7 +99,7 @@ def land(stores: Stores, root: str) -> None:
     stores.write_bytes_atomic(f"{root}/in/day=0/notes.txt", b"not,this\n")
 
 
-def make_dag(store: Store, root: str, spark: SparkJob) -> DAG:
+def make_dag(store: Store, root: str, spark: SparkJob, function: FunctionOption = AsRead()) -> DAG:
     """Return the job, which names connections and no keys."""
     with DAG(f"job_on_{store.name}") as dag:
         BlockReadTaskGroup(
@@ -99,6 +109,7 @@ def make_dag(store: Store, root: str, spark: SparkJob) -> DAG:
             sink=ParquetSink(f"{root}/out", conn_id="lake"),
             policies=Policies(on_bad_record="quarantine"),
             splitting=Splitting(block_size="16KiB"),
+            function=function,
             spark=spark,
         )
     return dag
@@ -154,6 +165,28 @@ def test_the_whole_job_on_objects(
     assert (told["records"], told["bad_records"]) == (len(truth) + FILES, FILES)
     assert kept_aside(left) == sorted(f"bad {file},none".encode() for file in range(FILES))
     assert [kind for kind in ("manifest", "receipts", "result") if not any(kind in path for path in left)] == []
+    nothing_shows(store, seen, left | all_files(HOME, place.folder), output.out + output.err)
+
+
+def test_a_query_on_objects(request: pytest.FixtureRequest, capfd: pytest.CaptureFixture[str], place: Place) -> None:
+    """A query reads records that were staged where Spark's JVM has no credentials, and none are shown to it."""
+    store: Store = request.getfixturevalue("ceph")
+    root, port, runs = store.new_root(), free_port(), place.runs
+    stores = store.stores(root)
+    land(stores, root)
+    place.connect(store)
+    query = Sql("SELECT name, max(number) AS number FROM records WHERE number < 500 GROUP BY name")
+    dag = make_dag(store, root, place.job(port), query)
+
+    with watched(store.secrets, port, os.getpid()) as seen:
+        run = runs.start(dag)
+    told, left = runs.xcom(run, "csv.commit"), all_objects(stores, root)
+    output = capfd.readouterr()
+
+    truth = sorted(row for file in range(FILES) for row in rows_of(file)[:500])
+    assert (runs.states(run), published(stores, root)) == (SUCCESS, truth)
+    assert (told["records"], told["rows"], told["groups"]) == (FILES * (ROWS + 1), len(truth), 1)
+    assert [path for path in left if "/records/" in path] == []
     nothing_shows(store, seen, left | all_files(HOME, place.folder), output.out + output.err)
 
 

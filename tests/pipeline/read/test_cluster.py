@@ -12,7 +12,14 @@ import pyarrow.dataset as ds
 import pytest
 
 from airflow_provider_blockread.hooks.spark import SparkSubmitter
-from airflow_provider_blockread.options import ArrowFunction, CustomFormat, Policies, SparkJob
+from airflow_provider_blockread.options import (
+    ArrowFunction,
+    CustomFormat,
+    DataFrameFunction,
+    FunctionOption,
+    Policies,
+    SparkJob,
+)
 from airflow_provider_blockread.spark.bundle import write_bundle
 from tests.pipeline.cluster import Cluster, standalone
 from tests.pipeline.make import Pipe
@@ -23,7 +30,11 @@ pytestmark = [
 ]
 
 _HERE = Path(__file__).parents[1]
-_MODULES = [str(_HERE / "user_functions.py"), str(_HERE.parent / "records" / "quoted_lines.py")]
+_MODULES = [
+    str(_HERE / "user_functions.py"),
+    str(_HERE / "user_frames.py"),
+    str(_HERE.parent / "records" / "quoted_lines.py"),
+]
 
 
 @pytest.fixture(scope="session")
@@ -79,7 +90,25 @@ def test_tasks_and_executors_that_fail(pipe: Pipe) -> None:
     assert sorted(kept["bytes"].to_pylist()) == [b"\xfd", b"\xfe", *[b"\xff bad"] * 4]
 
 
-def test_speculative_duplicate(pipe: Pipe, cluster: Cluster) -> None:
+def test_tasks_and_executors_that_fail_under_a_dataframe(pipe: Pipe) -> None:
+    """The same while a function's rows are written; its records are staged where both executors find them."""
+    pipe.put(_FILES | {"e.txt": b"fail here\n\xfe\n", "f.txt": b"kill here\n\xfd\n"})
+    pipe.function = DataFrameFunction("user_frames:fails_and_kills")
+    pipe.policies = Policies(on_bad_record="drop")
+    done = pipe.run()
+
+    assert all((pipe.folder / mark).exists() for mark in ("failed", "killed"))
+    assert pipe.values() == sorted([*_GOOD, "fail here", "kill here"])
+    assert (done.records, done.bad_records, done.rows, len(pipe.published())) == (20, 6, 14, done.outputs)
+    assert list(pipe.work.rglob("records/*")) == []
+
+
+@pytest.mark.parametrize(
+    "function",
+    [ArrowFunction("user_functions:sleeps_once"), DataFrameFunction("user_frames:sleeps_once")],
+    ids=["arrow", "dataframe"],
+)
+def test_speculative_duplicate(pipe: Pipe, cluster: Cluster, function: FunctionOption) -> None:
     """Two attempts at one task at the same time: the output holds the accepted one's rows, once."""
     pipe.put(_FILES | {"e.txt": b"sleep here\n\xfe\n"})
     speculation = {
@@ -90,7 +119,7 @@ def test_speculative_duplicate(pipe: Pipe, cluster: Cluster) -> None:
         "spark.speculation.minTaskRuntime": "100ms",
     }
     pipe.submitter = SparkSubmitter(_job(cluster, pipe.folder, speculation))
-    pipe.function = ArrowFunction("user_functions:sleeps_once")
+    pipe.function = function
     pipe.policies = Policies(on_bad_record="drop")
     done = pipe.run()
 
