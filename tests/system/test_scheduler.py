@@ -45,6 +45,22 @@ def test_first_run_empty_run_and_a_cleared_one(airflow: Airflow) -> None:
     assert airflow.values("plain") == lines(a=100, b=100)
 
 
+def test_a_function_in_the_file_of_the_dag(airflow: Airflow) -> None:
+    """Each task parses the file again and finds the text that was planned; so does a clear."""
+    airflow.land("decorated", a=12, b=2)
+    run = airflow.start("decorated")
+    assert airflow.finish("decorated", run) == "success"
+    assert airflow.values("decorated") == ["a 1", "a 11", "b 1"]
+    assert airflow.attempts("decorated") == ["00000-e1", "00001-e1"]
+
+    airflow.clear("decorated", run, ["logs.read", 1], "logs.commit")
+    assert airflow.finish("decorated", run) == "success"
+    airflow.clear("decorated", run)
+    assert airflow.finish("decorated", run) == "success"
+    assert airflow.xcom("decorated", run, "logs.commit")["generation"] == 2
+    assert airflow.values("decorated") == ["a 1", "a 11", "b 1"]
+
+
 def test_one_group_is_cleared(airflow: Airflow) -> None:
     """A failed group holds the window back; cleared alone, it is read again and the other one is not."""
     airflow.land("mended", a=10, b=10)

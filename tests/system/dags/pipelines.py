@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, CronDataIntervalTimetable, CronPartitionTimetable
 
+from airflow_provider_blockread.decorators import blockread
 from airflow_provider_blockread.options import (
     ArrowFunction,
     AsRead,
@@ -22,6 +23,9 @@ from airflow_provider_blockread.options import (
 )
 from airflow_provider_blockread.sensors.new_files import NewFilesSensor
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
 
 FOLDER = Path(os.environ["SYSTEM_FOLDER"])
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -82,6 +86,23 @@ pipeline(
     function="functions:linger",
     spark=STUBBORN,
 )
+
+with DAG("decorated", schedule=None):
+
+    @blockread(
+        source=FileSource(f"{FOLDER}/decorated/landing"),
+        sink=ParquetSink(f"{FOLDER}/decorated/lake"),
+        splitting=Splitting(group_bytes=1),
+        spark=QUICK,
+        ledger_conn_id="ledger",
+    )
+    def logs(batch: RecordBatch, last: str = "1") -> RecordBatch:
+        """Keep the lines that end in a digit."""
+        import pyarrow.compute as pc
+
+        return batch.filter(pc.ends_with(batch["value"], last))
+
+    logs()
 
 awaited = DAG("awaited", schedule=None)
 pipeline(awaited, source=FileSource(f"{FOLDER}/awaited/landing", min_age=2))
