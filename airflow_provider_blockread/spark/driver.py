@@ -166,7 +166,9 @@ class Driver:
         return (block for block in planned if block.file not in excluded)
 
     def _packed(self, blocks: list[Block], readers: int | None) -> list[list[Block]]:
-        return pack(blocks, cores=self.engine.cores, sure=not self.engine.may_grow, readers=readers)
+        cores, sure = self.engine.cores, not self.engine.may_grow
+        limited = readers is not None and sure and cores <= readers  # whatever the number of tasks
+        return pack(blocks, cores=cores, sure=sure, max_readers=None if limited else readers)
 
     def _run_tasks(
         self, job: str, task: Task[Item, Answer], items: Sequence[Item], *, verb: str, size: int

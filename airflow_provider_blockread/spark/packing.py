@@ -13,19 +13,20 @@ _WAVES = 3  # tasks a core, so that other cores are not idle during a slow one
 _WORTH_A_TASK = 256 * 2**20  # bytes, which take some 20 times as long as it takes Spark to start a task
 
 
-def pack(blocks: Iterable[Block], *, cores: int, sure: bool = False, readers: int | None = None) -> list[list[Block]]:
+def pack(
+    blocks: Iterable[Block], *, cores: int, sure: bool = False, max_readers: int | None = None
+) -> list[list[Block]]:
     """Return the blocks in order, cut into runs of about equal cost.
 
     There are `_WAVES` runs a core. If it is `sure` that no more cores will come (on a cluster, executors may still be
-    starting), there is only one a core, unless each is worth a task. There are more if a run would exceed 1 GiB. Where
-    more than `readers` tasks could run at once, there are no more runs than that.
+    starting), there is only one a core, unless each is worth a task. There are more if a run would exceed 1 GiB, and
+    never more than `max_readers`.
     """
     ordered = list(blocks)
     total = sum(read_cost(block) for block in ordered)
     waves = min(max(total // (cores * _WORTH_A_TASK), 1), _WAVES) if sure else _WAVES
     count = max(cores * waves, -(-total // _MAX_PARTITION))
-    if readers is not None and not (sure and cores <= readers):
-        count = min(count, readers)
+    count = count if max_readers is None else min(count, max_readers)
     partitions: list[list[Block]] = []
     done, last = 0, -1
     for block in ordered:

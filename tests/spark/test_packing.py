@@ -32,19 +32,20 @@ def make_blocks(sizes: list[int]) -> list[Block]:
 @given(
     sizes=st.lists(st.integers(0, 2**31), max_size=60),
     cores=st.integers(1, 9),
-    readers=st.none() | st.integers(1, 12),
+    max_readers=st.none() | st.integers(1, 12),
     sure=st.booleans(),
 )
-def test_partitions_hold_all_blocks_in_order(sizes: list[int], cores: int, readers: int | None, *, sure: bool) -> None:
-    """Partitions joined are the blocks, none is empty, and no more of them than readers can ever run at once."""
+def test_partitions_hold_all_blocks_in_order(
+    sizes: list[int], cores: int, max_readers: int | None, *, sure: bool
+) -> None:
+    """Partitions joined are the blocks, none is empty, and there are no more of them than readers."""
     blocks = make_blocks(sizes)
 
-    partitions = pack(blocks, cores=cores, sure=sure, readers=readers)
-    at_once = min(len(partitions), cores) if sure else len(partitions)
+    partitions = pack(blocks, cores=cores, sure=sure, max_readers=max_readers)
 
     assert [block for partition in partitions for block in partition] == blocks
     assert all(partitions)
-    assert readers is None or at_once <= readers
+    assert max_readers is None or len(partitions) <= max_readers
 
 
 @given(count=st.integers(1, 400), cores=st.integers(1, 9))
