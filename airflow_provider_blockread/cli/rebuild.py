@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -10,8 +11,9 @@ import click
 
 from airflow_provider_blockread.cli.options.shared import open_environment, option_group, owner, print_json
 from airflow_provider_blockread.cli.run import JOB
-from airflow_provider_blockread.cli.spark import InProcessSpark, require_java
+from airflow_provider_blockread.cli.spark import InProcessSpark
 from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options, feed_option
+from airflow_provider_blockread.spark.java import require_java
 from airflow_provider_blockread.steps.plan.choosing import STATUSES, FileChoice
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.rebuilding import (
@@ -45,7 +47,7 @@ class RebuildOptions(Confirmed):
         if not self.confirm(intent):
             return
         if not intent.is_empty:
-            require_java()
+            require_java(os.environ)
         if self.restart:
             give_up_rebuild(env, request)
         with InProcessSpark(self.master) as spark:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,11 +19,12 @@ from airflow_provider_blockread.cli.options.shared import (
     print_json,
     terminal,
 )
-from airflow_provider_blockread.cli.spark import InProcessSpark, require_java
+from airflow_provider_blockread.cli.spark import InProcessSpark
 from airflow_provider_blockread.ledger.noop import forgets
 from airflow_provider_blockread.ledger.windows.queries import unpublished_windows
 from airflow_provider_blockread.options import SINKS, SparkJob
 from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.spark.java import require_java
 from airflow_provider_blockread.steps import Environment, PlanRequest, Published, WindowRef, plan
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
@@ -68,7 +70,7 @@ class RunOptions(Pipeline, Reading):
 def run(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
     """Read the new files at SOURCE into a directory, each record exactly once."""
     given = RunOptions(**options)
-    require_java()
+    require_java(os.environ)
     env = open_environment(given.state, create=True)
     request = given.request(env, given)
     started = time.monotonic()

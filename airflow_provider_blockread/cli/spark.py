@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 from airflow_provider_blockread.cli.options.shared import terminal
 from airflow_provider_blockread.cli.quiet import quiet_start
-from airflow_provider_blockread.errors import OptionsError, SparkJobError
+from airflow_provider_blockread.errors import SparkJobError
 from airflow_provider_blockread.spark.engines.settings import LOCAL_IP, LOOPBACK, guarding, is_local
 from airflow_provider_blockread.spark.private_folder import private_folder
 
@@ -159,16 +159,3 @@ def _java_options(options: str) -> Iterator[None]:
 def _is_not_of_py4j(record: logging.LogRecord) -> bool:
     """Return whether to show a record of the root logger; Py4J logs there all that it raises to its caller."""
     return record.module != "java_gateway"
-
-
-def require_java() -> None:
-    """Refuse to start without a JVM, before anything is planned.
-
-    Raises:
-        OptionsError: naming what to install.
-    """
-    import shutil  # noqa: PLC0415
-
-    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
-        msg = "Spark needs Java 17 or newer: install a JRE, or set JAVA_HOME"
-        raise OptionsError(msg)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +19,7 @@ from airflow_provider_blockread.cli.options.shared import (
     state_option,
 )
 from airflow_provider_blockread.cli.run import Runner
-from airflow_provider_blockread.cli.spark import InProcessSpark, require_java
+from airflow_provider_blockread.cli.spark import InProcessSpark
 from airflow_provider_blockread.cli.upkeep import feed_option
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.model import Generation, Window, Withdrawal
@@ -34,6 +35,7 @@ from airflow_provider_blockread.ledger.windows.progress import group_progress, w
 from airflow_provider_blockread.ledger.windows.queries import WindowSummary, get_window, list_parts, list_windows
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.spark.java import require_java
 from airflow_provider_blockread.steps.describe import describe_group
 from airflow_provider_blockread.steps.plan.replaying import open_ref
 from airflow_provider_blockread.steps.plan.restoring import restore_pruned
@@ -130,7 +132,7 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
 @json_option
 def verify(window: str, feed: str | None, master: str, state: str | None, *, as_json: bool) -> None:
     """Read published WINDOW again and prove it, without writing output."""
-    require_java()
+    require_java(os.environ)
     env = open_environment(state)
     found = get_window(env.ledger, window, feed)
     latest = latest_generation(env.ledger, found.id)

@@ -8,7 +8,6 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +21,8 @@ from airflow_provider_blockread.hooks.driver_environment import inherited
 from airflow_provider_blockread.hooks.stores import Credentials
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.spark.engines.settings import LOCAL_IP, LOOPBACK
-from airflow_provider_blockread.spark.private_folder import private_folder
+from airflow_provider_blockread.spark.java import require_java
+from airflow_provider_blockread.spark.private_folder import private_file, private_folder
 
 if TYPE_CHECKING:
     from airflow_provider_blockread.exchange.model import Submission
@@ -59,7 +59,7 @@ class SparkSubmitter:
         """Run the application for a job specification to its end.
 
         Raises:
-            OptionsError: when Spark, its provider or the connection is missing.
+            OptionsError: when Java, Spark, its provider or the connection is missing, or they do not fit the options.
             SparkJobError: when the application failed or was cancelled; the message holds the tail of its output.
         """
         with private_folder() as folder:
@@ -67,13 +67,17 @@ class SparkSubmitter:
             if submission.readers is not None:
                 arguments += ["--readers", str(submission.readers)]
             self._hook = hook = self._make_hook(name, arguments, py_files=self._py_files(str(folder)))
+            hook.hide(folder)
+            environment = self._environment(hook, folder, submission)
             try:
                 if not self._cancelled:
-                    hook.run(_application(), self._environment(hook, folder, submission))
+                    hook.run(_application(), environment)
             except FileNotFoundError as error:
                 msg = f"{name}: the program spark-submit is not on PATH; {_INSTALL}"
                 raise OptionsError(msg) from error
             except AirflowException:  # Airflow's own error repeats the log
+                if not self._cancelled:
+                    require_java(environment)
                 raise _failure(hook, name, cancelled=self._cancelled) from None
             except BaseException:
                 hook.stop(_GRACE_S)
@@ -107,6 +111,12 @@ class SparkSubmitter:
         if shutil.which(hook.spark_binary or "spark-submit") is None:
             environment["PATH"] = f"{environment.get('PATH', os.defpath)}{os.pathsep}{programs}"
         if hook.is_remote_driver:
+            if hook.is_standalone:
+                msg = (
+                    "spark: a standalone cluster runs a driver in Python in deploy mode client only;"
+                    " leave deploy-mode out of the connection and of conf"
+                )
+                raise OptionsError(msg)
             if self._credentials:
                 msg = (
                     "spark: connections of stores reach a driver on this host only, not one in deploy mode cluster; "
@@ -123,7 +133,7 @@ class SparkSubmitter:
         secrets = {"secret": submission.secret, "window_secret": submission.window_secret}
         code = None if submission.code is None else asdict(submission.code)
         private = secrets | {"stores": self._credentials, "code": code}
-        environment["BLOCKREAD_CREDENTIALS_FILE"] = _private_file(folder / "private.json", private)
+        environment["BLOCKREAD_CREDENTIALS_FILE"] = private_file(folder / "private.json", json.dumps(private))
         return environment
 
 
@@ -151,13 +161,6 @@ def _application() -> str:
         msg = "spark: this package has no spark/job.py; install it again"
         raise OptionsError(msg)
     return spec.origin
-
-
-def _private_file(path: Path, content: Mapping[str, object]) -> str:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(content, file)
-    return str(path)
 
 
 def _failure(hook: TrackedSubmitHook, name: str, *, cancelled: bool) -> SparkJobError:

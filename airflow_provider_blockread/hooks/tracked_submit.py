@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import threading
 import time
 from collections import deque
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+from airflow.providers.apache.spark.hooks import spark_submit
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.sdk import Connection
 
-from airflow_provider_blockread.errors import printable
+from airflow_provider_blockread.errors import OptionsError, printable
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.spark.engines.settings import is_local
 from airflow_provider_blockread.spark.parent import ERROR_LINE, OWN_LINE
+from airflow_provider_blockread.spark.private_folder import private_file
 
+_DEPLOY_MODE = "spark.submit.deployMode"
+_IS_PRIVATE = re.compile("secret|password|token|access[.]?key", re.IGNORECASE)  # as Spark's own spark.redaction.regex
 _POLL_S = 0.05
 _TAIL_LINES = 20
 # Airflow's UI folds the lines between these.
@@ -35,17 +41,38 @@ class TrackedSubmitHook(SparkSubmitHook):
     def __init__(
         self, connection: Connection, job: SparkJob, *, name: str, arguments: list[str], py_files: str
     ) -> None:
+        # Its hook then fails with a NameError, whatever it is to do.
+        if (connection.host or "").startswith("k8s://") and not hasattr(spark_submit, "kube_client"):
+            msg = (
+                f"{name}: for the master {connection.host} Airflow's Spark hook needs its Kubernetes provider; install"
+                " it with `pip install apache-airflow-providers-cncf-kubernetes`"
+            )
+            raise OptionsError(msg)
         self._pinned = connection
         self._stopped = threading.Event()
         self.error = ""  # the driver's own error, if it printed one
         self.tail: deque[str] = deque(maxlen=_TAIL_LINES)  # the end of the output, without routine lines
+        self._private = {key: value for key, value in job.conf.items() if _IS_PRIVATE.search(key)}
+        # Named always: a default of the cluster's configuration would send the driver where no private file is.
+        mode = connection.extra_dejson.get("deploy-mode") or job.conf.get(_DEPLOY_MODE) or "client"
         super().__init__(
             conn_id=connection.conn_id,
-            conf=dict(job.conf),
+            conf={key: value for key, value in job.conf.items() if key not in self._private},
             name=name,
             py_files=py_files,
             application_args=arguments,
+            proxy_user=job.proxy_user,
+            deploy_mode=mode,
         )
+
+    def hide(self, folder: Path) -> None:
+        """Pass the settings that must not be seen in a private file, and not as arguments.
+
+        :param folder: only the user can look into it.
+        """
+        if self._private:
+            lines = (f"{_escaped(key)}={_escaped(value)}\n" for key, value in self._private.items())
+            self._properties_file = private_file(folder / "private.properties", "".join(lines))
 
     def get_connection(self, conn_id: str) -> Connection:  # type: ignore[override] # noqa: ARG002 - one is pinned
         """Return the pinned connection."""
@@ -57,9 +84,24 @@ class TrackedSubmitHook(SparkSubmitHook):
         return is_local(str(self._connection["master"]))
 
     @property
+    def is_standalone(self) -> bool:
+        """Whether the cluster is Spark's own."""
+        return str(self._connection["master"]).startswith("spark://")
+
+    @property
     def is_remote_driver(self) -> bool:
         """Whether the driver may run on another host."""
         return str(self._connection["deploy_mode"]) == "cluster"
+
+    def _build_spark_common_args(self) -> list[str]:
+        arguments = super()._build_spark_common_args()
+        # Otherwise a file of properties would replace the cluster's spark-defaults.conf.
+        return [*arguments, "--load-spark-defaults"] if self._properties_file else arguments
+
+    def _create_keytab_path_from_base64_keytab(self, base64_keytab: str, principal: str | None) -> str:
+        path = super()._create_keytab_path_from_base64_keytab(base64_keytab, principal)
+        Path(path).chmod(0o600)  # Airflow's hook leaves it readable by all
+        return str(path)
 
     def run(self, application: str, environment: dict[str, str]) -> None:
         """Run the application to its end, in a process group of its own, so that one signal reaches all of it.
@@ -114,6 +156,13 @@ class TrackedSubmitHook(SparkSubmitHook):
             yield text.removeprefix(OWN_LINE)
         if folded:
             yield _END
+
+
+def _escaped(text: str) -> str:
+    """Return text as a properties file of Java holds it, whatever characters it has."""
+    units = text.encode("utf-16-be")
+    codes = (int.from_bytes(units[at : at + 2]) for at in range(0, len(units), 2))
+    return "".join(chr(code) if chr(code).isascii() and chr(code).isalnum() else f"\\u{code:04x}" for code in codes)
 
 
 def _is_running(pid: int) -> bool:

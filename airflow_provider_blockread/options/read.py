@@ -83,16 +83,19 @@ class GenerationOptions(Value):
 class SparkJob(Value):
     """Where and how the Spark application runs; nothing here changes what is read or written.
 
-    `conn_id` is an Airflow Spark connection; `master` overrides its host. `conf` is passed to Spark unchanged;
-    `py_files` are more zips or modules for the executors, such as the module of a user's function. `environment` names
-    variables (`*` matches any text) that the driver inherits in addition to the usual ones. A task whose last heartbeat
-    is older than `stale_after_s` seconds counts as dead.
+    `conn_id` is an Airflow Spark connection; `master` overrides its host. `conf` is passed to Spark unchanged, settings
+    that Spark itself would not show (`secret`, `password`, `token`, `access.key` in the name) in a private file;
+    `proxy_user` is the user whom Spark impersonates on the cluster. `py_files` are more zips or modules for the
+    executors, such as the module of a user's function. `environment` names variables (`*` matches any text) that the
+    driver inherits in addition to the usual ones. A task whose last heartbeat is older than `stale_after_s` seconds
+    counts as dead.
     """
 
     kind: ClassVar[str] = "spark_job"
     conn_id: str = "spark_default"
     master: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
+    proxy_user: str | None = None
     py_files: Sequence[str] = ()
     environment: Sequence[str] = ()
     heartbeat_s: float = 10.0

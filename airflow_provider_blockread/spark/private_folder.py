@@ -35,6 +35,14 @@ def private_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def private_file(path: Path, text: str) -> str:
+    """Write a new file that only this user can read, and return its path."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    return str(path)
+
+
 def remove_abandoned() -> None:
     """Remove the private folders of this user whose process has ended."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):

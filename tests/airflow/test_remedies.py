@@ -120,6 +120,27 @@ def test_spark_submit_that_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert shutil.which("spark-submit", path=str(Path(sys.executable).parent)) is not None
 
 
+@pytest.mark.parametrize(
+    ("home", "says"),
+    [("", "install a JRE, or set JAVA_HOME"), ("/nowhere", "JAVA_HOME=/nowhere has no bin/java: .* set it to a JRE")],
+)
+def test_a_task_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: str, says: str) -> None:
+    """Spark's own spark-submit fails, and the error says what to install; with Java, an application runs."""
+    for program in Path("/usr/bin").iterdir():
+        if program.name != "java":
+            (tmp_path / program.name).symlink_to(program)
+    with monkeypatch.context() as bare:
+        bare.setenv("PATH", f"{tmp_path}:{Path(sys.executable).parent}")
+        bare.setenv("JAVA_HOME", home)
+        with pytest.raises(OptionsError, match=says):
+            SparkSubmitter(JOB).submit(SPEC, name="job")
+    programs = tmp_path / "programs"
+    monkeypatch.setenv("PATH", str(programs), prepend=":")
+    _program(programs, 'exec "${JAVA_HOME:+$JAVA_HOME/bin/}java" -version')
+
+    SparkSubmitter(JOB).submit(SPEC, name="job")
+
+
 def test_an_application_that_failed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Its cause fixed, the retry works."""
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")

@@ -105,7 +105,13 @@ values = st.one_of(
         max_readers=st.none() | counts,
         target_minutes=st.none() | st.floats(0.1, 1e4),
     ),
-    st.builds(SparkJob, master=maybe, conf=st.dictionaries(names, names), py_files=st.lists(names).map(tuple)),
+    st.builds(
+        SparkJob,
+        master=maybe,
+        proxy_user=maybe,
+        conf=st.dictionaries(names, names),
+        py_files=st.lists(names).map(tuple),
+    ),
     st.builds(GenerationOptions, sink=sinks, record_format=formats, function=functions, policies=policies),
 )
 

@@ -56,6 +56,7 @@ def _executors(count: int) -> dict[str, str]:
         ("spark://host:7077", {"spark.executor.cores": "2"}, _executors(3)),
         ("spark://host:7077", {}, {"spark.cores.max": "6"}),
         ("spark://host:7077", {"spark.task.cpus": "2"}, {"spark.cores.max": "12"}),
+        ("yarn", {f"{_DYNAMIC}.executorIdleTimeout": "9s"}, _executors(6)),
         ("local[2]", {}, {}),
         ("yarn", {"spark.dynamicAllocation.enabled": "false"}, {}),
         ("yarn", {"spark.dynamicAllocation.maxExecutors": "3"}, {}),

@@ -16,7 +16,7 @@ _MAKES_SECRETS = re.compile(r"yarn|k8s://.*")
 _STANDALONE = re.compile(r"spark://|local-cluster\[")
 _DYNAMIC = "spark.dynamicAllocation"
 _EXECUTOR_CORES, _MOST_CORES, _TASK_CPUS = "spark.executor.cores", "spark.cores.max", "spark.task.cpus"
-_SIZES = re.compile(r"spark\.dynamicAllocation\..*|spark\.executor\.instances|spark\.cores\.max")
+_SIZES = re.compile(r"spark\.(dynamicAllocation\.(enabled|(min|initial|max)Executors)|executor\.instances|cores\.max)")
 
 
 def is_local(master: str) -> bool:

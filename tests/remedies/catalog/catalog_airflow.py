@@ -18,7 +18,6 @@ CATALOG: list[Entry] = [
     Remedy("cli/options/shared.py", "KEY=VALUE", f"{_HERE}/test_commands.py::test_options_of_a_plan"),
     Remedy("cli/spark.py", "did not start", f"{_HERE}/test_commands.py::test_spark_that_does_not_start"),
     Explained("cli/spark.py", "stopped before it began", "Ctrl-C causes it within the moment in which Spark starts"),
-    Remedy("cli/spark.py", "needs Java", f"{_HERE}/test_commands.py::test_java_that_is_missing"),
     Remedy(
         "cli/windows.py",
         "repeat what began it",
@@ -90,6 +89,18 @@ CATALOG: list[Entry] = [
     Remedy("hooks/spark.py", "application failed", f"{_AIRFLOW}/test_remedies.py::test_an_application_that_failed"),
     Remedy("hooks/spark.py", "was stopped", f"{_AIRFLOW}/test_remedies.py::test_an_application_that_was_stopped"),
     Remedy("hooks/spark.py", "provider is missing", f"{_AIRFLOW}/test_remedies.py::test_what_an_extra_installs"),
+    Remedy(
+        "hooks/spark.py",
+        "deploy mode client only",
+        f"{_AIRFLOW}/connections/test_command_lines.py::test_the_deploy_mode_is_always_said",
+    ),
+    Remedy(
+        "hooks/tracked_submit.py",
+        "needs its Kubernetes provider",
+        f"{_AIRFLOW}/connections/test_command_lines.py::test_a_kubernetes_master_needs_a_provider",
+    ),
+    Remedy("spark/java.py", "install a JRE", f"{_HERE}/test_commands.py::test_java_that_is_missing"),
+    Remedy("spark/java.py", "has no bin/java", f"{_AIRFLOW}/test_remedies.py::test_a_task_without_java"),
     Remedy("hooks/spark.py", "deploy mode cluster", f"{_AIRFLOW}/test_remedies.py::test_a_driver_elsewhere"),
     Remedy(
         "hooks/spark.py",

@@ -17,7 +17,10 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setattr(
         InProcessSpark, "submit", lambda _, submission, *, name: ReadHere().submit(submission, name=name)
     )
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    java = tmp_path / "java" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.touch(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(java.parents[1]))
     made = Desk(tmp_path)
     made.source.mkdir()
     return made
