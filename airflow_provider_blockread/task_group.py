@@ -46,6 +46,7 @@ class BlockReadTaskGroup(TaskGroup):
     :param feed: the feed's name; default `{dag_id}.{group_id}`.
     :param window: the window's key; the default follows from the run.
     :param files: paths from upstream, instead of listing the source; see `SplitFilesOperator`.
+    :param deferrable: release the workers while Spark works, as `ReadBlocksOperator` does.
     :param ledger_conn_id: the ledger's connection; default `blockread_default`, or the embedded ledger.
     """
 
@@ -64,6 +65,7 @@ class BlockReadTaskGroup(TaskGroup):
         feed: str | None = None,
         window: str | None = None,
         files: Any = NO_LIST,  # noqa: ANN401 - paths in one of several forms, or an XComArg of them
+        deferrable: bool | None = None,
         ledger_conn_id: str | None = None,
         **kwargs: Any,  # noqa: ANN401 - TaskGroup's
     ) -> None:
@@ -85,7 +87,11 @@ class BlockReadTaskGroup(TaskGroup):
             )
             planned = shared | {"window": XComArg(plan, WINDOW_KEY), "spark": spark}
             read = ReadBlocksOperator.partial(
-                task_id="read", map_index_template=title_template(plan.task_id), function=function, **planned
+                task_id="read",
+                map_index_template=title_template(plan.task_id),
+                function=function,
+                deferrable=deferrable,
+                **planned,
             ).expand(group=plan.output)
             commit = CommitWindowOperator(
                 task_id="commit",
@@ -97,7 +103,7 @@ class BlockReadTaskGroup(TaskGroup):
             )
             read >> commit
             if may_need_scan(record_format):
-                plan >> ScanBlocksOperator(task_id="scan", **planned) >> read
+                plan >> ScanBlocksOperator(task_id="scan", deferrable=deferrable, **planned) >> read
 
 
 def may_need_scan(record_format: FormatOption) -> bool:

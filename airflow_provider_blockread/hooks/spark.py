@@ -8,6 +8,7 @@ import os
 import shutil
 import socket
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 from airflow.sdk import BaseHook, Connection
 from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 
-from airflow_provider_blockread.errors import OptionsError, SparkJobError
+from airflow_provider_blockread.errors import OptionsError, SparkJobError, printable
 from airflow_provider_blockread.hooks.driver_environment import inherited
 from airflow_provider_blockread.hooks.stores import Credentials
 from airflow_provider_blockread.options import SparkJob
@@ -38,7 +39,7 @@ class SparkSubmitter:
     """Submits the application that reads a block group, and cancels it on request.
 
     If the process of a task is killed, its application ends within seconds: the driver watches the process that started
-    it. A driver on the cluster (deploy mode `cluster`) is only stopped by `cancel`.
+    it. A driver on the cluster (deploy mode `cluster`) goes on, for the next try to adopt, until it finds a stop file.
 
     :param job: where and how the application runs.
     :param credentials: storage options by root URI; they reach the driver in a private file.
@@ -53,7 +54,7 @@ class SparkSubmitter:
     @cached_property
     def keeps_secrets(self) -> bool:
         """Whether the driver runs on this host, where it can read a private file."""
-        return not self._make_hook("spark", [], py_files="").is_remote_driver
+        return not self._make_hook().is_remote_driver
 
     def submit(self, submission: Submission, *, name: str) -> None:
         """Run the application for a job specification to its end.
@@ -62,11 +63,52 @@ class SparkSubmitter:
             OptionsError: when Java, Spark, its provider or the connection is missing, or they do not fit the options.
             SparkJobError: when the application failed or was cancelled; the message holds the tail of its output.
         """
+        self._run(submission, name)
+
+    def start(self, submission: Submission, *, name: str) -> str:
+        """Submit the application and return its id on the cluster, or its name, once the cluster has accepted it.
+
+        Raises:
+            OptionsError: when Spark, its provider or the connection is missing.
+            SparkJobError: when the cluster has not accepted it, or it was cancelled before.
+        """
+        return self._run(submission, name, detached=True).application or name
+
+    def status(self, application: str) -> str:
+        """Return how a detached application has ended; empty while it runs, or where nobody can be asked."""
+        hook = self._make_hook(detached=True)
+        try:
+            return hook.end_of(application)
+        except Exception as error:  # noqa: BLE001 - any of a client's; this is a second opinion only
+            hook.log.warning("%s: its cluster does not say how it is doing: %s", application, printable(str(error)))
+            return ""
+
+    def kill(self, application: str) -> None:
+        """Stop a detached application, where its cluster can be asked to."""
+        self._make_hook(detached=True).kill(application)
+
+    def require_cluster(self) -> None:
+        """Refuse to run detached what would end with this process.
+
+        Raises:
+            OptionsError: naming the connection and its mode.
+        """
+        hook = self._make_hook()
+        if not hook.is_remote_driver:
+            msg = (
+                f"spark: deferrable=True needs a driver on a cluster, but connection {self._job.conn_id!r} has master "
+                f"{hook.master!r} in deploy mode client, where the driver runs in the task; set `deploy-mode` to "
+                "`cluster` in the extra of a connection to YARN or Kubernetes, or leave deferrable out"
+            )
+            raise OptionsError(msg)
+
+    def _run(self, submission: Submission, name: str, *, detached: bool = False) -> TrackedSubmitHook:
         with private_folder() as folder:
             arguments = ["--spec", submission.spec_uri, "--spec-hash", submission.spec_hash]
             if submission.readers is not None:
                 arguments += ["--readers", str(submission.readers)]
-            self._hook = hook = self._make_hook(name, arguments, py_files=self._py_files(str(folder)))
+            py_files = self._py_files(str(folder))
+            self._hook = hook = self._make_hook(name, arguments, py_files=py_files, detached=detached)
             hook.hide(folder)
             environment = self._environment(hook, folder, submission)
             try:
@@ -84,6 +126,7 @@ class SparkSubmitter:
                 raise
         if self._cancelled:
             raise _failure(hook, name, cancelled=True)
+        return hook
 
     def cancel(self) -> None:
         """Stop the application; from any thread or signal handler, before, during or after `submit`."""
@@ -91,14 +134,18 @@ class SparkSubmitter:
         if self._hook is not None:
             self._hook.stop(_GRACE_S)
 
-    def _make_hook(self, name: str, arguments: list[str], *, py_files: str) -> TrackedSubmitHook:
+    def _make_hook(
+        self, name: str = "spark", arguments: Sequence[str] = (), *, py_files: str = "", detached: bool = False
+    ) -> TrackedSubmitHook:
         try:
             from airflow_provider_blockread.hooks.tracked_submit import TrackedSubmitHook  # noqa: PLC0415 - an extra
         except ImportError as error:
             msg = f"{name}: Airflow's Spark provider is missing ({error}); {_INSTALL}"
             raise OptionsError(msg) from error
         connection = spark_connection(self._job)
-        return TrackedSubmitHook(connection, self._job, name=name, arguments=arguments, py_files=py_files)
+        return TrackedSubmitHook(
+            connection, self._job, name=name, arguments=arguments, py_files=py_files, detached=detached
+        )
 
     def _py_files(self, folder: str) -> str:
         from airflow_provider_blockread.spark.bundle import write_bundle  # noqa: PLC0415 - not at every DAG parse

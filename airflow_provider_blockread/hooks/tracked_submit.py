@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,14 @@ _DEPLOY_MODE = "spark.submit.deployMode"
 _IS_PRIVATE = re.compile("secret|password|token|access[.]?key", re.IGNORECASE)  # as Spark's own spark.redaction.regex
 _POLL_S = 0.05
 _TAIL_LINES = 20
+#: What a detached application needs: spark-submit returns at once, and only Airflow repeats an attempt.
+_DETACHED = {
+    "spark.yarn.submit.waitAppCompletion": "false",
+    "spark.kubernetes.submission.waitAppCompletion": "false",
+    "spark.yarn.maxAppAttempts": "1",
+}
+_ENDS = frozenset({"SUCCEEDED", "FAILED", "Succeeded", "Failed"})  # of YARN and of Kubernetes
+_RESOURCE_MANAGER = "yarn_resourcemanager_webapp_address"
 # Airflow's UI folds the lines between these.
 _BEGIN, _END = "::group::Spark's own log", "::endgroup::"
 
@@ -36,10 +44,18 @@ class TrackedSubmitHook(SparkSubmitHook):
     """A `SparkSubmitHook` whose application can be stopped from any thread, at any moment.
 
     :param connection: the Spark connection to use.
+    :param detached: let spark-submit return as soon as a cluster has accepted the application.
     """
 
     def __init__(
-        self, connection: Connection, job: SparkJob, *, name: str, arguments: list[str], py_files: str
+        self,
+        connection: Connection,
+        job: SparkJob,
+        *,
+        name: str,
+        arguments: Sequence[str],
+        py_files: str,
+        detached: bool = False,
     ) -> None:
         # Its hook then fails with a NameError, whatever it is to do.
         if (connection.host or "").startswith("k8s://") and not hasattr(spark_submit, "kube_client"):
@@ -52,17 +68,20 @@ class TrackedSubmitHook(SparkSubmitHook):
         self._stopped = threading.Event()
         self.error = ""  # the driver's own error, if it printed one
         self.tail: deque[str] = deque(maxlen=_TAIL_LINES)  # the end of the output, without routine lines
-        self._private = {key: value for key, value in job.conf.items() if _IS_PRIVATE.search(key)}
+        settings = {**job.conf, **(_DETACHED if detached else {})}
+        self._private = {key: value for key, value in settings.items() if _IS_PRIVATE.search(key)}
         # Named always: a default of the cluster's configuration would send the driver where no private file is.
         mode = connection.extra_dejson.get("deploy-mode") or job.conf.get(_DEPLOY_MODE) or "client"
         super().__init__(
             conn_id=connection.conn_id,
-            conf={key: value for key, value in job.conf.items() if key not in self._private},
+            conf={key: value for key, value in settings.items() if key not in self._private},
             name=name,
             py_files=py_files,
-            application_args=arguments,
+            application_args=list(arguments),
             proxy_user=job.proxy_user,
             deploy_mode=mode,
+            track_driver_via_k8s_api=detached,  # without effect on YARN
+            yarn_track_via_rm_api=detached and bool(connection.extra_dejson.get(_RESOURCE_MANAGER)),
         )
 
     def hide(self, folder: Path) -> None:
@@ -79,9 +98,14 @@ class TrackedSubmitHook(SparkSubmitHook):
         return self._pinned
 
     @property
+    def master(self) -> str:
+        """Spark's master."""
+        return str(self._connection["master"])
+
+    @property
     def is_local(self) -> bool:
         """Whether executors share the driver's process, and so its Python."""
-        return is_local(str(self._connection["master"]))
+        return is_local(self.master)
 
     @property
     def is_standalone(self) -> bool:
@@ -102,6 +126,33 @@ class TrackedSubmitHook(SparkSubmitHook):
         path = super()._create_keytab_path_from_base64_keytab(base64_keytab, principal)
         Path(path).chmod(0o600)  # Airflow's hook leaves it readable by all
         return str(path)
+
+    @property
+    def application(self) -> str | None:
+        """The application's id on YARN, or its driver's pod on Kubernetes; None until spark-submit has said it."""
+        return self._yarn_application_id or self._kubernetes_driver_pod
+
+    def end_of(self, application: str) -> str:
+        """Return how a detached application has ended, in its cluster's words; empty while it runs, or is not known."""
+        status = ""
+        if self._yarn_track_via_rm_api:
+            status = self.query_yarn_application_status(application)
+        elif self._is_kubernetes:
+            from airflow.providers.cncf.kubernetes import (  # type: ignore[import-not-found]  # noqa: PLC0415 - an extra
+                kube_client,
+            )
+
+            pods = kube_client.get_kube_client()
+            status = pods.read_namespaced_pod(application, self._connection["namespace"]).status.phase
+        return status if status in _ENDS else ""
+
+    def kill(self, application: str) -> None:
+        """Stop a detached application by means of its cluster, where they are configured."""
+        if self._is_kubernetes:
+            self._kubernetes_driver_pod = application
+        else:
+            self._yarn_application_id = application
+        self.on_kill()
 
     def run(self, application: str, environment: dict[str, str]) -> None:
         """Run the application to its end, in a process group of its own, so that one signal reaches all of it.

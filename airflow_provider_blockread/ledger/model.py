@@ -165,6 +165,8 @@ class Group:
     error: str | None
     started_at: datetime | None
     finished_at: datetime | None
+    spec_hash: str | None = None  # of the newest attempt's job specification, if its driver may outlive its owner
+    application: str | None = None  # the driver's id on its cluster; None until the cluster has accepted it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

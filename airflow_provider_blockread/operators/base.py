@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from airflow_provider_blockread.hooks.spark import SparkSubmitter
     from airflow_provider_blockread.hooks.stores import Credentials
     from airflow_provider_blockread.steps import Environment, WindowRef
+
+T = TypeVar("T")
 
 
 class OptionTemplates(BaseOperator):
@@ -70,9 +72,17 @@ class StepOperator(OptionTemplates):
             AirflowSkipException: when the window is complete, and only this task was cleared.
             BlockReadError: when a retry may succeed.
         """
+        return self.guarded(self.run_step, context)
+
+    def guarded(self, step: Callable[[Context], T], context: Context) -> T:
+        """Return what a step returns, with errors as Airflow expects them; the ledger is closed behind it.
+
+        Raises:
+            AirflowException: as `execute` does.
+        """
         self._run = str(run_identity(context))
         try:
-            return self.run_step(context)
+            return step(context)
         except CompleteError as error:
             self.log.warning("nothing is done: %s", error)
             raise AirflowSkipException(str(error)) from None

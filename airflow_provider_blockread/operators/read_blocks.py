@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_blockread.operators.base import SparkOperator, owner_of, run_identity, window_ref
+from airflow_provider_blockread.operators.base import owner_of, run_identity, window_ref
+from airflow_provider_blockread.operators.deferring import DeferrableOperator
 from airflow_provider_blockread.options import AsRead, FunctionOption
 from airflow_provider_blockread.options.functions import text_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+
+    from airflow_provider_blockread.errors import BlockReadError
+    from airflow_provider_blockread.steps import Caller, DeferredRead, Environment, ReadOutcome, Waiting
 
 
 def title_template(plan: str) -> str:
@@ -24,17 +28,18 @@ def title_template(plan: str) -> str:
     return f"{{{{ blockread_title if blockread_title is defined else {planned} | default('group ' ~ task.group) }}}}"
 
 
-class ReadBlocksOperator(SparkOperator):
+class ReadBlocksOperator(DeferrableOperator):
     """Reads one group of blocks and returns sums of what was read; map it over the plan's return value.
 
-    A retry after a success reads nothing again; a retry after a failure or a kill takes the group over.
+    A retry after a success reads nothing again; a retry after a failure or a kill takes the group over. A retry after
+    the loss of the worker waits for an application that still runs on its cluster.
 
     :param window: the plan's window: `plan.output["window"]`.
     :param group: the group's number.
     :param function: the plan's function, where it is one of the DAG's file; an import path travels with the window.
     """
 
-    template_fields = (*SparkOperator.template_fields, "window", "group")
+    template_fields = (*DeferrableOperator.template_fields, "window", "group")
     ui_color = "#f7e3c4"
 
     def __init__(
@@ -51,23 +56,63 @@ class ReadBlocksOperator(SparkOperator):
         self.function = function
 
     def run_step(self, context: Context) -> dict[str, Any]:
-        """Read the group and return its number of records."""
-        from airflow_provider_blockread.steps import Caller, read  # noqa: PLC0415 - not at every DAG parse
+        """Read the group and return its number of records, or defer the task once its application is submitted."""
+        from airflow_provider_blockread.steps import read  # noqa: PLC0415 - not at every DAG parse
 
         # Airflow rendered the title before, and renders it again at the end, also after a failure.
         set_title(context, context["ti"].rendered_map_index or f"group {self.group}")
-        text = text_of(self.function)
+        if self.defers:
+            return self._outcome(self._deferred(context).start(), context)
         outcome = read(
-            replace(self.environment(), code=text.code if text else None),
+            self._environment(),
             window_ref(self.window),
             int(self.group),
-            caller=Caller(owner=owner_of(context), clear_number=run_identity(context).clear_number),
+            caller=caller_of(context),
             job=self.spark,
             submitter=self.submitter(),
         )
-        set_title(context, outcome.title)
+        return self._outcome(outcome, context)
+
+    def complete_step(self, context: Context, waiting: Waiting, problem: BlockReadError | None) -> dict[str, Any]:  # noqa: ARG002 - the ledger knows it
+        """Complete the group and return its number of records, or defer the task again if another try is needed."""
+        set_title(context, context["ti"].rendered_map_index or f"group {self.group}")
+        return self._outcome(self._deferred(context).resume(problem), context)
+
+    def stop_step(self, context: Context, why: str) -> None:
+        """Stop the application that the task waits for."""
+        self._deferred(context).stop(why)
+
+    def _environment(self) -> Environment:
+        text = text_of(self.function)
+        return replace(self.environment(), code=text.code if text else None)
+
+    def _deferred(self, context: Context) -> DeferredRead:
+        from airflow_provider_blockread.steps import DeferredRead  # noqa: PLC0415 - not at every DAG parse
+
+        return DeferredRead(
+            env=self._environment(),
+            ref=window_ref(self.window),
+            group=int(self.group),
+            caller=caller_of(context),
+            job=self.spark,
+            submitter=self.submitter(),
+        )
+
+    def _outcome(self, found: ReadOutcome | Waiting, context: Context) -> dict[str, Any]:
+        from airflow_provider_blockread.steps import Waiting  # noqa: PLC0415 - not at every DAG parse
+
+        if isinstance(found, Waiting):
+            self.wait_for(found, context)
+        set_title(context, found.title)
         # A thousand of these stay below 64 KB; the ledger holds the rest.
-        return {"records": outcome.records, "bad_records": outcome.bad_records}
+        return {"records": found.records, "bad_records": found.bad_records}
+
+
+def caller_of(context: Context) -> Caller:
+    """Return the task that runs a step."""
+    from airflow_provider_blockread.steps import Caller  # noqa: PLC0415 - not at every DAG parse
+
+    return Caller(owner=owner_of(context), clear_number=run_identity(context).clear_number)
 
 
 def set_title(context: Context, title: str) -> None:

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_blockread.operators.base import SparkOperator, window_ref
+from airflow_provider_blockread.operators.base import window_ref
+from airflow_provider_blockread.operators.deferring import DeferrableOperator
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_blockread.errors import BlockReadError
+    from airflow_provider_blockread.steps import DeferredScan, Waiting
 
-class ScanBlocksOperator(SparkOperator):
+
+class ScanBlocksOperator(DeferrableOperator):
     """Scans the files that must be scanned before their groups can be read; succeeds at once if there are none.
 
     :param window: the plan's window: `plan.output["window"]`.
     """
 
-    template_fields = (*SparkOperator.template_fields, "window")
+    template_fields = (*DeferrableOperator.template_fields, "window")
 
     def __init__(
         self,
@@ -28,9 +32,29 @@ class ScanBlocksOperator(SparkOperator):
         super().__init__(**kwargs)
         self.window: Mapping[str, Any] = window
 
-    def run_step(self, context: Context) -> None:  # noqa: ARG002 - StepOperator's
-        """Scan, if the window needs it."""
+    def run_step(self, context: Context) -> None:
+        """Scan, if the window needs it; or defer the task once the application is submitted."""
         from airflow_provider_blockread.steps import scan  # noqa: PLC0415 - not at every DAG parse
 
-        if not scan(self.environment(), window_ref(self.window), submitter=self.submitter()):
-            self.log.info("nothing to scan: the entry states of the window's blocks are known, or need not be")
+        if self.defers:
+            self._wait_for(self._deferred().start(), context)
+        elif scan(self.environment(), window_ref(self.window), submitter=self.submitter()):
+            return
+        self.log.info("nothing to scan: the entry states of the window's blocks are known, or need not be")
+
+    def complete_step(self, context: Context, waiting: Waiting, problem: BlockReadError | None) -> None:
+        """Take what the application left, or defer the task again if another one is needed."""
+        self._wait_for(self._deferred().resume(waiting, problem), context)
+
+    def stop_step(self, context: Context, why: str) -> None:  # noqa: ARG002 - DeferrableOperator's
+        """Stop the application that the task waits for."""
+        self._deferred().stop(why)
+
+    def _wait_for(self, waiting: Waiting | None, context: Context) -> None:
+        if waiting is not None:
+            self.wait_for(waiting, context)
+
+    def _deferred(self) -> DeferredScan:
+        from airflow_provider_blockread.steps import DeferredScan  # noqa: PLC0415 - not at every DAG parse
+
+        return DeferredScan(env=self.environment(), ref=window_ref(self.window), submitter=self.submitter())

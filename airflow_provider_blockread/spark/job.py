@@ -26,6 +26,7 @@ from airflow_provider_blockread.exchange.failures import write_failure
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.options import FunctionCode
+from airflow_provider_blockread.spark.detached import end_when_stopped
 from airflow_provider_blockread.spark.driver import Driver
 from airflow_provider_blockread.spark.engines.context import submitted_context
 from airflow_provider_blockread.spark.engines.rdd import RddEngine
@@ -39,9 +40,10 @@ Credentials = Mapping[str, Mapping[str, object]] | None
 def main(arguments: list[str] | None = None) -> int:
     """Run as a Spark application; return the process's exit code. A failure leaves `error.json` beside the spec."""
     submission, credentials = what_was_submitted(arguments)
-    end_with_parent()
-    context = submitted_context(has_secrets=bool(credentials), readers=submission.readers)
     make_stores = partial(Stores, credentials)
+    if not end_with_parent():
+        end_when_stopped(make_stores, submission)
+    context = submitted_context(has_secrets=bool(credentials), readers=submission.readers)
     try:
         engine, observer = RddEngine(context), LogObserver(_print)
         Driver(submission=submission, engine=engine, make_stores=make_stores, observer=observer).run()

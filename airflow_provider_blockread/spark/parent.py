@@ -14,16 +14,16 @@ OWN_LINE = "blockread: "
 ERROR_LINE = f"{OWN_LINE}Error: "
 
 
-def end_with_parent() -> None:
+def end_with_parent() -> bool:
     """End this process, and Spark with it, when the process that started it is gone: its work is fenced by then.
 
     BLOCKREAD_PARENT names that process as `host:pid`; on another host it is not watched. BLOCKREAD_FOLDER is its
-    private folder, which is removed then.
+    private folder, which is removed then. Returns whether that process is watched.
     """
     host, _, pid = os.environ.get("BLOCKREAD_PARENT", "").rpartition(":")
     folder = os.environ.get("BLOCKREAD_FOLDER")
     if not pid or host != socket.gethostname():
-        return
+        return False
 
     def watch() -> None:
         while _is_alive(int(pid)):
@@ -33,6 +33,7 @@ def end_with_parent() -> None:
         os._exit(143)
 
     threading.Thread(target=watch, name="blockread-parent-watch", daemon=True).start()
+    return True
 
 
 def _is_alive(pid: int) -> bool:

@@ -16,16 +16,21 @@ from airflow_provider_blockread.steps.model import (
     WindowRef,
 )
 from airflow_provider_blockread.steps.plan.planning import plan
-from airflow_provider_blockread.steps.read.reading import read
+from airflow_provider_blockread.steps.read.deferring import DeferredRead, DeferredScan
+from airflow_provider_blockread.steps.read.groups import read
 from airflow_provider_blockread.steps.read.scanning import scan
+from airflow_provider_blockread.steps.read.waiting import Waiting
 
 __all__ = [
     "Caller",
+    "DeferredRead",
+    "DeferredScan",
     "Environment",
     "PlanRequest",
     "Published",
     "ReadOutcome",
     "Submitter",
+    "Waiting",
     "WindowRef",
     "commit",
     "plan",

@@ -28,7 +28,10 @@ class Submitter(Protocol):
 
     @property
     def keeps_secrets(self) -> bool:
-        """Whether a submission's secret reaches the driver in a way that only the driver can read."""
+        """Whether a submission's secret reaches the driver in a way that only the driver can read.
+
+        It does where the driver runs beside this process and ends with it, and not where it runs on a cluster.
+        """
 
     def submit(self, submission: Submission, *, name: str) -> None:
         """Run the job of a specification and return when it has ended.
@@ -39,6 +42,20 @@ class Submitter(Protocol):
 
     def cancel(self) -> None:
         """Stop the application, from any thread; without one running, let none start."""
+
+
+class DetachedSubmitter(Submitter, Protocol):
+    """Starts applications whose drivers run on a cluster."""
+
+    def start(self, submission: Submission, *, name: str) -> str:
+        """Submit the job of a specification and return its id on the cluster, as soon as the cluster has accepted it.
+
+        Raises:
+            SparkJobError: when the cluster did not accept it.
+        """
+
+    def status(self, application: str) -> str:
+        """Return how an application ended, in the cluster's words; empty while it runs, or if that is not known."""
 
 
 @dataclass(frozen=True, kw_only=True)

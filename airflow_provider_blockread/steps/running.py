@@ -8,7 +8,7 @@ from airflow_provider_blockread.ledger.windows.generations import latest_generat
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.steps.commit.committing import commit
 from airflow_provider_blockread.steps.model import Caller, Environment, Published, Submitter, WindowRef
-from airflow_provider_blockread.steps.read.reading import read
+from airflow_provider_blockread.steps.read.groups import read
 from airflow_provider_blockread.steps.read.scanning import scan
 
 

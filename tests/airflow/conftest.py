@@ -130,7 +130,7 @@ class Runs:
             session.commit()
             for task in row.get_task_instances(session=session):
                 if task.state == TaskInstanceState.SCHEDULED:
-                    _run_task(ti=task, task=dag.task_dict[task.task_id])
+                    _run_task(ti=task, task=dag.task_dict[task.task_id], run_triggerer=True)
         return row
 
 

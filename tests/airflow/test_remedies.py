@@ -199,7 +199,7 @@ def _extra_of(message: str) -> str:
         (
             "airflow.providers.apache.spark.hooks.spark_submit",
             "apache-airflow-providers-apache-spark",
-            lambda: SparkSubmitter(JOB)._make_hook("job", [], py_files=""),
+            lambda: SparkSubmitter(JOB)._make_hook("job"),
         ),
     ],
     ids=["azure", "sqs", "role", "spark"],

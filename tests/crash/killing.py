@@ -67,6 +67,9 @@ UNREACHED = {
     "statement:ledger.windows.selection.late_files/1": _TOLD,
     "statement:ledger.windows.selection.late_files/2": _TOLD,
     "store:steps.upkeep.cleaning_files.tag_file/1": _TAGS,
+    "store:exchange.signs.write_sign/1": "only looked at; the driver leaves another one in seconds",
+    "store:exchange.signs.write_stop/1": "a driver that does not find it is fenced all the same",
+    "store:steps.read.scanning.DeferredScan._submit/1": "removes states that nothing vouches for; they are found again",
     "store:steps.places.drop_torn_marks/1": "only what a process that died has left; another prune removes it",
 }
 

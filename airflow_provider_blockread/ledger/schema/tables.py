@@ -260,6 +260,8 @@ groups = Table(
     Column("started_at", UtcDateTime),
     Column("finished_at", UtcDateTime),
     Column("stale_after_s", Double, nullable=False, server_default="120"),  # as the owner's claim says
+    Column("spec_hash", String(128)),  # of the attempt's job specification, if its driver may outlive its owner
+    Column("application", Text),  # that the cluster has taken: its id there
     _of_generation(),
     one_of("state", GROUP_STATES),
     CheckConstraint("state <> 'running' OR (owner IS NOT NULL AND heartbeat_at IS NOT NULL)", name="running_has_owner"),

@@ -57,6 +57,8 @@ def claim_group(ledger: Ledger, ref: GroupRef, *, owner: str, clear_number: int,
             "error": None,
             "result_uri": None,
             "result_hash": None,
+            "spec_hash": None,
+            "application": None,
         }
         held = (*_is(ref), groups.c.epoch == group.epoch, groups.c.state == group.state)
         if connection.execute(groups.update().where(*held).values(change)).rowcount != 1:
@@ -79,6 +81,21 @@ def heartbeat(ledger: Ledger, claim: Claim) -> None:
         FencedError: when a newer epoch or generation has taken over; stop the work then.
     """
     _change(ledger, claim, {"heartbeat_at": ledger.now()})
+
+
+def record_submission(ledger: Ledger, claim: Claim, *, spec_hash: str, application: str | None = None) -> None:
+    """Record that the attempt's application may run on a cluster from now on; the same owner's next try may adopt it.
+
+    Args:
+        ledger: the ledger.
+        claim: of the attempt.
+        spec_hash: of its job specification.
+        application: its id on the cluster, once the cluster has accepted it.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+    """
+    _change(ledger, claim, {"spec_hash": spec_hash, "application": application, "heartbeat_at": ledger.now()})
 
 
 def complete_group(ledger: Ledger, claim: Claim, outcome: GroupOutcome) -> None:

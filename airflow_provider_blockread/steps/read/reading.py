@@ -1,11 +1,15 @@
-"""Read: claim a group, run its Spark application, check the result it left, complete the group."""
+"""An attempt at a group: claim it, run its Spark application, check the result it left, complete the group."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, suppress
+from functools import partial
+from typing import TypeVar
 
 from airflow_provider_blockread.blocks.readers import share_of
 from airflow_provider_blockread.errors import (
+    BlockReadError,
     ConflictError,
     ExchangeError,
     FileChangedError,
@@ -16,12 +20,19 @@ from airflow_provider_blockread.errors import (
 from airflow_provider_blockread.exchange.files import remedy
 from airflow_provider_blockread.exchange.layout import attempt_folder, data_folder, quarantine_folder, window_folder
 from airflow_provider_blockread.exchange.manifest import read_manifest
-from airflow_provider_blockread.exchange.model import GroupResult, ReadSpec, Target
-from airflow_provider_blockread.exchange.results import accept_result
+from airflow_provider_blockread.exchange.model import GroupResult, ReadSpec, Submission, Target
+from airflow_provider_blockread.exchange.results import SPEC_NAME, accept_result
+from airflow_provider_blockread.exchange.signs import write_stop
 from airflow_provider_blockread.ledger.model import Claim, Generation, Group, GroupOutcome, GroupRef, Window
 from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
 from airflow_provider_blockread.ledger.windows.generations import as_read_by, latest_generation, list_groups
-from airflow_provider_blockread.ledger.windows.groups import claim_group, complete_group, fail_group, heartbeat
+from airflow_provider_blockread.ledger.windows.groups import (
+    claim_group,
+    complete_group,
+    fail_group,
+    heartbeat,
+    record_submission,
+)
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import GenerationOptions, SparkJob
 from airflow_provider_blockread.options.sizes import format_bytes
@@ -38,86 +49,107 @@ from airflow_provider_blockread.steps.read.scanning import EntryStates
 from airflow_provider_blockread.steps.read.submitting import run_submission, write_submission
 from airflow_provider_blockread.steps.remedies import naming_remedy
 
-
-def read(
-    env: Environment, ref: WindowRef, group: int, *, caller: Caller, job: SparkJob, submitter: Submitter
-) -> ReadOutcome:
-    """Read one group and return the outcome; a group that is done already is not read again.
-
-    Raises:
-        ConflictError: when it must be known where the part of a file ends that another window has not published yet.
-        CompleteError: when the generation is published or verified, and the group is to be read again.
-        OwnedError: when a live owner holds the group.
-        FencedError: when another attempt took the group over while it was read.
-        BlockReadError: what the Spark application left as its error.
-    """
-    env.require(ref)
-    attempt = _Attempt(env, ref, group, job, submitter)
-    while True:
-        claim = claim_group(
-            env.ledger,
-            attempt.ref,
-            owner=caller.owner,
-            clear_number=caller.clear_number,
-            stale_after_s=job.stale_after_s,
-        )
-        if claim is None:
-            env.observer.log(f"{attempt.title}: read already")
-            return attempt.outcome(done_before=True)
-        if attempt.run(claim):
-            return attempt.outcome(done_before=False)
+T = TypeVar("T")
 
 
-class _Attempt:
+class Attempt:
     """One task's tries at a group, with all that stays the same between them."""
 
     def __init__(self, env: Environment, ref: WindowRef, group: int, job: SparkJob, submitter: Submitter) -> None:
+        env.require(ref)
         self._env, self._job, self._submitter = env, job, submitter
         self.ref = GroupRef(window=ref.window, generation=ref.generation, group=group)
         self._generation: Generation = latest_generation(env.ledger, ref.window)
         self._window: Window = as_read_by(get_window(env.ledger, ref.window), self._generation)
         self._options: GenerationOptions = GenerationOptions.from_json(self._generation.options)
         check_scope(self._window, self._options)
-        self._folder = window_folder(self._options.sink.work_area, ref.feed, ref.window)
+        self._place = window_folder(self._options.sink.work_area, ref.feed, ref.window)
         self._needs_scan = ref.needs_scan
         self._states = EntryStates.of(
             env, self._window, self._options, ref.generation
         )  # before a claim, as they may not be known yet
-        self.title = describe_group(self._row().planned)
+        self._found = self._row()  # as an earlier try has left it
+        self.title = describe_group(self._found.planned)
 
     def _row(self) -> Group:
         return list_groups(self._env.ledger, self.ref.window, self.ref.generation)[self.ref.group]
 
-    def run(self, claim: Claim) -> bool:
-        """Read and complete the group; False when a file had to be excluded, so that it must be read again."""
+    def claim(self, caller: Caller) -> Claim | None:
+        """Return the right to read the group; None if it is read already. The driver of a try before ends after it.
+
+        Raises:
+            ConflictError: as `claim_group` does.
+        """
+        claim = claim_group(
+            self._env.ledger,
+            self.ref,
+            owner=caller.owner,
+            clear_number=caller.clear_number,
+            stale_after_s=self._job.stale_after_s,
+        )
+        if claim is None:
+            self._env.observer.log(f"{self.title}: read already")
+        elif self._found.state == "running":
+            self._stop(self._found, f"epoch {claim.epoch} has taken over")
+        return claim
+
+    def run(self, claim: Claim, work: Callable[[Claim], T]) -> T | None:
+        """Return what the work for a claim returns; None when a file was excluded, so that the group is read again."""
         ledger = self._env.ledger
         try:
             with naming_remedy(self._env, self._generation):
-                return self._read(claim)
+                return work(claim)
         except (FileMissingError, FileChangedError) as error:
             fail_group(ledger, claim, str(error))
             if not self._exclude(error, claim):
                 raise
-            return False
+            return None
         except ConflictError:
             raise
         except BaseException as error:
             self._submitter.cancel()  # a no-op when the application has ended; an interrupted task must not leave one
+            self._stop(self._row(), str(error))
             fail_group(ledger, claim, f"{type(error).__name__}: {error}")
             raise
 
-    def _read(self, claim: Claim) -> bool:
-        """Submit the application, check its result and complete the group; not if a file of it was excluded since."""
+    def _stop(self, row: Group, why: str) -> None:
+        """Stop the driver of an attempt that may run on a cluster; it is fenced, whether or not that succeeds."""
+        if row.spec_hash is not None:
+            submission = Submission(spec_uri=f"{self.folder(row.epoch)}/{SPEC_NAME}", spec_hash=row.spec_hash)
+            with suppress(BlockReadError):
+                write_stop(self._env.stores, submission, why)
+
+    def read(self, claim: Claim) -> bool:
+        """Run the application to its end and complete the group; False when a file of it was excluded meanwhile."""
+        spec, submission = self.prepare(claim)
+        with self.beating(claim):
+            run_submission(self._env, submission, self._submitter, name=self.name(claim))
+        return self.complete(claim, spec, submission)
+
+    def prepare(self, claim: Claim) -> tuple[ReadSpec, Submission]:
+        """Write what the application needs, and record it if its driver may outlive this process."""
         spec = self._spec(claim)
         submission = write_submission(self._env, spec, self._submitter)
-        name = f"blockread-{spec.window}-g{spec.generation}-{spec.group}-e{spec.epoch}"
-        self._env.observer.log(f"{self.title}: reading as epoch {claim.epoch}, application {name}")
-        with beating(
-            lambda: heartbeat(self._env.ledger, claim),
-            interval_s=self._job.heartbeat_s,
-            on_lost=self._submitter.cancel,
-        ):
-            run_submission(self._env, submission, self._submitter, name=name)
+        if not self._submitter.keeps_secrets:  # the driver runs elsewhere
+            record_submission(self._env.ledger, claim, spec_hash=submission.spec_hash)
+        self._env.observer.log(f"{self.title}: reading as epoch {claim.epoch}, application {self.name(claim)}")
+        return spec, submission
+
+    def beating(self, claim: Claim) -> AbstractContextManager[None]:
+        """Keep a claim alive while the context lasts."""
+        beat = partial(heartbeat, self._env.ledger, claim)
+        return beating(beat, interval_s=self._job.heartbeat_s, on_lost=self._submitter.cancel)
+
+    def name(self, claim: Claim) -> str:
+        """Return the name of a claim's application."""
+        return f"blockread-{self.ref.window}-g{self.ref.generation}-{self.ref.group}-e{claim.epoch}"
+
+    def folder(self, epoch: int) -> str:
+        """Return the folder of an attempt."""
+        return attempt_folder(self._place, self.ref.generation, self.ref.group, epoch)
+
+    def complete(self, claim: Claim, spec: ReadSpec, submission: Submission) -> bool:
+        """Check the result and complete the group; False when a file of it was excluded meanwhile."""
         result, uri, result_hash = accept_result(self._env.stores, submission)
         check_result(result, spec, uri)
         speed = f", {format_bytes(result.bytes / result.seconds)}/s" if result.seconds else ""
@@ -162,7 +194,7 @@ class _Attempt:
     def _spec(self, claim: Claim) -> ReadSpec:
         window, generation = self._window, self._generation
         states = self._states
-        folder = attempt_folder(self._folder, generation.number, self.ref.group, claim.epoch)
+        folder = self.folder(claim.epoch)
         options = with_columns(self._env, window, self._options, claim)
         return ReadSpec(
             window=window.id,
@@ -178,9 +210,9 @@ class _Attempt:
             target=self._target(options, data_folder(folder)),
             excluded=claim.excluded,
             readers=None if window.readers is None else share_of(window.readers, window.groups, self.ref.group),
-            entry_states_uri=states.uri_now(self._env.stores, self._folder) if self._needs_scan else None,
+            entry_states_uri=states.uri_now(self._env.stores, self._place) if self._needs_scan else None,
             part_states=states.of_parts,
-            group_states_uri=states.uri(self._folder, self.ref.group),
+            group_states_uri=states.uri(self._place, self.ref.group),
         )
 
     def _target(self, options: GenerationOptions, staging: str) -> Target:

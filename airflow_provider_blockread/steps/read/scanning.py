@@ -5,18 +5,22 @@ A file inside one group is scanned by that group's application, in a stage befor
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Self
+from typing import Self, TypeVar
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.blocks.ids import digest, options_digest
-from airflow_provider_blockread.errors import CompleteError, FileChangedError, FileMissingError
+from airflow_provider_blockread.errors import (
+    CompleteError,
+    FileChangedError,
+    FileMissingError,
+)
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.model import ScanSpec
 from airflow_provider_blockread.exchange.states import read_states, write_states
-from airflow_provider_blockread.ledger.model import Group, Window
+from airflow_provider_blockread.ledger.model import Generation, Group, Window
 from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
 from airflow_provider_blockread.ledger.windows.generations import FINISHED, as_read_by, latest_generation
 from airflow_provider_blockread.ledger.windows.parts import part_ends_before
@@ -26,11 +30,16 @@ from airflow_provider_blockread.records.format import must_scan
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_policy
 from airflow_provider_blockread.steps.model import Environment, Submitter, WindowRef
-from airflow_provider_blockread.steps.read.submitting import run_submission, window_secret, write_submission
+from airflow_provider_blockread.steps.read.submitting import (
+    run_submission,
+    window_secret,
+    write_submission,
+)
 from airflow_provider_blockread.steps.remedies import naming_remedy
 from airflow_provider_blockread.storage.stores import Stores
 
 _WHO = "the scan step"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,34 +152,72 @@ def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
         CompleteError: when the window is published or verified.
         BlockReadError: what the Spark application left as its error.
     """
-    env.require(ref)
-    if not ref.needs_scan or ref.status != "read":
+    planned = PlannedScan.of(env, ref, submitter=submitter)
+    if planned is None:
         return False
-    generation = latest_generation(env.ledger, ref.window)
-    if generation.state in FINISHED:
-        msg = f"window {ref.window} is {generation.state}; clear the run from its plan on to rebuild it"
-        raise CompleteError(msg)
-    window = as_read_by(get_window(env.ledger, ref.window), generation)
-    options = GenerationOptions.from_json(generation.options)
-    folder = window_folder(options.sink.work_area, ref.feed, ref.window)
-    states = EntryStates.of(env, window, options, ref.generation)
-    uri = states.uri_now(env.stores, folder)
-    if read_states(env.stores, uri, secret=window_secret(env, window.id, submitter)) is not None:
-        env.observer.log(f"window {ref.window}: scanned already")
-        return False
-    while True:
-        spec = _spec(env, ref, states, uri)
+    while not planned.run(planned.scan):
+        pass
+    return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedScan:
+    """A scan that a window needs before its groups can be read."""
+
+    env: Environment
+    ref: WindowRef
+    generation: Generation
+    states: EntryStates
+    uri: str  # of the states
+    submitter: Submitter
+
+    @classmethod
+    def of(cls, env: Environment, ref: WindowRef, *, submitter: Submitter) -> Self | None:
+        """Return the scan that a window needs; None if it needs none, or its states are known.
+
+        Raises:
+            CompleteError: when the window is published or verified.
+        """
+        env.require(ref)
+        if not ref.needs_scan or ref.status != "read":
+            return None
+        generation = latest_generation(env.ledger, ref.window)
+        if generation.state in FINISHED:
+            msg = f"window {ref.window} is {generation.state}; clear the run from its plan on to rebuild it"
+            raise CompleteError(msg)
+        window = as_read_by(get_window(env.ledger, ref.window), generation)
+        options = GenerationOptions.from_json(generation.options)
+        folder = window_folder(options.sink.work_area, ref.feed, ref.window)
+        states = EntryStates.of(env, window, options, ref.generation)
+        uri = states.uri_now(env.stores, folder)
+        if read_states(env.stores, uri, secret=window_secret(env, window.id, submitter)) is not None:
+            env.observer.log(f"window {ref.window}: scanned already")
+            return None
+        return cls(env=env, ref=ref, generation=generation, states=states, uri=uri, submitter=submitter)
+
+    @property
+    def name(self) -> str:
+        """The name of the application."""
+        return f"blockread-{self.ref.window}-scan"
+
+    def run(self, work: Callable[[ScanSpec], T]) -> T | None:
+        """Return what the work for a specification returns; None when a file was excluded, so that it is repeated."""
+        spec = _spec(self.env, self.ref, self.states, self.uri)
         try:
-            with naming_remedy(env, generation):
-                submission = write_submission(env, spec, submitter)
-                run_submission(env, submission, submitter, name=f"blockread-{window.id}-scan")
+            with naming_remedy(self.env, self.generation):
+                return work(spec)
         except (FileMissingError, FileChangedError) as error:
-            if not excluded_by_policy(
-                env, window, options.policies, error, FailedTry(who=_WHO, left_out=spec.excluded)
-            ):
+            failed = FailedTry(who=_WHO, left_out=spec.excluded)
+            window, options = self.states.window, self.states.options
+            if not excluded_by_policy(self.env, window, options.policies, error, failed):
                 raise
-        else:
-            return True
+            return None
+
+    def scan(self, spec: ScanSpec) -> bool:
+        """Run the application to its end; return True."""
+        submission = write_submission(self.env, spec, self.submitter)
+        run_submission(self.env, submission, self.submitter, name=self.name)
+        return True
 
 
 def _spec(env: Environment, ref: WindowRef, states: EntryStates, uri: str) -> ScanSpec:

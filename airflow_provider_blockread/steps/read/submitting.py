@@ -9,6 +9,7 @@ from airflow_provider_blockread.exchange.failures import FAILURE_NAME, read_fail
 from airflow_provider_blockread.exchange.model import JobSpec, ReadSpec, Submission
 from airflow_provider_blockread.exchange.results import write_spec
 from airflow_provider_blockread.exchange.seals import new_secret
+from airflow_provider_blockread.exchange.signs import SIGN_NAME, STOP_NAME
 from airflow_provider_blockread.ledger.model import Generation
 from airflow_provider_blockread.options import FunctionCode, GenerationOptions
 from airflow_provider_blockread.options.functions import text_of
@@ -18,7 +19,8 @@ from airflow_provider_blockread.steps.model import Environment, Submitter
 def write_submission(env: Environment, spec: JobSpec, submitter: Submitter) -> Submission:
     """Write the specification of an application, and clear its place of what an earlier try has left."""
     code = _code(env, spec, submitter)
-    env.stores.remove(f"{spec.folder}/{FAILURE_NAME}")
+    for name in (FAILURE_NAME, *(() if submitter.keeps_secrets else (STOP_NAME, SIGN_NAME))):
+        env.stores.remove(f"{spec.folder}/{name}")
     secret = new_secret() if submitter.keeps_secrets else ""
     submission = write_spec(env.stores, spec, secret=secret, window_secret=window_secret(env, spec.window, submitter))
     return replace(submission, code=code)
@@ -80,9 +82,21 @@ def run_submission(env: Environment, submission: Submission, submitter: Submitte
     try:
         submitter.submit(submission, name=name)
     except BlockReadError as error:
-        reported = _reported(env, submission) or error
-        if isinstance(reported, ConflictError):
-            reported = SparkJobError(f"{name}: {reported}")
+        raise_reported(env, submission)
+        if isinstance(error, ConflictError):
+            msg = f"{name}: {error}"
+            raise SparkJobError(msg) from None
+        raise
+
+
+def raise_reported(env: Environment, submission: Submission) -> None:
+    """Raise what the application left as its error, if it left one.
+
+    Raises:
+        BlockReadError: that error; never a conflict.
+    """
+    reported = _reported(env, submission)
+    if reported is not None:
         raise reported from None  # it is shown once
 
 

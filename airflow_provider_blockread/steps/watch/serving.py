@@ -22,6 +22,7 @@ from airflow_provider_blockread.ledger.noop import noop_ledger
 from airflow_provider_blockread.ledger.store import Ledger, default_url
 from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.steps.model import AsJson, Environment
+from airflow_provider_blockread.steps.read.waiting import Waiting, poll, stop
 from airflow_provider_blockread.steps.watch.new_files import NewFilesQuery, find_new_files
 from airflow_provider_blockread.steps.watch.watching import found_since, record_hints, record_listing
 from airflow_provider_blockread.storage.stores import Stores
@@ -40,6 +41,8 @@ TASKS: dict[str, Callable[[Environment, Request], AsJson]] = {
     "find": lambda env, asked: find_new_files(env, _query(asked)),
     "list": lambda env, asked: record_listing(env, _query(asked)),
     "hint": lambda env, asked: record_hints(env, _query(asked), asked["bodies"]),
+    "wait": lambda env, asked: poll(env, Waiting.from_json(asked["waiting"])),
+    "stop": lambda env, asked: stop(env, Waiting.from_json(asked["waiting"]), asked["why"]),
     "since": lambda env, asked: found_since(
         env, asked["feed"], (int(asked["after"]), int(asked["until"])), only=asked["only"]
     ),

@@ -85,6 +85,11 @@ CATALOG: list[Entry] = [
         "check that it exists",
         f"{_AIRFLOW}/test_store_remedies.py::test_a_queue_that_is_not_there",
     ),
+    Remedy(
+        "hooks/spark.py",
+        "deferrable=True needs",
+        f"{_AIRFLOW}/runs/test_deferring.py::test_a_driver_in_the_task_is_not_deferred",
+    ),
     Remedy("hooks/spark.py", "not on PATH", f"{_AIRFLOW}/test_remedies.py::test_spark_submit_that_is_missing"),
     Remedy("hooks/spark.py", "application failed", f"{_AIRFLOW}/test_remedies.py::test_an_application_that_failed"),
     Remedy("hooks/spark.py", "was stopped", f"{_AIRFLOW}/test_remedies.py::test_an_application_that_was_stopped"),

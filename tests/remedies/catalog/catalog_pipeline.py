@@ -196,6 +196,16 @@ CATALOG: list[Entry] = [
         "some work areas are left",
         "tests/remedies/test_commands.py::test_a_work_area_that_cannot_be_cleared",
     ),
+    Remedy(
+        "steps/read/deferring.py",
+        "clear the scan's task",
+        "tests/pipeline/deferred/test_scanning.py::test_a_scan_that_fails",
+    ),
+    Remedy(
+        "steps/read/groups.py",
+        "is fenced; retry",
+        "tests/pipeline/deferred/test_reading.py::test_a_cleared_task_does_not_wait_for_the_application_before",
+    ),
     Remedy("steps/read/reading.py", "result file", "tests/pipeline/read/test_bad_state.py::test_foreign_result"),
     Remedy("steps/read/reading.py", "set scope='group'", f"{_FRAMES}::test_a_window_in_several_groups"),
     Remedy("steps/upkeep/rebuilding.py", "name a window", f"{_HERE}/test_commands.py::test_windows_to_read_again"),

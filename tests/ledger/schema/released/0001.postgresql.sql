@@ -289,6 +289,8 @@ CREATE TABLE groups (
 	started_at TIMESTAMP WITH TIME ZONE, 
 	finished_at TIMESTAMP WITH TIME ZONE, 
 	stale_after_s DOUBLE PRECISION DEFAULT '120' NOT NULL, 
+	spec_hash VARCHAR(128), 
+	application TEXT, 
 	CONSTRAINT pk_groups PRIMARY KEY (window_id, generation, number), 
 	CONSTRAINT fk_groups_window_id_generation FOREIGN KEY(window_id, generation) REFERENCES generations (window_id, number), 
 	CONSTRAINT ck_groups_state CHECK (state IN ('pending', 'running', 'done', 'failed')), 

@@ -287,6 +287,8 @@ CREATE TABLE groups (
 	started_at DATETIME, 
 	finished_at DATETIME, 
 	stale_after_s DOUBLE DEFAULT '120' NOT NULL, 
+	spec_hash VARCHAR(128), 
+	application TEXT, 
 	CONSTRAINT pk_groups PRIMARY KEY (window_id, generation, number), 
 	CONSTRAINT fk_groups_window_id_generation FOREIGN KEY(window_id, generation) REFERENCES generations (window_id, number), 
 	CONSTRAINT ck_groups_state CHECK (state IN ('pending', 'running', 'done', 'failed')), 

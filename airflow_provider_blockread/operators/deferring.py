@@ -1,0 +1,100 @@
+"""Operators that release their worker while Spark works on a cluster: a trigger waits, a worker completes the step."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from airflow.sdk import timezone
+from airflow.sdk.bases.operator import TRIGGER_FAIL_REPR
+from airflow.sdk.configuration import conf
+
+from airflow_provider_blockread.errors import BlockReadError, OptionsError, error_class
+from airflow_provider_blockread.operators.base import SparkOperator
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_blockread.steps import Waiting
+
+_LEAST = timedelta(seconds=1)
+
+
+class DeferrableOperator(SparkOperator):
+    """An operator whose step can be deferred, if its driver runs on a cluster.
+
+    :param deferrable: release the worker while Spark works. True refuses a connection whose driver runs in the task;
+        the default, of `[operators] default_deferrable`, waits on the worker then. `execution_timeout` bounds the wait.
+    """
+
+    def __init__(self, *, deferrable: bool | None = None, **kwargs: Any) -> None:  # noqa: ANN401 - the base class's
+        super().__init__(**kwargs)
+        self.deferrable = deferrable
+
+    @property
+    def defers(self) -> bool:
+        """Whether to defer the step.
+
+        Raises:
+            OptionsError: when it must be deferred, and cannot be.
+        """
+        if not conf.getboolean("operators", "default_deferrable", fallback=False) and not self.deferrable:
+            return False
+        if self.deferrable is False:
+            return False
+        try:
+            self.submitter().require_cluster()
+        except OptionsError as error:
+            if self.deferrable:
+                raise
+            self.log.info("waiting on the worker, though [operators] default_deferrable is set: %s", error)
+            return False
+        return True
+
+    def wait_for(self, waiting: Waiting, context: Context) -> NoReturn:
+        """Defer the task until an application has ended."""
+        from airflow_provider_blockread.triggers.applications import ApplicationTrigger  # noqa: PLC0415 - needs more
+
+        self.log.info("%s. A trigger waits for it, and this worker is free", waiting)
+        trigger = ApplicationTrigger(
+            waiting=waiting.to_json(), spark=self.spark.to_json(), ledger_conn_id=self.ledger_conn_id, run=self._run
+        )
+        self.defer(trigger=trigger, method_name="resume", timeout=self._time_left(context))
+
+    def _time_left(self, context: Context) -> timedelta | None:
+        started = context["ti"].start_date
+        if self.execution_timeout is None or started is None:
+            return self.execution_timeout
+        return max(self.execution_timeout - (timezone.utcnow() - started), _LEAST)
+
+    def resume(self, context: Context, event: Mapping[str, Any]) -> Any:  # noqa: ANN401 - as `execute`
+        """Complete the step after the wait.
+
+        Raises:
+            AirflowException: as `execute` does.
+        """
+        from airflow_provider_blockread.steps import Waiting  # noqa: PLC0415 - not at every DAG parse
+
+        problem = error_class(event["error"])(event["message"]) if "error" in event else None
+        awaited = Waiting.from_json(event["waiting"])
+        return self.guarded(lambda context: self.complete_step(context, awaited, problem), context)
+
+    def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:  # noqa: ANN401
+        """Resume as Airflow says; an application whose trigger failed, or that took too long, is stopped first."""
+        if next_method == TRIGGER_FAIL_REPR:
+            why = str((next_kwargs or {}).get("error", "the trigger failed"))
+            try:
+                self.guarded(lambda context: self.stop_step(context, why), context)
+            except BlockReadError as error:  # it is fenced by the next try all the same
+                self.log.warning("the application could not be stopped: %s", error)
+        return super().resume_execution(next_method, next_kwargs, context)
+
+    @abstractmethod
+    def complete_step(self, context: Context, waiting: Waiting, problem: BlockReadError | None) -> Any:  # noqa: ANN401
+        """Complete the step after a wait, or raise the problem, which says why the application will not answer."""
+
+    @abstractmethod
+    def stop_step(self, context: Context, why: str) -> None:
+        """Stop the application that the task waits for."""

@@ -1,0 +1,103 @@
+"""Waiting for an application whose driver runs on a cluster: by the files that it leaves, without a process of ours."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Self
+
+from airflow_provider_blockread.errors import ConflictError, SparkJobError, TransientError
+from airflow_provider_blockread.exchange.failures import FAILURE_NAME
+from airflow_provider_blockread.exchange.model import Submission
+from airflow_provider_blockread.exchange.signs import read_sign, write_stop
+from airflow_provider_blockread.exchange.vigil import Vigil
+from airflow_provider_blockread.ledger.model import Claim, GroupRef
+from airflow_provider_blockread.ledger.windows.groups import fail_group, heartbeat
+from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.steps.model import AsJson, Environment
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting(AsJson):
+    """An application on a cluster, and all that it takes to wait for it; it holds no secret."""
+
+    title: str  # of its work, for people
+    name: str
+    application: str | None  # its id on the cluster; None if the submitting process ended before it was known
+    spec_uri: str
+    spec_hash: str
+    answer: str  # URI of the file that a successful end leaves
+    claim: Claim | None = None  # of a group; a scan needs none
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Return what `to_json` wrote."""
+        held = data["claim"]
+        claim = None if held is None else Claim(**held | {"ref": GroupRef(**held["ref"]), "excluded": ()})
+        return cls(**{**data, "claim": claim})
+
+    @property
+    def submission(self) -> Submission:
+        """What was submitted; a driver on a cluster has no secrets."""
+        return Submission(spec_uri=self.spec_uri, spec_hash=self.spec_hash)
+
+    def __str__(self) -> str:
+        known = f" as {self.application}" if self.application and self.application != self.name else ""
+        return f"{self.title}: application {self.name}{known}; its files are in {self.submission.folder}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Polled(AsJson):
+    """What polling an application found."""
+
+    ended: bool  # it has left its answer, or an error
+    sign: str  # the driver's newest sign of life
+
+
+def poll(env: Environment, waiting: Waiting) -> Polled:
+    """Return how an application is doing, and keep its claim alive; once the claim is lost, the driver is stopped.
+
+    Raises:
+        FencedError: when another attempt has taken over.
+        TransientError: when ledger or store cannot be reached.
+    """
+    if waiting.claim is not None:
+        try:
+            heartbeat(env.ledger, waiting.claim)
+        except ConflictError as error:
+            write_stop(env.stores, waiting.submission, str(error))
+            raise
+    failure = f"{waiting.submission.folder}/{FAILURE_NAME}"
+    ended = env.stores.exists(waiting.answer) or env.stores.exists(failure)
+    return Polled(ended=ended, sign="" if ended else read_sign(env.stores, waiting.submission))
+
+
+def stop(env: Environment, waiting: Waiting, why: str) -> Polled:
+    """Stop the driver of an application, and fail its attempt, if that is still the newest one."""
+    write_stop(env.stores, waiting.submission, why)
+    if waiting.claim is not None:
+        with suppress(ConflictError):
+            fail_group(env.ledger, waiting.claim, why)
+    return Polled(ended=True, sign="")
+
+
+def wait_here(env: Environment, waiting: Waiting, job: SparkJob, status: Callable[[str], str]) -> None:
+    """Wait in this process until an application has ended.
+
+    Raises:
+        SparkJobError: when its driver has died without an answer or an error.
+        FencedError: when another attempt has taken over.
+    """
+    vigil = Vigil(waiting.application or waiting.name, stale_after_s=job.stale_after_s)
+    while True:
+        with suppress(TransientError):
+            found = poll(env, waiting)
+            if found.ended:
+                return
+            problem = vigil.problem(found.sign, status(waiting.application) if waiting.application else "")
+            if problem:
+                break
+        time.sleep(job.heartbeat_s)
+    raise SparkJobError(problem)

@@ -1,0 +1,99 @@
+"""Waits in the triggerer for a Spark application whose driver runs on a cluster."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, cast
+
+from airflow.triggers.base import BaseTrigger, TriggerEvent
+
+from airflow_provider_blockread.errors import BlockReadError, TransientError
+from airflow_provider_blockread.exchange.vigil import Vigil
+from airflow_provider_blockread.hooks.spark import SparkSubmitter
+from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.options.values import from_json
+from airflow_provider_blockread.triggers.access import access
+from airflow_provider_blockread.triggers.helpers import ask, kept
+from airflow_provider_blockread.triggers.new_files import fired
+
+
+class ApplicationTrigger(BaseTrigger):
+    """Fires once, when an application has left a result or an error, or will leave none; it keeps the claim alive.
+
+    Its work is done by short requests to helper processes. Another triggerer that takes it over continues under the
+    same epoch, as nothing is lost with a helper. What it fires holds no result: the resumed task looks for itself.
+
+    :param waiting: what to wait for, as `Waiting.to_json` writes it; it holds no credentials.
+    :param spark: the job's options, as `SparkJob.to_json` writes them.
+    :param ledger_conn_id: the ledger's connection.
+    :param run: the DAG run that waits, for a ledger that forgets.
+    """
+
+    def __init__(
+        self,
+        *,
+        waiting: Mapping[str, Any],
+        spark: Mapping[str, Any],
+        ledger_conn_id: str | None = None,
+        run: str = "",
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.waiting = dict(waiting)
+        self.spark = dict(spark)
+        self.ledger_conn_id = ledger_conn_id
+        self.run_name = run
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """Return the class and its arguments, which go through JSON."""
+        return f"{type(self).__module__}.{type(self).__qualname__}", {
+            "waiting": self.waiting,
+            "spark": self.spark,
+            "ledger_conn_id": self.ledger_conn_id,
+            "run": self.run_name,
+        }
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Look again and again, and yield one event."""
+        async with kept():
+            yield fired({"waiting": self.waiting} | await self._end())
+
+    async def on_kill(self) -> None:
+        """Stop the application when a person has cleared or marked the task: by a stop file, and by its cluster.
+
+        Without this call, as without a triggerer, whatever the application leaves is fenced all the same.
+        """
+        why = "the task was cleared or marked"
+        await self._ask("stop", why)
+        application = self.waiting["application"]
+        if application:
+            await asyncio.to_thread(self._submitter().kill, application)
+
+    async def _end(self) -> dict[str, Any]:
+        """Return how the wait ended: empty where the application has answered, else with the `error`."""
+        job, application = self._job(), self.waiting["application"]
+        vigil = Vigil(application or self.waiting["name"], stale_after_s=job.stale_after_s)
+        while True:
+            try:
+                found = await self._ask("wait")
+                if found["ended"]:
+                    return {}
+                status = await asyncio.to_thread(self._submitter().status, application) if application else ""
+                problem = vigil.problem(found["sign"], status)
+                if problem:
+                    return {"error": "SparkJobError", "message": problem}
+            except TransientError as error:  # of store, ledger or helper
+                self.log.warning("%s", error)
+            except BlockReadError as error:
+                return {"error": type(error).__name__, "message": str(error)}
+            await asyncio.sleep(job.heartbeat_s)
+
+    async def _ask(self, task: str, why: str = "") -> dict[str, Any]:
+        way = await access(None, self.ledger_conn_id, run=self.run_name)
+        return await ask({"do": task, "waiting": self.waiting, "why": why} | way, self.log.info)
+
+    def _job(self) -> SparkJob:
+        return cast("SparkJob", from_json(self.spark))
+
+    def _submitter(self) -> SparkSubmitter:
+        return SparkSubmitter(self._job())

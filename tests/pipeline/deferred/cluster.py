@@ -1,0 +1,54 @@
+"""A cluster whose drivers work when a test lets them, and go on whatever becomes of who submitted them."""
+
+from __future__ import annotations
+
+from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.exchange.failures import write_failure
+from airflow_provider_blockread.exchange.model import Submission
+from airflow_provider_blockread.exchange.signs import read_stop, write_sign
+from tests.pipeline.here import ReadHere
+
+
+class Cluster(ReadHere):
+    """A `DetachedSubmitter`: applications wait in `queued` until one is let to work."""
+
+    def __init__(self) -> None:
+        """Begin with no application."""
+        super().__init__()
+        self.queued: list[Submission] = []
+        self.ended = ""
+
+    @property
+    def keeps_secrets(self) -> bool:
+        """Whether a driver shares secrets with who submitted it: it runs elsewhere."""
+        return False
+
+    def start(self, submission: Submission, *, name: str) -> str:
+        """Take an application."""
+        self.queued.append(submission)
+        return f"application_{name}"
+
+    def submit(self, submission: Submission, *, name: str) -> None:
+        """Take an application and wait for its end."""
+        self.start(submission, name=name)
+        self.work()
+
+    def status(self, application: str) -> str:
+        """Return how applications ended."""
+        del application
+        return self.ended
+
+    def live(self) -> None:
+        """Let the oldest application's driver leave a sign of life."""
+        write_sign(self.stores, self.queued[0], "1")
+
+    def work(self) -> bool:
+        """Let the oldest application work to its end, unless it is to stop; return whether it has worked."""
+        submission = self.queued.pop(0)
+        if read_stop(self.stores, submission) is not None:
+            return False
+        try:
+            super().submit(submission, name="")
+        except BlockReadError as error:
+            write_failure(self.stores, submission, error)
+        return True

@@ -1,0 +1,73 @@
+"""Scans in two phases, and when to give up the wait for an application."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_blockread.errors import SparkJobError
+from airflow_provider_blockread.exchange.vigil import LEAST_PATIENCE_S, Vigil
+from airflow_provider_blockread.options import Csv
+from airflow_provider_blockread.steps import DeferredScan
+from airflow_provider_blockread.steps.read.waiting import poll
+from tests.pipeline.deferred.task import Task
+
+
+def test_a_scan_in_two_phases(task: Task) -> None:
+    """It is needed once, and waits for the file of states; a stopped one ends."""
+    task.pipe.put({"c.csv": b'1,"a\nb"\n2,c\n' * 20})
+    task.pipe.record_format, task.pipe.block_size, task.pipe.group_bytes = Csv(schema="id long, s string"), 16, 64
+    (task.pipe.source / "a.txt").unlink()
+    (task.pipe.source / "b.txt").unlink()
+    ref = replace(task.pipe.plan("csv"), key="csv")
+    scan = DeferredScan(env=task.pipe.env, ref=ref, submitter=task.cluster)
+    first = scan.start()
+    assert first is not None
+    scan.stop("Trigger timeout")
+    assert not task.cluster.work()
+    second = scan.start()
+    assert second is not None
+    assert not poll(task.pipe.env, second).ended
+    task.cluster.work()
+
+    assert poll(task.pipe.env, second).ended
+    assert scan.resume(second) is None
+    assert scan.start() is None
+    task.cluster.queued.clear()
+    task.pipe.read(ref)
+    assert task.pipe.commit(ref).records == 40
+
+
+def test_a_scan_that_fails(task: Task) -> None:
+    """It raises what is wrong, and states that nobody vouches for are not taken."""
+    task.pipe.put({"c.csv": b'1,"a\nb"\n2,c\n' * 20})
+    task.pipe.record_format, task.pipe.block_size, task.pipe.group_bytes = Csv(schema="id long, s string"), 16, 64
+    ref = task.pipe.plan("csv")
+    scan = DeferredScan(env=task.pipe.env, ref=ref, submitter=task.cluster)
+    waiting = scan.start()
+    assert waiting is not None
+    with pytest.raises(SparkJobError, match="gone"):
+        scan.resume(waiting, SparkJobError("it is gone"))
+    Path(waiting.answer.removeprefix("file://")).write_text("{}")
+    with pytest.raises(SparkJobError, match="entry states that are not its own; clear the scan's task"):
+        scan.resume(waiting)
+    assert scan.start() is not None
+    assert not Path(waiting.answer.removeprefix("file://")).exists()
+
+
+def test_a_vigil_ends_when_a_driver_does() -> None:
+    """A driver that was never seen is waited for; one that was seen must be seen again; an end must leave something."""
+    now = [0.0]
+    vigil = Vigil("app", stale_after_s=1.0, clock=lambda: now[0])
+    now[0] = 10_000.0
+    assert vigil.problem("", "") == ""
+    assert vigil.problem("1", "") == ""
+    now[0] += LEAST_PATIENCE_S
+    assert vigil.problem("1", "") == ""
+    assert vigil.problem("2", "") == ""
+    now[0] += LEAST_PATIENCE_S + 1
+    assert vigil.problem("2", "").startswith("app: the driver has left no sign of life in the work area for 61 s")
+    assert vigil.problem("3", "FAILED") == ""
+    assert vigil.problem("3", "FAILED").startswith("app: the application has ended as FAILED on its cluster")
