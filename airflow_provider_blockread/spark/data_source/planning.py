@@ -40,7 +40,7 @@ def plan_partitions(
     states = _states(options, stores, fmt, of_files, {block.number for block in wanted})
     size = STORE_BLOCK if options.block_size == AUTO else parse_size(options.block_size)
     count = sum(map(read_cost, wanted)) // (size + OPEN_COST) + 1
-    for part in pack(wanted, cores=count, sure=True, readers=options.max_readers):
+    for part in pack(wanted, cores=count, sure=True, max_readers=options.max_readers):
         yield part, {block.number: states[block.number] for block in part if block.number in states}
 
 
