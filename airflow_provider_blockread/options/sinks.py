@@ -41,6 +41,11 @@ class Sink(Value):
         """How the names of its files end."""
         return f".{self.kind}"
 
+    @property
+    def per_block(self) -> bool:
+        """Whether a file holds the rows of one block alone."""
+        return False
+
 
 @dataclass(frozen=True)
 class ParquetSink(Sink):
@@ -91,6 +96,11 @@ class TextSink(Sink):
     def suffix(self) -> str:
         """How the names of its files end."""
         return f".txt{_SUFFIXES.get(self.compression, '')}"
+
+    @property
+    def per_block(self) -> bool:
+        """Whether a file holds the rows of one block alone."""
+        return self.per == "block"
 
 
 #: Sink names as users write them, to the option class of each.

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import Self
 
-from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.exchange.model import ReadSpec
 from airflow_provider_blockread.storage import uris
 
@@ -31,9 +30,9 @@ class AttemptName:
         """Return the name of a task attempt at a job."""
         return cls(window=spec.window, generation=spec.generation, group=spec.group, epoch=spec.epoch, attempt=attempt)
 
-    def uri(self, folder: str, number: int, suffix: str, block: Block | None = None) -> str:
+    def uri(self, folder: str, number: int, suffix: str, block: int | None = None) -> str:
         """Return the URI of this attempt's file with a running number."""
-        of_block = "" if block is None else f"-b{block.number:x}"
+        of_block = "" if block is None else f"-b{block:x}"
         return uris.child(uris.canonical(folder), f"{self._group}-t{self.attempt}-{number:04d}{of_block}{suffix}")
 
     @property

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import BlockReadError, ProofError, SourceError
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import ParquetSink
@@ -73,7 +72,7 @@ class _ParquetWriter(StagedFiles["_ParquetFile"]):
         self._group_bytes = 0
         self._full = min(option.row_group_bytes, option.file_bytes)
 
-    def write(self, batch: pa.RecordBatch, block: Block | None = None) -> None:
+    def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
         """Take a batch; what makes a full row group goes to the file."""
         del block
         if self._schema is None:

@@ -13,7 +13,6 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.sinks.names import AttemptName
 
@@ -57,8 +56,8 @@ class State(Enum):
 class Writer(Protocol):
     """Takes the batches of one task attempt."""
 
-    def write(self, batch: pa.RecordBatch, block: Block | None = None) -> None:
-        """Take a batch that was made from records of a block; None where they are of several.
+    def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
+        """Take a batch that was made from records of a block, given by its number; None where they are of several.
 
         Raises:
             RowError: when the sink cannot hold one of its rows.

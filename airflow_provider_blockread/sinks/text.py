@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import FunctionError, OptionsError, ProofError, RowError, SourceError
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import TextSink
@@ -101,20 +100,20 @@ def _misfit(schema: pa.Schema) -> str:
 class _TextWriter(StagedFiles["_TextFile"]):
     """Writes lines as they come; `name` gives the URI of a file by its number and block."""
 
-    def __init__(self, stores: Stores, option: TextSink, name: Callable[[int, Block | None], str]) -> None:
+    def __init__(self, stores: Stores, option: TextSink, name: Callable[[int, int | None], str]) -> None:
         super().__init__(stores)
         self._option = option
         self._name = name
-        self._block: Block | None = None  # whose file is open
+        self._block: int | None = None  # whose file is open
 
-    def write(self, batch: pa.RecordBatch, block: Block | None = None) -> None:
+    def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
         """Append a line for each row."""
         if not _fits(batch.schema):
             raise FunctionError(_misfit(batch.schema))
         if not batch.num_rows:
             return
         lines = self._lines(batch.column(0).cast(_BYTES))
-        block = block if self._option.per == "block" else None
+        block = block if self._option.per_block else None
         if block != self._block:
             self._finish()
         if self._open is None:

@@ -11,7 +11,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import SINKS, ParquetSink, Sink, TextSink
 from airflow_provider_blockread.sinks.names import AttemptName
@@ -60,10 +59,8 @@ KINDS: Mapping[str, Kind] = {
 assert set(SINKS) == {name.partition(" ")[0] for name in KINDS}
 
 
-#: That rows are of.
-BLOCK = Block(
-    number=5, group=0, file=1, version=FileVersion("file:///a", 9, 0), start=0, end=9, part_start=0, part_end=9
-)
+#: The number of the block that rows are of.
+BLOCK = 5
 
 
 #: Of any change.

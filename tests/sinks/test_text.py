@@ -71,7 +71,7 @@ def test_a_file_a_block_says_which(tmp_path: Path) -> None:
     made = bench(str(tmp_path / "out"), per="block")
     text = writer(made)
     for number in (9, 9, 10, 11, 4095):
-        text.write(batch(*[b"x"] * (number != 11)), BLOCK._replace(number=number))
+        text.write(batch(*[b"x"] * (number != 11)), number)
     files = text.close()
 
     names = [file.uri.rpartition("-t41-")[2] for file in files]

@@ -18,7 +18,7 @@ from airflow_provider_blockread.spark.frames.blaming import blamed
 from airflow_provider_blockread.spark.frames.calling import applied, check_function, output_schema
 from airflow_provider_blockread.spark.frames.records import empty_frame, records_frame
 from airflow_provider_blockread.spark.frames.types import as_frame
-from airflow_provider_blockread.spark.frames.writing import write_frame
+from airflow_provider_blockread.spark.frames.writing import write_frame, written_schema
 from airflow_provider_blockread.spark.tasks.user_function import with_places
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -58,9 +58,10 @@ class FrameStage:
             records = records_frame(session, self._schema(), staged.outputs, self.make_stores, self.secret)
             with applied(self.function, records) as frame:
                 schema = output_schema(self.function, frame)
+                written = written_schema(schema, self.spec.options)
                 outputs = write_frame(frame, schema, self.spec, self.make_stores, self.secret)
         rows = sum(output.rows for output in outputs)
-        return replace(staged, outputs=outputs, rows=rows, schema=schema.to_string())
+        return replace(staged, outputs=outputs, rows=rows, schema=written.to_string())
 
     def _schema(self) -> pa.Schema:
         decoded = make_format(self.spec.options.record_format).decoder().schema

@@ -9,9 +9,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from airflow_provider_blockread.errors import FunctionError
 from airflow_provider_blockread.exchange.model import OutputFile, ReadSpec
+from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.spark.engines.reporting import own_errors_as_text
@@ -19,6 +21,9 @@ from airflow_provider_blockread.storage.stores import Stores
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+_BLOCK = "_block"
+_PLACES = (_BLOCK, "_offset")  # by which rows are ordered where each block has a file
 
 
 def write_frame(
@@ -33,10 +38,34 @@ def write_frame(
         make_stores: opens the staging folder of the sink.
         secret: seals the errors of this package.
     """
+    if spec.options.sink.per_block:
+        frame = _by_block(frame)
     task = partial(_write, spec, schema, make_stores, secret)
     plain = frame.toDF(*(f"c{number}" for number in range(len(schema))))  # mapInArrow takes a dot for a path
     answers = plain.mapInArrow(task, "outputs string").collect()
     return tuple(OutputFile(**output) for answer in answers for output in json.loads(answer.outputs))
+
+
+def written_schema(schema: pa.Schema, options: GenerationOptions) -> pa.Schema:
+    """Return the schema of what the sink gets: where each block has a file, that names it, and no column does.
+
+    Raises:
+        FunctionError: when a file cannot be named so, since the column `_block` is missing.
+    """
+    if not options.sink.per_block:
+        return schema
+    if schema.get_field_index(_BLOCK) < 0 or schema.field(_BLOCK).type != pa.int64():
+        msg = (
+            f"{options.function} returns no column {_BLOCK}, by which a file for each block gets its rows; ask for"
+            f" it by columns=[{_BLOCK!r}] and return it as it is, or choose TextSink(per='task')"
+        )
+        raise FunctionError(msg)
+    return pa.schema([field for field in schema if field.name not in _PLACES])
+
+
+def _by_block(frame: DataFrame) -> DataFrame:
+    """Return the rows so that all of a block are together, in the order of their offsets where they have these."""
+    return frame.repartition(_BLOCK).sortWithinPartitions(*(name for name in _PLACES if name in frame.columns))
 
 
 def _write(
@@ -59,11 +88,11 @@ def _write(
 def _written(
     spec: ReadSpec, schema: pa.Schema, stores: Stores, name: AttemptName, batches: Iterator[pa.RecordBatch]
 ) -> list[OutputFile]:
-    writer = make_sink(stores, spec.options.sink).writer(spec.target, name, schema)
+    writer = make_sink(stores, spec.options.sink).writer(spec.target, name, written_schema(schema, spec.options))
     try:
         for batch in batches:
-            if batch.num_rows:
-                writer.write(_cast(batch, schema))
+            for rows, block in _rows(_cast(batch, schema), per_block=spec.options.sink.per_block):
+                writer.write(rows, block)
         return writer.close()
     except FunctionError as error:
         writer.abort()
@@ -72,6 +101,23 @@ def _written(
     except BaseException:
         writer.abort()
         raise
+
+
+def _rows(batch: pa.RecordBatch, *, per_block: bool) -> Iterator[tuple[pa.RecordBatch, int | None]]:
+    """Yield the rows of a batch, block by block where these have files."""
+    if not per_block:
+        if batch.num_rows:
+            yield batch, None
+        return
+    runs = pc.run_end_encode(batch[_BLOCK])
+    rest = batch.drop_columns([name for name in _PLACES if name in batch.schema.names])
+    start = 0
+    for block, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+        if block is None:
+            msg = f"a row has no block in {_BLOCK}; return that column as it is"
+            raise FunctionError(msg)
+        yield rest.slice(start, end - start), block
+        start = end
 
 
 def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

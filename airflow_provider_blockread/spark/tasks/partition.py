@@ -123,7 +123,7 @@ class _Task:
             return 0
         if self._spec.mode == "write":
             try:
-                self._writer.write(answer, block)
+                self._writer.write(answer, block.number)
             except FunctionError as error:
                 raise self._blame(block, rows, error) from error
             self._schema = self._schema or answer.schema

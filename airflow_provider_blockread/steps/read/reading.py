@@ -34,11 +34,12 @@ from airflow_provider_blockread.ledger.windows.groups import (
     record_submission,
 )
 from airflow_provider_blockread.ledger.windows.queries import get_window
-from airflow_provider_blockread.options import GenerationOptions, SparkJob
+from airflow_provider_blockread.options import FrameFunction, GenerationOptions, SparkJob
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.registry import make_sink, quarantine_of
+from airflow_provider_blockread.spark.frames.writing import written_schema
 from airflow_provider_blockread.spark.tasks.user_function import known_schema
 from airflow_provider_blockread.steps.describe import describe_group, describe_read
 from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_policy
@@ -221,6 +222,8 @@ class Attempt:
             return Target(folder=staging)
         decoded = make_format(options.record_format).decoder().schema
         schema = known_schema(options.function, decoded)
+        if schema is not None and isinstance(options.function, FrameFunction):
+            schema = written_schema(schema, options)
         return make_sink(self._env.stores, options.sink).prepare(schema, staging)
 
     def _exclude(self, error: SourceError, claim: Claim) -> bool:
