@@ -1,6 +1,6 @@
 """Drops lines that start with a dot, and writes one file for each block, in three ways.
 
-The function is a module's, named by its import path; or it is in this file, on batches of records or on a DataFrame.
+The function is in a module, named by its import path, or in this file: on batches of records, or on a DataFrame.
 Each way is a feed of its own and reads `$BLOCKREAD_DEMO_DIR/landing/notes/`, by default below `.demo/` in this
 repository. The name of a file ends in its block's id in hex: the block's number in the window, whose id the name holds
 too, as in `part-w8c51b96b80ff4a5b-g1-00000-e1-t0-0002-b1f.txt`. `make up` shows the DAG; it is paused at first.
@@ -21,6 +21,7 @@ from airflow_provider_blockread.task_group import BlockReadTaskGroup
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
+    from pyspark.sql import DataFrame
 
 HERE = Path(__file__).resolve().parent
 FOLDER = Path(os.environ.get("BLOCKREAD_DEMO_DIR") or HERE.parent / ".demo")
@@ -56,3 +57,19 @@ with DAG(
         return batch.filter(pc.invert(pc.starts_with(batch["value"], ".")))
 
     decorated()
+
+    # A DataFrame has no blocks: `_block` says which file a row goes to, `_offset` where in it. Neither is written.
+    @blockread(
+        source=NOTES,
+        sink=TextSink(f"{FOLDER}/lake/dots/framed", per="block"),
+        splitting=BLOCKS,
+        spark=SPARK,
+        columns=["_block", "_offset"],
+    )
+    def framed(lines: DataFrame) -> DataFrame:
+        """Return the lines that do not start with a dot."""
+        from pyspark.sql import functions as f
+
+        return lines.where(~f.startswith("value", f.lit(".")))
+
+    framed()

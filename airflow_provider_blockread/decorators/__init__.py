@@ -9,12 +9,12 @@ from typing import Any, NoReturn
 
 from airflow_provider_blockread.decorators.defining import Definition, define
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options import ArrowFunction, FunctionOption
+from airflow_provider_blockread.options import ArrowFunction, DataFrameFunction, FunctionOption
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 
 __all__ = ["BlockReadFunction", "blockread"]
 
-_OPTIONS: dict[str, type[ArrowFunction]] = {"arrow": ArrowFunction}
+_OPTIONS = {"arrow": ArrowFunction, "dataframe": DataFrameFunction}
 _CALL = "call it once for each group, with what differs: {name}(group_id='other', feed='other')"
 _REFUSED = {
     "expand": f"the tasks of a group cannot be mapped once more; {_CALL}",
@@ -49,15 +49,16 @@ def blockread(
 ) -> Callable[[Callable[..., Any]], BlockReadFunction]:
     """Return a decorator that makes a function the one of a `BlockReadTaskGroup`.
 
-    The function gets the records of a window and returns those to write: `RecordBatch -> RecordBatch | None`. Its text
-    travels to Spark, so it imports and defines all that it uses inside, and is a plain function. The digest of the text
-    is part of a generation's options: a changed function makes a new generation of a window that is read again.
+    The function gets records of a window and returns rows to write: `RecordBatch -> RecordBatch | None`, or `DataFrame
+    -> DataFrame`. Its text travels to Spark: it is a plain function that imports and defines all that it uses inside.
+    The digest of the text is part of a generation's options: a changed function makes a new generation of a window that
+    is read again.
 
     Args:
         positional: none.
-        kind: what the function takes, `arrow`; default: what its annotations say.
-        arguments: those of `BlockReadTaskGroup`, and those of `ArrowFunction` (`columns`, `schema`). `group_id` is the
-            function's name by default.
+        kind: what the function takes, `arrow` or `dataframe`; default: what its annotations say.
+        arguments: those of `BlockReadTaskGroup`, and those of `ArrowFunction` or `DataFrameFunction` (`columns`,
+            `schema`, `scope`). `group_id` is the function's name by default.
 
     Raises:
         OptionsError: from the decorator, when the text does not suffice, or the kind is not known.

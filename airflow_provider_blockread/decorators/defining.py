@@ -41,8 +41,8 @@ class Definition:
         found = [kind for kind in known if re.search(_KINDS[kind], self.annotations)]
         if given is None and len(found) != 1:
             msg = (
-                f"function {self.text.name} has annotations that do not say what it takes; annotate it, as in"
-                f" `def {self.text.name}(batch: RecordBatch) -> RecordBatch`, or set kind to one of {', '.join(known)}"
+                f"function {self.text.name} has annotations that do not say what it takes; annotate its first parameter"
+                f" as RecordBatch or DataFrame (Spark's), or set kind to one of {', '.join(known)}"
             )
             raise OptionsError(msg)
         return given or found[0]

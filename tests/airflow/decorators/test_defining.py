@@ -14,7 +14,7 @@ import pytest
 from airflow_provider_blockread.decorators import blockread
 from airflow_provider_blockread.decorators.defining import define
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options import ArrowFunction, FunctionText, ParquetSink
+from airflow_provider_blockread.options import ArrowFunction, DataFrameFunction, FunctionText, ParquetSink
 from airflow_provider_blockread.spark.tasks.loading import load_function
 
 pytestmark = pytest.mark.airflow
@@ -198,25 +198,60 @@ def _bare(batch):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     return batch
 
 
-@pytest.mark.parametrize(("function", "kind"), [(_as_text, None), (_returns, None), (_bare, "arrow")])
-def test_annotations_or_an_argument_say_what_a_function_takes(function: Any, kind: str | None) -> None:
+def _frame(frame: DataFrame, most: int = 3) -> DataFrame:  # type: ignore[name-defined]  # noqa: F821
+    return frame.limit(most)
+
+
+def _connected(frame: "pyspark.sql.connect.dataframe.DataFrame") -> Any:  # type: ignore[name-defined]  # noqa: F821, UP037
+    return frame
+
+
+def _mixed(batch: pa.RecordBatch) -> DataFrame:  # type: ignore[name-defined]  # noqa: F821
+    return batch
+
+
+def _pandas(frame: pd.DataFrame) -> pandas.DataFrame:  # type: ignore[name-defined]  # noqa: F821
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "option_class"),
+    [
+        (_as_text, None, ArrowFunction),
+        (_returns, None, ArrowFunction),
+        (_bare, "arrow", ArrowFunction),
+        (_frame, None, DataFrameFunction),
+        (_connected, None, DataFrameFunction),
+        (_bare, "dataframe", DataFrameFunction),
+        (_mixed, "dataframe", DataFrameFunction),
+        (_pandas, "dataframe", DataFrameFunction),
+    ],
+)
+def test_annotations_or_an_argument_say_what_a_function_takes(
+    function: Any, kind: str | None, option_class: type[ArrowFunction | DataFrameFunction]
+) -> None:
     """Names in the text of the annotations are enough; what they name need not be imported."""
     option = blockread(kind=kind, columns=["_file"], schema="value string")(function).keywords["function"]
 
-    assert isinstance(option, ArrowFunction)
+    assert type(option) is option_class
     assert isinstance(option.path, FunctionText)
     assert (option.columns, option.schema) == (["_file"], "value string")
     assert str(option) == f"function {function.__name__}"
 
 
 @pytest.mark.parametrize(
-    ("kind", "says"),
-    [(None, "_bare has annotations that do not say"), ("rows", "kind must be one of arrow.*, not 'rows'")],
+    ("function", "kind", "says"),
+    [
+        (_bare, None, "_bare has annotations that do not say"),
+        (_mixed, None, "_mixed has annotations that do not say"),
+        (_pandas, None, "_pandas has annotations that do not say"),
+        (_bare, "rows", "kind must be one of arrow, dataframe, not 'rows'"),
+    ],
 )
-def test_a_function_of_no_kind_is_refused(kind: str | None, says: str) -> None:
+def test_a_function_of_no_kind_is_refused(function: Any, kind: str | None, says: str) -> None:
     """The message shows how to annotate it."""
     with pytest.raises(OptionsError, match=says):
-        blockread(kind=kind)(_bare)
+        blockread(kind=kind)(function)
 
 
 @pytest.mark.parametrize("name", ["expand", "expand_kwargs", "partial", "override"])

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.airflow
 
 DAGS = Path(__file__).resolve().parents[3] / "dags"
 BLOCK = 16 * 2**10
-WAYS = ("imported", "decorated")
+WAYS = ("imported", "decorated", "framed")
 
 
 @pytest.fixture
