@@ -59,6 +59,15 @@ def test_the_registry_lists_every_class(section: str, base: type) -> None:
     assert registry["package-name"] == get_provider_info()["package-name"]
 
 
+def test_the_registry_lists_the_decorator() -> None:
+    """It makes task groups: as a decorator of tasks, which make one operator each, Airflow could not load it."""
+    (entry,) = yaml.safe_load((_ROOT / ".astro-registry.yaml").read_text())["decorators"]
+    module, _, name = entry["module"].rpartition(".")
+
+    assert getattr(import_module(module), name).__name__ == name
+    assert "task-decorators" not in get_provider_info()
+
+
 def _own(module: str) -> dict[str, type]:
     found = vars(import_module(module)).items()
     return {n: v for n, v in found if isinstance(v, type) and v.__module__ == module and not n.startswith("_")}
