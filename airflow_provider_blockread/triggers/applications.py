@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from contextlib import suppress
 from typing import Any, cast
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
@@ -16,6 +17,8 @@ from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.triggers.access import access
 from airflow_provider_blockread.triggers.helpers import ask, kept
 from airflow_provider_blockread.triggers.new_files import fired
+
+_STOP_S = 25.0  # below the 30 s that Airflow gives on_kill
 
 
 class ApplicationTrigger(BaseTrigger):
@@ -56,15 +59,18 @@ class ApplicationTrigger(BaseTrigger):
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Look again and again, and yield one event."""
         async with kept():
-            yield fired({"waiting": self.waiting} | await self._end())
+            found = await self._end()
+        yield fired({"waiting": self.waiting} | found)
 
     async def on_kill(self) -> None:
         """Stop the application when a person has cleared or marked the task: by a stop file, and by its cluster.
 
         Without this call, as without a triggerer, whatever the application leaves is fenced all the same.
         """
-        why = "the task was cleared or marked"
-        await self._ask("stop", why)
+        await to_its_end(self._stop(), within_s=_STOP_S)
+
+    async def _stop(self) -> None:
+        await self._ask("stop", "the task was cleared or marked")
         application = self.waiting["application"]
         if application:
             await asyncio.to_thread(self._submitter().kill, application)
@@ -97,3 +103,20 @@ class ApplicationTrigger(BaseTrigger):
 
     def _submitter(self) -> SparkSubmitter:
         return SparkSubmitter(self._job())
+
+
+async def to_its_end(work: Coroutine[Any, Any, None], *, within_s: float) -> None:
+    """Let work go on to its end although Airflow cancels the trigger again and again, once a second, while it stops it.
+
+    Args:
+        work: what to do.
+        within_s: seconds that it may take.
+    """
+    task = asyncio.create_task(work)
+    deadline = asyncio.get_running_loop().time() + within_s
+    while not task.done() and (left := deadline - asyncio.get_running_loop().time()) > 0:
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([task], timeout=left)
+    if not task.done():
+        task.cancel()
+    await task

@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -26,6 +27,7 @@ OUTLIVES = "--outlives-its-task"
 ON_CLUSTER = "--on-cluster"
 APPLICATION = "application_1700000000000_0001"
 NO_WAIT = "spark.yarn.submit.waitAppCompletion=false"
+SLOW = "spark.submit.seconds="
 CLUSTER = {"conn_type": "spark", "host": "yarn", "extra": json.dumps({"deploy-mode": "cluster"})}
 """A connection of this mode."""
 
@@ -66,6 +68,9 @@ def submit(arguments: list[str]) -> int:
         program, env=own, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
     )
     print(f"INFO YarnClientImpl: Submitted application {APPLICATION}", flush=True)
+    for argument in arguments:
+        if argument.startswith(SLOW):
+            time.sleep(float(argument.removeprefix(SLOW)))
     return 0 if NO_WAIT in arguments else driver.wait()
 
 

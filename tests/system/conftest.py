@@ -71,12 +71,19 @@ def environment(folder: Path, ledger: str) -> dict[str, str]:
         {"conn_type": "spark", "host": "local[1]", "extra": {"spark-binary": f"spark{number}-submit"}}
         for number in (3, 2)
     )
+    cluster = {
+        "conn_type": "spark",
+        "host": "yarn",
+        "extra": {"deploy-mode": "cluster", "spark-binary": "spark3-submit"},
+    }
     return own | {
         "SYSTEM_FOLDER": str(folder),
         "PATH": f"{folder / 'bin'}{os.pathsep}{own['PATH']}",
         "AIRFLOW_CONN_LEDGER": json.dumps(fields),
         "AIRFLOW_CONN_QUICK": json.dumps(quick),
         "AIRFLOW_CONN_STUBBORN": json.dumps(stubborn),
+        "AIRFLOW_CONN_CLUSTER": json.dumps(cluster),
+        "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "15",
         # The import of DAGs on a busy machine takes longer than 5 s, and other tests run beside this one.
         "AIRFLOW__CORE__DAGBAG_IMPORT_TIMEOUT": "120",
     }

@@ -88,7 +88,7 @@ CATALOG: list[Entry] = [
     Remedy(
         "hooks/spark.py",
         "deferrable=True needs",
-        f"{_AIRFLOW}/runs/test_deferring.py::test_a_driver_in_the_task_is_not_deferred",
+        f"{_AIRFLOW}/deferring/test_runs_on_cluster.py::test_a_driver_in_the_task_is_not_deferred",
     ),
     Remedy("hooks/spark.py", "not on PATH", f"{_AIRFLOW}/test_remedies.py::test_spark_submit_that_is_missing"),
     Remedy("hooks/spark.py", "application failed", f"{_AIRFLOW}/test_remedies.py::test_an_application_that_failed"),

@@ -30,6 +30,15 @@ def sleep(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
 
 
+def hold(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Leave a mark that the read has begun, and wait until it is `mended`."""
+    _, mended = _places(batch)
+    while not mended.exists():
+        mended.with_name("asleep").touch()
+        time.sleep(0.1)
+    return batch
+
+
 def linger(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Tell that the read has begun; the first one waits until it is `mended`, another takes no time."""
     _, mended = _places(batch)

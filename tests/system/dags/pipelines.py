@@ -104,6 +104,22 @@ with DAG("decorated", schedule=None):
 
     logs()
 
+for name, arguments in {
+    "deferred": {},
+    "orphaned": {},
+    "recleared": {},
+    "marked": {},
+    "late": {"execution_timeout": timedelta(seconds=20)},
+    "adopted": {"retries": 1, "retry_delay": timedelta(0)},
+}.items():
+    slow = {"spark.submit.seconds": "3600"} if name == "adopted" else {}  # of the stand-in, behind the submission
+    pipeline(
+        DAG(name, schedule=None, default_args=arguments),
+        function="functions:hold",
+        spark=SparkJob(conn_id="cluster", py_files=FUNCTIONS, heartbeat_s=1.0, conf=slow),
+        deferrable=True,
+    )
+
 awaited = DAG("awaited", schedule=None)
 pipeline(awaited, source=FileSource(f"{FOLDER}/awaited/landing", min_age=2))
 NewFilesSensor(

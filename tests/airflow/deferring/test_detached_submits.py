@@ -1,0 +1,87 @@
+"""Applications that spark-submit leaves to a cluster: its arguments, what it says, and how the cluster is asked."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_blockread.errors import SparkJobError
+from airflow_provider_blockread.exchange.model import Submission
+from airflow_provider_blockread.hooks.spark import SparkSubmitter
+from airflow_provider_blockread.options import SparkJob
+from tests.airflow.deferring.yarn import resource_manager
+
+pytestmark = pytest.mark.airflow
+
+SPEC = Submission(spec_uri="file:///spec.json", spec_hash="00ff")
+CONF = {"spark.yarn.submit.waitAppCompletion": "true", "spark.executor.memory": "2g"}
+SAYS = "INFO YarnClientImpl: Submitted application application_1700000000000_0042"
+
+
+@pytest.fixture
+def submit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program in the place of spark-submit that keeps its arguments, and a connection to YARN; return the program."""
+    program = tmp_path / "spark-submit"
+    program.write_text(
+        f"#!{sys.executable}\nimport json, sys\n"
+        f"open({str(tmp_path / 'arguments')!r}, 'w').write(json.dumps(sys.argv[1:]))\nprint({SAYS!r})\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    connect(monkeypatch)
+    return program
+
+
+def connect(monkeypatch: pytest.MonkeyPatch, **extra: str) -> None:
+    """Make the connection to YARN."""
+    fields = {"conn_type": "spark", "host": "yarn", "extra": {"deploy-mode": "cluster"} | extra}
+    monkeypatch.setenv("AIRFLOW_CONN_CLUSTER", json.dumps(fields))
+
+
+def test_spark_submit_returns_at_once(submit: Path) -> None:
+    """Whatever the job's own settings say, it does not wait; the cluster does not repeat the attempt."""
+    submitter = SparkSubmitter(SparkJob(conn_id="cluster", conf=CONF))
+    application = submitter.start(SPEC, name="blockread-w")
+    arguments = json.loads(submit.with_name("arguments").read_text())
+    settings = {arguments[n + 1] for n, argument in enumerate(arguments) if argument == "--conf"}
+
+    assert application == "application_1700000000000_0042"
+    assert settings == {
+        "spark.executor.memory=2g",
+        "spark.yarn.submit.waitAppCompletion=false",
+        "spark.kubernetes.submission.waitAppCompletion=false",
+        "spark.yarn.maxAppAttempts=1",
+    }
+    assert arguments[-4:] == ["--spec", "file:///spec.json", "--spec-hash", "00ff"]
+    assert arguments[arguments.index("--deploy-mode") + 1] == "cluster"
+
+
+def test_an_application_that_the_cluster_refuses(submit: Path) -> None:
+    """The task fails with what spark-submit said."""
+    submit.write_text("#!/bin/sh\necho 'queue full'\nexit 1\n")
+    with pytest.raises(SparkJobError, match="the Spark application failed") as raised:
+        SparkSubmitter(SparkJob(conn_id="cluster")).start(SPEC, name="app")
+
+    assert "queue full" in str(raised.value)
+
+
+def test_a_cluster_is_asked_where_the_connection_says_how(submit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its words for an end are passed on; while it is down, or unknown, nothing is said."""
+    del submit
+    job = SparkJob(conn_id="cluster")
+    assert SparkSubmitter(job).status("application_1_1") == ""
+    SparkSubmitter(job).kill("application_1_1")
+    with resource_manager() as yarn:
+        connect(monkeypatch, yarn_resourcemanager_webapp_address=yarn.url)
+        found = [SparkSubmitter(job).status("application_1_1")]
+        yarn.state, yarn.final = "FINISHED", "SUCCEEDED"
+        found.append(SparkSubmitter(job).status("application_1_1"))
+        yarn.state, yarn.final = "KILLED", "KILLED"
+        found.append(SparkSubmitter(job).status("application_1_1"))
+        yarn.down = True
+        found.append(SparkSubmitter(job).status("application_1_1"))
+
+    assert found == ["", "SUCCEEDED", "FAILED", ""]
