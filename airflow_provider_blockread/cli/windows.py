@@ -144,7 +144,7 @@ def verify(window: str, feed: str | None, master: str, state: str | None, *, as_
             f" up with {give_up}"
         )
         raise OptionsError(msg)
-    require_code(env, latest)
+    require_code(env, latest, mode="verify")
     restore_pruned(env, found)
     generation = start_generation(
         env.ledger, found.id, options=latest.options, mode="verify", clear_number=latest.clear_number

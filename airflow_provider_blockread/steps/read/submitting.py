@@ -11,7 +11,7 @@ from airflow_provider_blockread.exchange.results import write_spec
 from airflow_provider_blockread.exchange.seals import new_secret
 from airflow_provider_blockread.exchange.signs import SIGN_NAME, STOP_NAME
 from airflow_provider_blockread.ledger.model import Generation
-from airflow_provider_blockread.options import FunctionCode, GenerationOptions
+from airflow_provider_blockread.options import FrameFunction, FunctionCode, GenerationOptions
 from airflow_provider_blockread.options.functions import text_of
 from airflow_provider_blockread.steps.model import Environment, Submitter
 
@@ -26,19 +26,19 @@ def write_submission(env: Environment, spec: JobSpec, submitter: Submitter) -> S
     return replace(submission, code=code)
 
 
-def require_code(env: Environment, generation: Generation) -> None:
+def require_code(env: Environment, generation: Generation, *, mode: str = "write") -> None:
     """Refuse to read a window again if its function is in a DAG's file and the caller does not have it.
 
     Raises:
         OptionsError: when the caller has none, or another one.
     """
-    _own_code(env, generation.window, GenerationOptions.from_json(generation.options))
+    _own_code(env, generation.window, GenerationOptions.from_json(generation.options), mode)
 
 
-def _own_code(env: Environment, window: str, options: GenerationOptions) -> FunctionCode | None:
-    """Return the code of the function with which a window is read; None where the job itself finds the function."""
+def _own_code(env: Environment, window: str, options: GenerationOptions, mode: str) -> FunctionCode | None:
+    """Return the code of the function with which a window is read; None where the job needs none."""
     text = text_of(options.function)
-    if text is None:
+    if text is None or (mode == "verify" and isinstance(options.function, FrameFunction)):
         return None
     if env.code is None:
         msg = (
@@ -56,7 +56,7 @@ def _own_code(env: Environment, window: str, options: GenerationOptions) -> Func
 
 
 def _code(env: Environment, spec: JobSpec, submitter: Submitter) -> FunctionCode | None:
-    code = _own_code(env, spec.window, spec.options) if isinstance(spec, ReadSpec) else None
+    code = _own_code(env, spec.window, spec.options, spec.mode) if isinstance(spec, ReadSpec) else None
     if code is not None and not submitter.keeps_secrets:
         msg = (
             f"{spec}: the text of a function reaches a driver on this host only, not one in deploy mode cluster, since"

@@ -14,7 +14,7 @@ from airflow_provider_blockread.errors import ExchangeError, FunctionError, Opti
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.results import SPEC_NAME
 from airflow_provider_blockread.ledger.windows.generations import list_generations
-from airflow_provider_blockread.options import ArrowFunction, FunctionCode, FunctionText, from_json
+from airflow_provider_blockread.options import ArrowFunction, DataFrameFunction, FunctionCode, FunctionText, from_json
 from airflow_provider_blockread.spark.tasks.loading import load_function
 from tests.pipeline.make import Pipe, ReadHere
 
@@ -244,3 +244,40 @@ def test_a_driver_that_no_private_file_reaches(here: Pipe) -> None:
     here.run("w", clear_number=2)
 
     assert here.values() == ["1", "2"]
+
+
+@pytest.mark.spark
+def test_a_text_on_a_dataframe(pipe: Pipe) -> None:
+    """It is called in the driver, and what it defines in the workers; a verification calls and so needs nothing."""
+    pipe.put({"a": b"a\nbb\nccc\n"})
+    text = text_of(
+        "def doubled(frame: DataFrame) -> DataFrame:\n"
+        "    from pyspark.sql.functions import udf\n\n"
+        "    @udf('string')\n"
+        "    def twice(value):\n"
+        "        return value * 2\n\n"
+        "    return frame.select(twice('value').alias('value'))\n",
+        "doubled",
+    )
+    use(pipe, text)
+    pipe.function = DataFrameFunction(text)
+    pipe.run()
+    values = pipe.values()
+    pipe.env = replace(pipe.env, code=None)
+    pipe.with_policies(on_rerun="verify")
+
+    assert values == ["aa", "bbbb", "cccccc"]
+    assert pipe.run(clear_number=1).status == "verified"
+
+
+@pytest.mark.spark
+def test_an_exception_on_a_dataframe_names_the_line_of_the_dag(pipe: Pipe) -> None:
+    """As one of a module does: the last line of the DAG's file in the traceback."""
+    pipe.put({"a": b"a\n"})
+    text = text_of("def wrong(frame):\n    return frame.select('values')\n", "wrong", line=30)
+    use(pipe, text)
+    pipe.function = DataFrameFunction(text)
+    with pytest.raises(
+        FunctionError, match=r"function wrong fails: .*`values` cannot be resolved.* \(mine\.py, line 31\)"
+    ):
+        pipe.run()
