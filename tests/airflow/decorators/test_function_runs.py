@@ -160,6 +160,7 @@ with DAG(DAG_ID):
         schema="value string",
         columns=["_block"],
         tooltip="mine",
+        deferrable=True,
         default_args={"retries": 3},
         group_id="other",
     )
@@ -177,7 +178,7 @@ with DAG(DAG_ID):
         ["_block"],
         "logs",
     )
-    assert read.partial_kwargs["function"] == plan.function
+    assert (read.partial_kwargs["function"], read.partial_kwargs["deferrable"]) == (plan.function, True)
     assert dag.task_group.get_child_by_label("other").tooltip == "mine"
 
 
@@ -197,18 +198,22 @@ def test_an_error_names_the_line_of_the_dag(
     assert not lake.exists()
 
 
+@pytest.mark.parametrize("deferrable", [False, True])
 def test_a_driver_on_the_cluster_gets_no_text(
     runs: Any,
     parse: Callable[[str], DAG],
     land: Callable[..., None],
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
+    *,
+    deferrable: bool,
 ) -> None:
     """A private file reaches no other host, and the work area is open to others: deploy mode cluster is refused."""
     land(a=1)
     cluster = Connection(conn_id="c", conn_type="spark", host="yarn", extra='{"deploy-mode": "cluster"}')
     monkeypatch.setenv("AIRFLOW_CONN_BLOCKREAD_CLUSTER", cluster.get_uri())
-    run = runs.start(parse(LOGS.replace("spark=SPARK", 'spark=SparkJob(conn_id="blockread_cluster")')))
+    spark = f'spark=SparkJob(conn_id="blockread_cluster"), deferrable={deferrable}'
+    run = runs.start(parse(LOGS.replace("spark=SPARK", spark)))
 
     assert runs.states(run)["logs.read[0]"] == "failed"
     assert (
