@@ -18,6 +18,7 @@ NAMES = (
     "lines",
     "escaped",
     "csv",
+    "frames",
     "json_lines",
     "data_source",
     "special_bytes",

@@ -18,8 +18,10 @@ from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.ledger.store import Ledger, default_url
 from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import (
+    AsRead,
     FileSource,
     FormatOption,
+    FunctionOption,
     GenerationOptions,
     ParquetSink,
     Policies,
@@ -88,6 +90,7 @@ class Windows:
     spark: SparkSession | None = None
     block_size: int = 64 * 2**20
     policies: Policies = field(default_factory=Policies)
+    function: FunctionOption = AsRead()
     seconds: dict[str, float] = field(default_factory=dict)
     published: Published | None = None
     env: Environment = field(init=False)
@@ -108,7 +111,10 @@ class Windows:
     def plan(self, key: str = "window") -> WindowRef:
         """Plan the next window."""
         generation = GenerationOptions(
-            sink=ParquetSink(str(self.output)), record_format=self.record_format, policies=self.policies
+            sink=ParquetSink(str(self.output)),
+            record_format=self.record_format,
+            function=self.function,
+            policies=self.policies,
         )
         request = PlanRequest(
             feed="benchmark",

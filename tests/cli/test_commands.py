@@ -239,6 +239,11 @@ def test_db_upgrade(place: Place) -> None:
             ["run", ".", "--output", "out", "--function", "nothing"],
             "path must read 'package.module:function', not 'nothing'",
         ),
+        (
+            ["run", ".", "--output", "out", "--sql", "DROP TABLE records"],
+            "query must begin with SELECT or WITH and name the view `records`, not 'DROP TABLE records'",
+        ),
+        (["run", ".", "--output", "out", "--sql", "", "--function", "m:f"], "--function and --sql exclude each other"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

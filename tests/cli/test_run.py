@@ -163,6 +163,29 @@ def test_function_of_the_working_folder(place: Place) -> None:
     assert not Path(place.folder / "out.blockread").is_relative_to(place.folder / "out")
 
 
+def test_a_function_of_dataframes(place: Place) -> None:
+    """It is imported from the working directory, too."""
+    (place.folder / "frames.py").write_text("def first(records):\n    return records.orderBy('value').limit(1)\n")
+    place.put({"a.log": b"two\none\n"})
+    done = place.shell(*place.run("--dataframe-function", "frames:first", "--json")[:-2])
+
+    assert done.returncode == 0, done.stderr
+    assert _values(place) == ["one"]
+
+
+def test_queries(place: Place) -> None:
+    """A query is run over the records; what Spark says of a wrong one is a line."""
+    place.put({"a.log": b"one\ntwo\n"})
+    query = "SELECT upper(value) AS value FROM records"
+    wrong, done = place.many(
+        place.run("--sql", query.replace("value)", "valu)"), "--scope", "group"), place.run("--sql", query, "--json")
+    )
+
+    assert re.search(r"the SQL query fails: \[UNRESOLVED_COLUMN.*`valu`.*; correct it and clear", wrong.error)
+    assert "\tat " not in wrong.error + wrong.stderr
+    assert (done.json["records"], done.json["rows"], _values(place)) == (2, 2, ["ONE", "TWO"])
+
+
 def test_a_run_into_text(place: Place) -> None:
     """Options of the sink are given as those of the format are."""
     place.put({"a.log": b"one\ntwo\n"})

@@ -10,8 +10,10 @@ from airflow_provider_blockread.options import (
     Csv,
     DataFrameFunction,
     FunctionOption,
+    Limits,
     Lines,
     Policies,
+    Selection,
     Sql,
 )
 from tests.pipeline.make import Pipe
@@ -121,6 +123,27 @@ def test_scope_group(numbers: Pipe) -> None:
     found = numbers.rows()
     assert len(found) == done.groups > 3
     assert sum(group["n"] for group in found) == COUNT
+
+
+def test_a_file_in_parts(numbers: Pipe) -> None:
+    """Windows that read parts of a file each see the records of their part."""
+    numbers.put({"1.csv": b"", "2.csv": b""})
+    numbers.selection = Selection(limits=Limits(max_blocks=2))
+    numbers.function = Sql("SELECT id, _offset AS at FROM records", columns=["_offset"])
+    done = [numbers.run(f"w{number}") for number in range(2)]
+
+    assert sum(window.records for window in done) == len(numbers.rows()) == len(range(0, COUNT, 3))
+    assert {found["id"] for found in numbers.rows()} == set(range(0, COUNT, 3))
+
+
+def test_files_that_span_groups_with_quotes(numbers: Pipe) -> None:
+    """Groups of quoted csv are entered in the states that a scan has found."""
+    numbers.put({f"{n}.csv": b"".join(b'%d,"a\n%d"\n' % (id_, id_) for id_ in range(n, 90, 3)) for n in range(3)})
+    numbers.function, numbers.block_size, numbers.group_bytes = Sql("SELECT id FROM records", scope="group"), 50, 100
+    done = numbers.run()
+
+    assert done.groups > 3
+    assert sorted(found["id"] for found in numbers.rows()) == list(range(90))
 
 
 def test_scope_window_needs_one_group(numbers: Pipe) -> None:
