@@ -20,7 +20,7 @@ from airflow_provider_blockread.cli.rebuild import rebuild_windows, reprocess
 from airflow_provider_blockread.cli.records import records
 from airflow_provider_blockread.cli.run import run
 from airflow_provider_blockread.cli.upkeep import abandon_window, exclude_from_window, undo_window
-from airflow_provider_blockread.cli.windows import windows
+from airflow_provider_blockread.cli.windows import verify, windows
 from airflow_provider_blockread.errors import BlockReadError
 
 _CLEARING = re.compile(r"\bclear (the|this|their)\b")
@@ -34,7 +34,7 @@ def blockread() -> None:
 
 for command in (plan, run, records, windows, files, reprocess, clean, prune, db):
     blockread.add_command(command)
-for command in (rebuild_windows, abandon_window, undo_window, exclude_from_window):
+for command in (verify, rebuild_windows, abandon_window, undo_window, exclude_from_window):
     windows.add_command(command)
 files.add_command(new_files)
 

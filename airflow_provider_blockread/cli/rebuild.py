@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -10,10 +9,9 @@ from typing import Any
 import click
 
 from airflow_provider_blockread.cli.options.shared import open_environment, option_group, owner, print_json
+from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
 from airflow_provider_blockread.cli.run import JOB
-from airflow_provider_blockread.cli.spark import InProcessSpark
 from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options, feed_option
-from airflow_provider_blockread.spark.java import require_java
 from airflow_provider_blockread.steps.plan.choosing import STATUSES, FileChoice
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.rebuilding import (
@@ -28,7 +26,7 @@ _TIME = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%
 
 
 @dataclass(frozen=True, kw_only=True)
-class RebuildOptions(Confirmed):
+class RebuildOptions(Confirmed, OnSpark):
     """The options of both commands; times without a zone are UTC."""
 
     window: str | None
@@ -38,7 +36,6 @@ class RebuildOptions(Confirmed):
     first_key: str | None
     last_key: str | None
     restart: bool
-    master: str
 
     def run(self, files: FileChoice | None) -> None:
         """Show what will be done, ask for confirmation, and do it."""
@@ -47,10 +44,10 @@ class RebuildOptions(Confirmed):
         if not self.confirm(intent):
             return
         if not intent.is_empty:
-            require_java(os.environ)
+            self.spark_job()
         if self.restart:
             give_up_rebuild(env, request)
-        with InProcessSpark(self.master) as spark:
+        with self.open_spark() as spark:
             done = rebuild(env, request, WindowRunner(env=env, owner=owner(), job=JOB, submitter=spark))
         if self.as_json:
             print_json([window.to_json() for window in done])
@@ -77,7 +74,7 @@ class ReprocessOptions(RebuildOptions):
 
 #: The options that select windows, and those for confirmation.
 range_options = option_group(
-    click.option("--master", default="local[*]", show_default=True),
+    spark_options,
     click.option("--restart", is_flag=True, help="Start over instead of resuming an unfinished identical command."),
     click.option("--to", "last_key", metavar="KEY", help="Windows up to this key."),
     click.option("--from", "first_key", metavar="KEY", help="Windows from this key on, in lexical order."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,18 +13,16 @@ from airflow_provider_blockread.cli.options.pipeline import Pipeline, Reading, p
 from airflow_provider_blockread.cli.options.shared import (
     open_environment,
     owner,
-    parse_pairs,
     print_facts,
     print_json,
     terminal,
 )
-from airflow_provider_blockread.cli.spark import InProcessSpark
+from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
 from airflow_provider_blockread.ledger.noop import forgets
 from airflow_provider_blockread.ledger.windows.queries import unpublished_windows
 from airflow_provider_blockread.options import SINKS, SparkJob
 from airflow_provider_blockread.options.sizes import format_bytes
-from airflow_provider_blockread.spark.java import require_java
-from airflow_provider_blockread.steps import Environment, PlanRequest, Published, WindowRef, plan
+from airflow_provider_blockread.steps import Environment, PlanRequest, Published, Submitter, WindowRef, plan
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 
@@ -34,11 +31,9 @@ JOB = SparkJob(heartbeat_s=1.0, stale_after_s=15.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(Pipeline, Reading):
+class RunOptions(Pipeline, Reading, OnSpark):
     """The options of `run`."""
 
-    master: str
-    conf: tuple[str, ...]
     until_empty: bool
 
 
@@ -47,8 +42,7 @@ class RunOptions(Pipeline, Reading):
 @click.option("--output", required=True, metavar="DIR", help="Directory to publish into.")
 @click.option("--sink", default="parquet", show_default=True, type=click.Choice(sorted(SINKS)))
 @click.option("--sink-option", multiple=True, metavar="KEY=VALUE", help="Repeatable.")
-@click.option("--master", default="local[*]", show_default=True, help="Spark master; the driver is this process.")
-@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="Spark configuration; repeatable.")
+@spark_options
 @click.option("--compression", help="Codec of the files that are written; default: the sink's.")
 @click.option("--function", metavar="MODULE:NAME", help="A function RecordBatch -> RecordBatch | None.")
 @click.option("--dataframe-function", metavar="MODULE:NAME", help="A function DataFrame -> DataFrame.")
@@ -70,11 +64,11 @@ class RunOptions(Pipeline, Reading):
 def run(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
     """Read the new files at SOURCE into a directory, each record exactly once."""
     given = RunOptions(**options)
-    require_java(os.environ)
+    given.spark_job()
     env = open_environment(given.state, create=True)
     request = given.request(env, given)
     started = time.monotonic()
-    with InProcessSpark(given.master, parse_pairs("--conf", given.conf)) as spark:
+    with given.open_spark() as spark:
         runner = Runner(env, spark)
         done = list(runner.windows(request, resumes=given.window is None, until_empty=given.until_empty))
     if forgets(env.ledger):  # no later run could clear its work area
@@ -91,7 +85,7 @@ class Runner:
     """Runs all steps of windows in this process."""
 
     env: Environment
-    spark: InProcessSpark
+    spark: Submitter
     job: SparkJob = JOB
 
     def window(self, ref: WindowRef) -> Published:

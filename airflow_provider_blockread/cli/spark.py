@@ -6,7 +6,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
@@ -50,9 +50,9 @@ class InProcessSpark:
     Spark is called from a separate thread, so that a signal interrupts a wait and not a call to the JVM.
     """
 
-    def __init__(self, master: str, conf: Mapping[str, str] | None = None) -> None:
-        """Take the master, such as `local[2]` or `spark://host:7077`, and further configuration."""
-        self._master, self._conf = master, dict(conf or {})
+    def __init__(self, master: str, conf: Mapping[str, str] | None = None, py_files: Sequence[str] = ()) -> None:
+        """Take the master, such as `local[2]` or `spark://host:7077`, further configuration, and modules for tasks."""
+        self._master, self._conf, self._py_files = master, dict(conf or {}), py_files
         self._engine: RddEngine | None = None
         self._readers = 0  # that the application was started for
         self._cancelled = False
@@ -138,7 +138,8 @@ class InProcessSpark:
             said = reason[1].rstrip(".") if reason else type(error).__name__
             msg = f"Spark did not start on {self._master}: {said}; check --master and that Java 17+ is there"
             raise SparkJobError(msg) from error
-        context.addPyFile(write_bundle(str(folder)))
+        for file in (write_bundle(str(folder)), *self._py_files):
+            context.addPyFile(file)
         return RddEngine(context)
 
 

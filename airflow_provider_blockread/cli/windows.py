@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -18,8 +18,8 @@ from airflow_provider_blockread.cli.options.shared import (
     say_lines,
     state_option,
 )
+from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
 from airflow_provider_blockread.cli.run import Runner
-from airflow_provider_blockread.cli.spark import InProcessSpark
 from airflow_provider_blockread.cli.upkeep import feed_option
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.model import Generation, Window, Withdrawal
@@ -35,7 +35,6 @@ from airflow_provider_blockread.ledger.windows.progress import group_progress, w
 from airflow_provider_blockread.ledger.windows.queries import WindowSummary, get_window, list_parts, list_windows
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.options.sizes import format_bytes
-from airflow_provider_blockread.spark.java import require_java
 from airflow_provider_blockread.steps.describe import describe_group
 from airflow_provider_blockread.steps.plan.replaying import open_ref
 from airflow_provider_blockread.steps.plan.restoring import restore_pruned
@@ -124,17 +123,28 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
             say_lines(f"{row['group']}\n{row['error']}")
 
 
-@windows.command()
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions(OnSpark):
+    """The options of `verify`."""
+
+    window: str
+    feed: str | None
+    state: str | None
+    as_json: bool
+
+
+@click.command()
 @window_argument
 @feed_option
-@click.option("--master", default="local[*]", show_default=True)
+@spark_options
 @state_option
 @json_option
-def verify(window: str, feed: str | None, master: str, state: str | None, *, as_json: bool) -> None:
+def verify(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
     """Read published WINDOW again and prove it, without writing output."""
-    require_java(os.environ)
-    env = open_environment(state)
-    found = get_window(env.ledger, window, feed)
+    given = VerifyOptions(**options)
+    given.spark_job()
+    env = open_environment(given.state)
+    found = get_window(env.ledger, given.window, given.feed)
     latest = latest_generation(env.ledger, found.id)
     # An earlier verification may have failed; the window is published all the same.
     if latest.state not in FINISHED and latest.mode != "verify":
@@ -150,9 +160,9 @@ def verify(window: str, feed: str | None, master: str, state: str | None, *, as_
         env.ledger, found.id, options=latest.options, mode="verify", clear_number=latest.clear_number
     )
     ref = open_ref(env, found, generation, status="read", message=f"window {found.id}: verifying")
-    with InProcessSpark(master) as spark:
+    with given.open_spark() as spark:
         done = Runner(env, spark).window(ref)
-    if as_json:
+    if given.as_json:
         print_json(done.to_json())
     else:
         say(f"window {done.window} is verified: {done.records:,} records, {format_bytes(done.bytes)}")

@@ -17,6 +17,7 @@ from airflow_provider_blockread.options import FileSource, Sink, SparkJob, Value
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_blockread.hooks.connect import ConnectSubmitter
     from airflow_provider_blockread.hooks.spark import SparkSubmitter
     from airflow_provider_blockread.hooks.stores import Credentials
     from airflow_provider_blockread.steps import Environment, WindowRef
@@ -141,13 +142,13 @@ class SparkOperator(StepOperator):
     def __init__(self, *, spark: SparkJob = SparkJob(), **kwargs: Any) -> None:  # noqa: ANN401 - the base class's
         super().__init__(**kwargs)
         self.spark = spark
-        self._submitter: SparkSubmitter | None = None
+        self._submitter: SparkSubmitter | ConnectSubmitter | None = None
 
-    def submitter(self) -> SparkSubmitter:
-        """Return what submits applications."""
-        from airflow_provider_blockread.hooks.spark import SparkSubmitter  # noqa: PLC0415 - not at every DAG parse
+    def submitter(self) -> SparkSubmitter | ConnectSubmitter:
+        """Return what runs applications."""
+        from airflow_provider_blockread.hooks.connect import make_submitter  # noqa: PLC0415 - not at every DAG parse
 
-        self._submitter = SparkSubmitter(self.spark, self.credentials())
+        self._submitter = make_submitter(self.spark, self.credentials(), LogObserver(self.log.info, self.log.warning))
         return self._submitter
 
     def on_kill(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow_provider_blockread.operators.base import owner_of, run_identity, window_ref
 from airflow_provider_blockread.operators.deferring import DeferrableOperator
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_blockread.errors import BlockReadError
     from airflow_provider_blockread.steps import Caller, DeferredRead, Environment, ReadOutcome, Waiting
+    from airflow_provider_blockread.steps.model import DetachedSubmitter
 
 
 def title_template(plan: str) -> str:
@@ -95,7 +96,7 @@ class ReadBlocksOperator(DeferrableOperator):
             group=int(self.group),
             caller=caller_of(context),
             job=self.spark,
-            submitter=self.submitter(),
+            submitter=cast("DetachedSubmitter", self.submitter()),  # as `defers` has made sure
         )
 
     def _outcome(self, found: ReadOutcome | Waiting, context: Context) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow_provider_blockread.operators.base import window_ref
 from airflow_provider_blockread.operators.deferring import DeferrableOperator
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_blockread.errors import BlockReadError
     from airflow_provider_blockread.steps import DeferredScan, Waiting
+    from airflow_provider_blockread.steps.model import DetachedSubmitter
 
 
 class ScanBlocksOperator(DeferrableOperator):
@@ -57,4 +58,5 @@ class ScanBlocksOperator(DeferrableOperator):
     def _deferred(self) -> DeferredScan:
         from airflow_provider_blockread.steps import DeferredScan  # noqa: PLC0415 - not at every DAG parse
 
-        return DeferredScan(env=self.environment(), ref=window_ref(self.window), submitter=self.submitter())
+        submitter = cast("DetachedSubmitter", self.submitter())  # as `defers` has made sure
+        return DeferredScan(env=self.environment(), ref=window_ref(self.window), submitter=submitter)

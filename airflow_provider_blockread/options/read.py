@@ -14,6 +14,9 @@ from airflow_provider_blockread.options.plan import above_zero, one_of
 from airflow_provider_blockread.options.sinks import Sink
 from airflow_provider_blockread.options.values import Value, from_json
 
+#: The Airflow connection of Spark where none is named.
+DEFAULT_CONNECTION = "spark_default"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Policies(Value):
@@ -83,17 +86,19 @@ class GenerationOptions(Value):
 class SparkJob(Value):
     """Where and how the Spark application runs; nothing here changes what is read or written.
 
-    `conn_id` is an Airflow Spark connection; `master` overrides its host. `conf` is passed to Spark unchanged, settings
-    that Spark itself would not show (`secret`, `password`, `token`, `access.key` in the name) in a private file;
-    `proxy_user` is the user whom Spark impersonates on the cluster. `py_files` are more zips or modules for the
-    executors, such as the module of a user's function. `environment` names variables (`*` matches any text) that the
-    driver inherits in addition to the usual ones. A task whose last heartbeat is older than `stale_after_s` seconds
-    counts as dead.
+    `conn_id` is an Airflow connection of type `spark` or `spark_connect`. `master` overrides the host of the former;
+    `remote` (`sc://host:port`) is a Spark Connect server to use instead of a connection. `conf` is passed to Spark
+    unchanged, settings that Spark itself would not show (`secret`, `password`, `token`, `access.key` in the name) in a
+    private file; `proxy_user` is the user whom Spark impersonates on the cluster. `py_files` are more zips or modules
+    for the executors, such as the module of a user's function. `environment` names variables (`*` matches any text)
+    that the driver of spark-submit inherits in addition to the usual ones. A task whose last heartbeat is older than
+    `stale_after_s` seconds counts as dead.
     """
 
     kind: ClassVar[str] = "spark_job"
-    conn_id: str = "spark_default"
+    conn_id: str = DEFAULT_CONNECTION
     master: str | None = None
+    remote: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
     proxy_user: str | None = None
     py_files: Sequence[str] = ()
@@ -102,10 +107,27 @@ class SparkJob(Value):
     stale_after_s: float = 120.0
 
     def __post_init__(self) -> None:
+        if self.remote is not None:
+            self._check_remote(self.remote)
         for name in self.environment:
             if not name.strip() or "=" in name:
                 msg = f"spark_job: environment names variables to inherit, such as 'CORP_*', not {name!r}"
                 raise OptionsError(msg)
         if not 0 < self.heartbeat_s < self.stale_after_s:
             msg = f"spark_job: heartbeat_s={self.heartbeat_s} must be between 0 and stale_after_s={self.stale_after_s}"
+            raise OptionsError(msg)
+
+    def _check_remote(self, remote: str) -> None:
+        named = [name for name in ("master", "conn_id") if getattr(self, name) not in {None, DEFAULT_CONNECTION}]
+        if named:
+            msg = f"spark_job: remote and {named[0]} both say where Spark runs; leave one of them out"
+            raise OptionsError(msg)
+        if "token=" in remote:
+            msg = (
+                "spark_job: remote is no place for a token; put it into a connection of type spark_connect, or into"
+                " SPARK_CONNECT_AUTHENTICATE_TOKEN"
+            )
+            raise OptionsError(msg)
+        if not remote.startswith(("sc://", "{{")):  # a template is checked once it is rendered
+            msg = f"spark_job: remote must read 'sc://host:port', not {remote!r}"
             raise OptionsError(msg)

@@ -28,6 +28,7 @@ from airflow_provider_blockread.hooks.spark import SparkSubmitter, spark_connect
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.operators.base import StepOperator
 from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.spark.engines.session import Server, client_of
 from tests.airflow.logger import Logger
 from tests.airflow.queues import aws as aws  # noqa: PLC0414 - a fixture
 from tests.ledgers import open_ledger
@@ -201,8 +202,9 @@ def _extra_of(message: str) -> str:
             "apache-airflow-providers-apache-spark",
             lambda: SparkSubmitter(JOB)._make_hook("job"),
         ),
+        ("pyspark.sql.connect.client", "pyspark-client", lambda: client_of(Server("sc://localhost:1"), "")),
     ],
-    ids=["azure", "sqs", "role", "spark"],
+    ids=["azure", "sqs", "role", "spark", "connect"],
 )
 def test_what_an_extra_installs(monkeypatch: pytest.MonkeyPatch, module: str, package: str, call: Any) -> None:
     """The extra that the message names holds the package whose module is missing."""

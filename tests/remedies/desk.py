@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from types import TracebackType
 from typing import Self
 
@@ -12,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from airflow_provider_blockread.cli.commands import blockread
+from airflow_provider_blockread.cli.options import spark
 from airflow_provider_blockread.errors import BlockReadError
 from tests.pipeline.here import ReadHere
 from tests.pipeline.make import Pipe
@@ -21,10 +21,10 @@ from tests.remedies.advice import commands
 class WithoutSpark(ReadHere):
     """In the place of the command line's Spark: jobs run in this very process."""
 
-    def __init__(self, master: str, conf: Mapping[str, str] | None = None) -> None:
+    def __init__(self, master: str, conf: Mapping[str, str] | None = None, py_files: Sequence[str] = ()) -> None:
         """Take what Spark would."""
         super().__init__()
-        self.master, self.conf = master, conf
+        self.master, self.conf, self.py_files = master, conf, py_files
 
     def __enter__(self) -> Self:
         """Return this submitter."""
@@ -38,9 +38,7 @@ class WithoutSpark(ReadHere):
 
 def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let commands run their jobs in this process."""
-    for name in ("rebuild", "run", "windows"):  # the package has commands under these names
-        module = import_module(f"airflow_provider_blockread.cli.{name}")
-        monkeypatch.setattr(module, "InProcessSpark", WithoutSpark)
+    monkeypatch.setattr(spark, "InProcessSpark", WithoutSpark)
     monkeypatch.setenv("JAVA_HOME", "/usr")
 
 

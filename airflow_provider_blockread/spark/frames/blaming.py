@@ -12,6 +12,7 @@ from airflow_provider_blockread.exchange.failures import from_text
 from airflow_provider_blockread.exchange.model import ReadSpec
 from airflow_provider_blockread.options import DataFrameFunction
 from airflow_provider_blockread.spark.engines.reporting import job_failed, raised_by
+from airflow_provider_blockread.spark.engines.session import is_lost
 from airflow_provider_blockread.spark.tasks.loading import load_function
 
 _MAX_CHARS = 1000  # of what was raised
@@ -28,7 +29,7 @@ def blamed(spec: ReadSpec, secret: str = "") -> Iterator[None]:
     Raises:
         FunctionError: what the function, its tasks or the query did wrong.
         SparkJobError: when Spark failed for another reason; a retry may succeed.
-        ConnectionError: when Spark's JVM is gone.
+        ConnectionError: when Spark's JVM or server is gone.
     """
     try:
         yield
@@ -38,12 +39,13 @@ def blamed(spec: ReadSpec, secret: str = "") -> Iterator[None]:
     except (BlockReadError, ConnectionError):
         raise
     except (Exception, SystemExit) as error:
+        if is_lost(error):
+            raise ConnectionError(str(error)) from error
         raise from_text(str(error), secret) or _of_user(spec, error) or job_failed(error) from error
 
 
 def _of_user(spec: ReadSpec, error: BaseException) -> FunctionError | None:
     """Return what the user's code did wrong; None if Spark itself failed."""
-    from py4j.protocol import Py4JError  # noqa: PLC0415 - loaded with Spark
     from pyspark.errors import (
         PySparkException,
         PythonException,
@@ -51,7 +53,8 @@ def _of_user(spec: ReadSpec, error: BaseException) -> FunctionError | None:
         UnknownException,
     )
 
-    if isinstance(error, (Py4JError, QueryExecutionException, UnknownException)):
+    of_java = type(error).__module__.startswith("py4j.")  # which a client of Spark Connect lacks
+    if of_java or isinstance(error, (QueryExecutionException, UnknownException)):
         return None
     if isinstance(error, PythonException):
         what = raised_by(str(error))

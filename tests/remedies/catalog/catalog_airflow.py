@@ -50,6 +50,16 @@ CATALOG: list[Entry] = [
         f"{_AIRFLOW}/test_store_remedies.py::test_a_role_that_is_assumed_in_another_way",
     ),
     Remedy(
+        "hooks/connect.py",
+        "deferrable=True needs",
+        "tests/spark/engines/test_airflow.py::test_a_deferral_is_refused",
+    ),
+    Remedy(
+        "hooks/connect.py",
+        "names no Spark Connect server",
+        "tests/spark/engines/test_airflow.py::test_a_connection_without_a_host",
+    ),
+    Remedy(
         "hooks/ledger.py",
         "there is no connection",
         f"{_AIRFLOW}/test_remedies.py::test_a_ledger_connection_that_is_missing",

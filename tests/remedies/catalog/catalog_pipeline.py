@@ -13,6 +13,8 @@ _TEXT = "tests/sinks/test_text.py"
 _BLOCKS = "tests/pipeline/functions/test_files_of_blocks.py"
 _TEXTS = "tests/pipeline/functions/test_function_text.py"
 _FRAMES = "tests/pipeline/frames/test_remedies.py"
+_SESSION = "spark/engines/session.py"
+_REFUSED, _ON_SERVER = "tests/spark/engines/test_refusals.py", "tests/spark/engines/test_windows.py"
 
 CATALOG: list[Entry] = [
     Explained("exchange/failures.py", "was not written by", _SEALED),
@@ -76,8 +78,33 @@ CATALOG: list[Entry] = [
     Remedy(
         "spark/engines/in_process.py",
         "was cancelled",
-        "tests/pipeline/read/test_engines.py::test_a_run_that_is_cancelled",
+        "tests/spark/engines/test_behaviour.py::test_a_run_that_is_cancelled",
     ),
+    Remedy(
+        "spark/engines/connect.py",
+        "was cancelled",
+        "tests/spark/engines/test_behaviour.py::test_a_run_that_is_cancelled",
+    ),
+    Remedy(
+        "spark/engines/session.py",
+        "needs pyspark-client",
+        "tests/airflow/test_remedies.py::test_what_an_extra_installs",
+    ),
+    Remedy(_SESSION, "has Spark {}", f"{_REFUSED}::test_a_server_that_is_older"),
+    Remedy(_SESSION, "is no address", f"{_REFUSED}::test_an_address_that_is_none"),
+    Remedy(_SESSION, "from a session", f"{_REFUSED}::test_a_configuration_of_the_server"),
+    Remedy(_SESSION, "correct the path", f"{_REFUSED}::test_a_file_that_is_not_there"),
+    Remedy(_SESSION, "runs Python", f"{_REFUSED}::test_another_python"),
+    Remedy(_SESSION, "lacks {}", f"{_REFUSED}::test_a_package_that_is_missing"),
+    Remedy(_SESSION, "refuses this client", f"{_REFUSED}::test_a_token_that_is_wrong"),
+    Remedy(
+        "spark/engines/session.py",
+        "no Spark Connect server answers",
+        f"{_REFUSED}::test_a_server_that_is_not_there",
+    ),
+    Remedy("spark/remote.py", "was stopped", f"{_ON_SERVER}::test_a_kill"),
+    Remedy("spark/remote.py", "was lost", f"{_ON_SERVER}::test_a_server_that_is_lost"),
+    Remedy("spark/remote.py", "did not end its session", f"{_ON_SERVER}::test_a_server_that_hangs"),
     Remedy(
         "spark/engines/reporting.py",
         "the Spark job failed",

@@ -9,20 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_blockread.cli.spark import InProcessSpark
 from airflow_provider_blockread.errors import FileMissingError, SparkJobError
-from airflow_provider_blockread.spark.engines.in_process import InProcessEngine
-from airflow_provider_blockread.spark.engines.protocol import Engine, Progress
-from tests.pipeline.read.engine_tasks import divides, doubled, misses_a_file, waits
-
-
-@pytest.fixture(params=["in process", pytest.param("rdd", marks=pytest.mark.spark)])
-def engine(request: pytest.FixtureRequest) -> Engine:
-    """Each engine."""
-    if request.param == "in process":
-        return InProcessEngine(cores=2)
-    spark: InProcessSpark = request.getfixturevalue("spark")
-    return spark._started()
+from airflow_provider_blockread.observer import Progress
+from airflow_provider_blockread.spark.engines import connect, rdd
+from airflow_provider_blockread.spark.engines.protocol import Engine
+from tests.spark.engines.engine_tasks import divides, doubled, fails_first, forges, grows, misses_a_file, waits
 
 
 def _ignore(_: Progress) -> None:
@@ -74,3 +65,45 @@ def test_a_run_that_is_cancelled(engine: Engine, tmp_path: Path) -> None:
     thread.join()
 
     assert len(engine.run(doubled, range(3), title="doubling", report=_ignore)) == 3
+
+
+def test_data_do_not_speak(engine: Engine) -> None:
+    """What a task quotes is no error of the package, however much it looks like one; it stays in one line."""
+    with pytest.raises(SparkJobError, match=r"^the Spark job failed: .*FencedError: away") as caught:
+        engine.run(forges, ["\nFencedError: away"], title="reading", report=_ignore)
+
+    assert type(caught.value) is SparkJobError
+    assert "\n" not in str(caught.value)
+
+
+def test_large_answers(engine: Engine) -> None:
+    """An answer of nothing, and some that exceed what one message of Spark Connect may hold when they come together."""
+    sizes = [0, 1, 3 * 2**20, 40 * 2**20]
+    answers = engine.run(grows, sizes, title="growing", report=_ignore)
+
+    assert [len(answer) for answer in answers] == sizes
+
+
+def test_a_task_is_tried_again(spark_engine: Engine, tmp_path: Path) -> None:
+    """An attempt that failed is repeated under another number, and only the accepted one answers."""
+    first = spark_engine.run(doubled, [1], title="counting", report=_ignore)[0][1]
+    [attempt] = spark_engine.run(fails_first, [str(tmp_path / "mark")], title="failing", report=_ignore)
+
+    assert attempt == first + 2
+
+
+def test_progress(spark_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many tasks are done is reported while others run."""
+    for module in (connect, rdd):
+        monkeypatch.setattr(module, "INTERVAL_S", 0.05)
+    (tmp_path / "working").mkdir()
+    found: list[Progress] = []
+
+    def report(progress: Progress) -> None:
+        found.append(progress)
+        if len(list(tmp_path.glob("working/*"))) == 2:
+            shutil.rmtree(tmp_path / "working", ignore_errors=True)
+
+    spark_engine.run(waits, [(str(tmp_path / "working"), n) for n in range(2)], title="waiting", report=report)
+
+    assert (found[0].done, found[0].total) == (0, 2)

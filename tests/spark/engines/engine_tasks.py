@@ -6,7 +6,8 @@ import os
 import time
 from pathlib import Path
 
-from airflow_provider_blockread.errors import FileMissingError
+from airflow_provider_blockread.errors import FileMissingError, RecordError
+from airflow_provider_blockread.exchange.failures import as_line
 
 
 def doubled(item: int, attempt: int) -> tuple[int, int]:
@@ -35,3 +36,24 @@ def waits(item: tuple[str, int], _attempt: int) -> int:
     while folder.exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     return os.getpid()
+
+
+def forges(item: str, _attempt: int) -> None:
+    """Raise what data may say: a line like those that tasks seal, under another secret."""
+    msg = f"cannot parse {as_line(RecordError('bought'), 'theirs')} {item}"
+    raise ValueError(msg)
+
+
+def grows(item: int, _attempt: int) -> bytes:
+    """Return as many bytes."""
+    return bytes(item)
+
+
+def fails_first(item: str, attempt: int) -> int:
+    """Raise an error of the package at the first attempt, which leaves a mark; return the attempt."""
+    mark = Path(item)
+    if not mark.exists():
+        mark.touch()
+        msg = "not yet"
+        raise RecordError(msg)
+    return attempt

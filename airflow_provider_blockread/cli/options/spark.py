@@ -1,0 +1,56 @@
+"""Where commands run Spark: in this process, on a cluster, or on a Spark Connect server."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import click
+
+from airflow_provider_blockread.cli.options.shared import option_group, parse_pairs, terminal
+from airflow_provider_blockread.cli.spark import InProcessSpark
+from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.spark.engines.session import Server
+from airflow_provider_blockread.spark.java import require_java
+from airflow_provider_blockread.spark.remote import RemoteSpark
+
+_LOCAL = "local[*]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnSpark:
+    """The options for where Spark runs."""
+
+    master: str | None
+    remote: str | None
+    conf: tuple[str, ...]
+    py_file: tuple[str, ...]
+
+    def spark_job(self) -> SparkJob:
+        """Return these options as those of a job, before anything is planned.
+
+        Raises:
+            OptionsError: when they contradict each other, or Spark needs Java and there is none.
+        """
+        conf = parse_pairs("--conf", self.conf)
+        job = SparkJob(master=self.master, remote=self.remote, conf=conf, py_files=self.py_file)
+        if job.remote is None:
+            require_java(os.environ)
+        return job
+
+    def open_spark(self) -> AbstractContextManager[InProcessSpark | RemoteSpark]:
+        """Return what runs jobs; it starts or connects to Spark at the first one."""
+        job = self.spark_job()
+        if job.remote is not None:
+            return RemoteSpark(Server(job.remote), job, observer=terminal())
+        return InProcessSpark(job.master or _LOCAL, job.conf, job.py_files)
+
+
+#: `--master`, `--remote`, `--conf` and `--py-file`.
+spark_options = option_group(
+    click.option("--py-file", multiple=True, metavar="FILE", help="A module or zip for Spark's tasks; repeatable."),
+    click.option("--conf", multiple=True, metavar="KEY=VALUE", help="Spark configuration; repeatable."),
+    click.option("--remote", metavar="URL", help="A Spark Connect server, as sc://host:port, instead of a master."),
+    click.option("--master", show_default=_LOCAL, help="Spark master; the driver is this process."),
+)

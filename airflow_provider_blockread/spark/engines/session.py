@@ -1,0 +1,232 @@
+"""Sessions of Spark Connect servers: opened, checked before anything is read, and released."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import uuid
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_blockread.errors import OptionsError, SparkJobError
+from airflow_provider_blockread.exchange.seals import derived
+from airflow_provider_blockread.spark.engines.probe import FOUND, look_around
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession
+
+#: The user of a session whose address names none: with the session's id, it lets other processes find the session.
+USER = "blockread"
+
+_OLDEST = (4, 0)  # of servers
+_OPENING = 4  # retries within about 4 s
+_RUNNING = 8  # retries within about 45 s, after which a server counts as lost
+_MAX_BACKOFF_MS = 10_000
+_GONE = re.compile(
+    r"INVALID_HANDLE\.\w*SESSION_\w+|RESPONSE_ALREADY_RECEIVED|incorrect server side session|NO_ACTIVE_SESSION"
+)
+_OTHER_PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH.*?different version: ([\d.]+)", re.DOTALL)
+_DETAILS = re.compile(r'^\s*details = "(.*)"$', re.MULTILINE)
+_NO_PACKAGE = re.compile(r"PACKAGE_NOT_INSTALLED\] (\w+)|No module named '(\w+)'")
+
+
+@dataclass(frozen=True)
+class Server:
+    """A Spark Connect server; `url` is its connection string, which may hold a token, and is never printed."""
+
+    url: str = field(repr=False)
+
+    def __str__(self) -> str:
+        address = self.url.removeprefix("sc://")
+        return re.split(r"[/;?#]", address, maxsplit=1)[0].rpartition("@")[2]
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether the connection uses TLS, or does not leave this host."""
+        host = str(self).rpartition(":")[0] or str(self)
+        return "use_ssl=true" in self.url.lower() or host in {"localhost", "127.0.0.1", "[::1]"}
+
+
+def session_id(name: str, secret: str) -> str:
+    """Return the id of an application's session, which another process that has the window's secret can thus end.
+
+    The secret keeps windows of the same name in different ledgers apart.
+    """
+    return str(uuid.UUID(derived(secret, name)[:32], version=4))
+
+
+def connect(server: Server, identity: str) -> SparkSession:
+    """Return the session with this id of a server that answers, or a new one if the server has ended that.
+
+    Raises:
+        OptionsError: when this Python lacks what a client needs, the server refuses it, or the server is too old.
+        SparkJobError: when there is no server.
+    """
+    session = client_of(server, identity)
+    with _naming(server):
+        try:
+            version = str(session.version)
+        except Exception as error:
+            if "SESSION_CLOSED" not in str(error):
+                raise
+            session = client_of(server, str(uuid.uuid4()))
+            version = str(session.version)
+    be_patient(session, _RUNNING)
+    if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST:
+        msg = f"the Spark Connect server at {server} has Spark {version}; use a server of Spark 4.0 or newer"
+        raise OptionsError(msg)
+    return session
+
+
+def client_of(server: Server, identity: str) -> SparkSession:
+    """Return a client of the session with this id, without a call to the server.
+
+    Raises:
+        OptionsError: when this Python lacks what a client needs, or the address is none.
+    """
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")  # nothing here uses pandas
+    try:
+        from pyspark.sql.connect.client import DefaultChannelBuilder  # noqa: PLC0415 - an extra
+        from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
+    except ImportError as error:
+        msg = (
+            f"Spark Connect needs pyspark-client or pyspark[connect] ({error}); install it with"
+            " `pip install 'airflow-provider-blockread[connect]'`"
+        )
+        raise OptionsError(msg) from error
+    try:
+        builder = DefaultChannelBuilder(server.url)
+    except Exception as error:
+        msg = f"{server} is no address of a Spark Connect server ({reason_of(error)}); write it as sc://host:port"
+        raise OptionsError(msg) from error
+    builder.set(builder.PARAM_SESSION_ID, identity)
+    builder.set(builder.PARAM_USER_ID, builder.userId or USER)
+    session = SparkSession(builder)
+    be_patient(session, _OPENING)
+    return session
+
+
+def be_patient(session: SparkSession, retries: int) -> None:
+    """Let calls of a session be repeated this often while the server cannot be reached."""
+    from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415
+
+    policy = DefaultPolicy(max_retries=retries, max_backoff=_MAX_BACKOFF_MS)
+    session.client.set_retry_policies([policy])
+
+
+def equip(session: SparkSession, server: Server, conf: Mapping[str, str], files: Iterable[str]) -> None:
+    """Give a session its configuration and the Python files that its tasks need, and check the server's Python.
+
+    Raises:
+        OptionsError: naming what the server refuses or lacks.
+    """
+    for key, value in conf.items():
+        try:
+            session.conf.set(key, value)
+        except Exception as error:
+            msg = f"the Spark Connect server at {server} does not take {key} from a session ({reason_of(error)}); "
+            raise OptionsError(msg + "set it on the server, and leave it out of conf") from error
+    for file in files:
+        try:
+            session.addArtifacts(file, pyfile=True)
+        except (OSError, ValueError) as error:
+            msg = f"py_files: {file} cannot be sent to the Spark Connect server ({error}); correct the path"
+            raise OptionsError(msg) from error
+    _check_python(session, server)
+
+
+def _check_python(session: SparkSession, server: Server) -> None:
+    """Run a small task, which also starts the Python of the session's later ones."""
+    ours = "{}.{}".format(*sys.version_info)
+    try:
+        [row] = session.range(1, numPartitions=1).mapInArrow(look_around, FOUND).toArrow().to_pylist()
+    except Exception as error:
+        text = str(error)
+        if other := _OTHER_PYTHON.search(text):
+            raise _other_python(server, other[1], ours) from error
+        if missing := _NO_PACKAGE.search(text):
+            raise _lacks(server, (missing[1] or missing[2]).lower()) from error
+        raise
+    found = json.loads(row["found"])
+    if found["python"] != ours:
+        raise _other_python(server, found["python"], ours)
+    if found["missing"]:
+        raise _lacks(server, ", ".join(found["missing"]))
+
+
+def _other_python(server: Server, theirs: str, ours: str) -> OptionsError:
+    return OptionsError(
+        f"the Spark Connect server at {server} runs Python {theirs}, and this is Python {ours}; start the server with"
+        f" PYSPARK_PYTHON set to a Python {ours}"
+    )
+
+
+def _lacks(server: Server, packages: str) -> OptionsError:
+    return OptionsError(
+        f"the Python of the Spark Connect server at {server} lacks {packages}; install it on the server's driver and"
+        " executors"
+    )
+
+
+def cores_of(session: SparkSession) -> int:
+    """Return how many tasks the server runs at once: into so many parts it cuts a range, by its plan."""
+    frame: Any = session.range(2)
+    plan = frame._explain_string()  # noqa: SLF001 - explain() only prints
+    splits = re.search(r"splits=(?:Some\()?(\d+)", plan)
+    return int(splits[1]) if splits else 1
+
+
+def release(session: SparkSession) -> None:
+    """End a session and whatever runs in it; a server that cannot be reached ends it by itself later."""
+    be_patient(session, 1)
+    with suppress(Exception), _quiet():
+        session.client.release_session()
+    with suppress(Exception):
+        session.client.close()
+
+
+def abandon(session: SparkSession) -> None:
+    """End the calls of a session that hang, so that they keep no process from ending."""
+    session.client._channel.close()  # noqa: SLF001 - close() waits for them
+
+
+def is_lost(error: BaseException) -> bool:
+    """Return whether an error says that the server, or the session on it, is gone, other than by the text of a task."""
+    cls = type(error)
+    if not cls.__module__.startswith("pyspark.errors.") or cls.__name__ == "PythonException":
+        return False
+    code = getattr(error, "getGrpcStatusCode", lambda: None)()
+    return getattr(code, "name", "") == "UNAVAILABLE" or _GONE.search(str(error)) is not None
+
+
+def reason_of(error: Exception) -> str:
+    """Return what an error of a call to the server says, in a line."""
+    text = str(error).strip()
+    details = _DETAILS.search(text)
+    return details[1] if details else text.partition("\n")[0].strip()
+
+
+@contextmanager
+def _naming(server: Server) -> Iterator[None]:
+    """Name the server in the errors of a first call."""
+    try:
+        with _quiet():
+            yield
+    except Exception as error:
+        code = getattr(getattr(error, "getGrpcStatusCode", lambda: None)(), "name", "")
+        if code in {"UNAUTHENTICATED", "PERMISSION_DENIED"}:
+            msg = f"the Spark Connect server at {server} refuses this client: {reason_of(error)}; correct its token"
+            raise OptionsError(msg) from error
+        msg = f"no Spark Connect server answers at {server}: {reason_of(error)}; start it or correct the address"
+        raise SparkJobError(msg) from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Let the client's error speak for itself; a warning comes with it."""
+    warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]")
+    yield

@@ -1,0 +1,192 @@
+"""Jobs on a Spark Connect server: the driver is this process, the tasks run in a session of the server."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from airflow_provider_blockread.errors import SparkJobError
+from airflow_provider_blockread.exchange.model import Submission
+from airflow_provider_blockread.observer import Observer
+from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.spark.engines.session import (
+    Server,
+    abandon,
+    client_of,
+    connect,
+    equip,
+    reason_of,
+    release,
+    session_id,
+)
+from airflow_provider_blockread.spark.private_folder import private_folder
+
+if TYPE_CHECKING:
+    from airflow_provider_blockread.spark.engines.connect import ConnectEngine
+
+_DEFAULTS = {"spark.sql.session.timeZone": "UTC"}
+_GRACE_S = 10.0  # for a kill: below Airflow's own 60 s between SIGTERM and SIGKILL
+_AGAIN_S = 0.5  # between two interrupts: one that comes before the operation finds nothing
+_POLL_S = 0.5
+
+
+class RemoteSpark:
+    """A `Submitter` whose jobs share a session of a Spark Connect server, opened at the first job.
+
+    The session's id follows from the first job, so that `end_session` can end it from any process. Each job runs in a
+    thread of its own: whatever a call to the server does, a kill ends within seconds.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        job: SparkJob,
+        *,
+        credentials: Mapping[str, Mapping[str, object]] | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        """Take the server, and the job's `conf` and `py_files`.
+
+        Args:
+            server: where the session is.
+            job: what the session needs.
+            credentials: storage options by root URI; they reach the tasks in their closures.
+            observer: takes the progress of jobs.
+        """
+        self._server, self._job = server, job
+        self._credentials, self._observer = credentials, observer or Observer()
+        self._engine: ConnectEngine | None = None
+        self._thread: threading.Thread | None = None
+        self._cancelled = False
+        self._opened = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Return this submitter; leaving stops its job and releases its session."""
+        self._folder = self._opened.enter_context(private_folder())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop()
+        self._opened.close()
+
+    @property
+    def keeps_secrets(self) -> bool:
+        """Whether a secret stays in this process and in the tasks' closures: always."""
+        return True
+
+    def submit(self, submission: Submission, *, name: str) -> None:
+        """Run the job and return when it has ended.
+
+        Raises:
+            BlockReadError: what the job raised.
+            SparkJobError: when it was stopped, or its server is gone.
+        """
+        failed: list[Exception] = []
+
+        def run() -> None:
+            try:
+                self._run(submission, name)
+            except Exception as error:  # noqa: BLE001 - raised below
+                failed.append(error)
+
+        self._thread = thread = threading.Thread(target=run, name="blockread-connect", daemon=True)
+        thread.start()
+        deadline = float("inf")
+        while thread.is_alive() and time.monotonic() < deadline:
+            thread.join(_POLL_S)
+            if self._cancelled:
+                deadline = min(deadline, time.monotonic() + _GRACE_S)
+        if self._cancelled:
+            msg = f"{name}: the job on the Spark Connect server was stopped; clear the task to read the group again"
+            raise SparkJobError(msg)
+        if failed:
+            raise self._explained(failed[0], name)
+
+    def _explained(self, error: Exception, name: str) -> Exception:
+        if not isinstance(error, ConnectionError):
+            return error
+        return SparkJobError(
+            f"{name}: the Spark Connect server at {self._server} was lost ({reason_of(error)}); check that it runs,"
+            " then retry"
+        )
+
+    def _run(self, submission: Submission, name: str) -> None:
+        from airflow_provider_blockread.spark.driver import Driver  # noqa: PLC0415 - takes long to import
+        from airflow_provider_blockread.storage.stores import Stores  # noqa: PLC0415
+
+        if self._cancelled:
+            return
+        engine = self._engine or self._open(submission, name)
+        engine.tag = name
+        make_stores = partial(Stores, self._credentials)
+        Driver(submission=submission, engine=engine, make_stores=make_stores, observer=self._observer).run()
+
+    def _open(self, submission: Submission, name: str) -> ConnectEngine:
+        from airflow_provider_blockread.spark.bundle import write_bundle  # noqa: PLC0415 - takes long to import
+        from airflow_provider_blockread.spark.engines.connect import ConnectEngine  # noqa: PLC0415
+
+        if self._credentials and not self._server.is_encrypted:
+            self._observer.warn(
+                f"the connection to the Spark Connect server at {self._server} is not encrypted, and carries"
+                " credentials of stores; set use_ssl"
+            )
+        session = connect(self._server, session_id(name, submission.window_secret))
+        self._engine = ConnectEngine(session, name)
+        conf, files = _DEFAULTS | dict(self._job.conf), [write_bundle(str(self._folder)), *self._job.py_files]
+        equip(session, self._server, conf, files)
+        return self._engine
+
+    def cancel(self) -> None:
+        """Interrupt the job and release the session, within seconds; from any thread or signal handler."""
+        self._cancelled = True
+        self._stop()
+
+    def _stop(self) -> None:
+        if self._thread is None or _within(_GRACE_S, self._kill):
+            return
+        if self._engine is not None:
+            abandon(self._engine.connected)
+
+    def _kill(self) -> None:
+        deadline = time.monotonic() + _GRACE_S / 2
+        while self._thread is not None and self._thread.is_alive() and time.monotonic() < deadline:
+            if self._engine is not None:
+                self._engine.cancel()
+            self._thread.join(_AGAIN_S)
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            release(engine.connected)
+
+
+def end_session(server: Server, name: str, *, secret: str) -> None:
+    """End the session of a job, and what runs in it, from another process, within seconds.
+
+    Args:
+        server: where the session is.
+        name: of the job, as it was submitted.
+        secret: of the job's window.
+
+    Raises:
+        OptionsError: when this Python lacks what a client needs.
+        SparkJobError: when the server did not answer in time.
+    """
+    session = client_of(server, session_id(name, secret))
+    if not _within(_GRACE_S, partial(release, session)):
+        abandon(session)
+        msg = f"{name}: the Spark Connect server at {server} did not end its session in time; it ends when it is idle"
+        raise SparkJobError(msg)
+
+
+def _within(seconds: float, work: Callable[[], None]) -> bool:
+    """Work in a thread, and return whether it ended in time; a call that hangs is left behind."""
+    thread = threading.Thread(target=work, name="blockread-connect-end", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return not thread.is_alive()

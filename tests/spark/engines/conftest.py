@@ -1,0 +1,95 @@
+"""Every engine, and one Spark Connect server for all tests of this folder."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_blockread.cli.spark import InProcessSpark
+from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.spark.bundle import write_bundle
+from airflow_provider_blockread.spark.engines.connect import ConnectEngine
+from airflow_provider_blockread.spark.engines.in_process import InProcessEngine
+from airflow_provider_blockread.spark.engines.protocol import Engine
+from airflow_provider_blockread.spark.engines.session import connect, equip, release
+from airflow_provider_blockread.spark.remote import RemoteSpark
+from tests.pipeline.make import Pipe
+from tests.spark.engines import engine_tasks
+from tests.spark.engines.server import ConnectServer, connect_server
+
+_PIPELINE = Path(__file__).parents[2] / "pipeline"
+#: A user's own modules, which the server lacks.
+MODULES = (str(_PIPELINE / "user_functions.py"), str(_PIPELINE.parent / "records" / "quoted_lines.py"))
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
+    """A server."""
+    folder = tmp_path_factory.mktemp("connect")
+    with connect_server(folder, BLOCKREAD_TEST_MARKS=str(folder)) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def connect_engine(server: ConnectServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectEngine]:
+    """An engine in a session of the server."""
+    from pyspark import cloudpickle
+
+    session = connect(server.server, str(uuid.uuid4()))
+    equip(session, server.server, {}, [write_bundle(str(tmp_path_factory.mktemp("bundle")))])
+    cloudpickle.register_pickle_by_value(engine_tasks)  # type: ignore[no-untyped-call]
+    yield ConnectEngine(session, "tests")
+    cloudpickle.unregister_pickle_by_value(engine_tasks)  # type: ignore[no-untyped-call]
+    release(session)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[InProcessSpark]:
+    """Spark in this process, on two cores."""
+    with InProcessSpark("local[2,4]") as submitter:
+        yield submitter
+
+
+_ON_SPARK = [pytest.param(name, marks=pytest.mark.spark) for name in ("rdd", "connect")]
+
+
+@pytest.fixture(params=_ON_SPARK)
+def spark_engine(request: pytest.FixtureRequest) -> Engine:
+    """Each engine whose tasks are Spark's."""
+    return _made(request)
+
+
+@pytest.fixture(params=["in process", *_ON_SPARK])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    """Each engine."""
+    return _made(request)
+
+
+def _made(request: pytest.FixtureRequest) -> Engine:
+    if request.param == "in process":
+        return InProcessEngine(cores=2)
+    if request.param == "connect":
+        connected: ConnectEngine = request.getfixturevalue("connect_engine")
+        return connected
+    spark: InProcessSpark = request.getfixturevalue("spark")
+    return spark._started()
+
+
+@pytest.fixture
+def remote(server: ConnectServer) -> Iterator[RemoteSpark]:
+    """A client of the server."""
+    with RemoteSpark(server.server, SparkJob(remote=server.remote, py_files=MODULES)) as submitter:
+        yield submitter
+
+
+@pytest.fixture
+def pipe(tmp_path: Path, remote: RemoteSpark, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pipe]:
+    """A source, an output and a ledger of this test's own; jobs run on the server."""
+    for module in MODULES:
+        monkeypatch.syspath_prepend(Path(module).parent)
+    made = Pipe(folder=tmp_path, submitter=remote)
+    yield made
+    made.close()

@@ -1,0 +1,63 @@
+"""Spark Connect by Airflow's connections: a whole DAG, and what is read of a connection."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.hooks.connect import ConnectSubmitter, connect_server, make_submitter
+from airflow_provider_blockread.hooks.spark import SparkSubmitter
+from airflow_provider_blockread.observer import Observer
+from airflow_provider_blockread.options import SparkJob
+
+pytestmark = pytest.mark.airflow
+
+_TOKEN = "sesame/open=;"  # noqa: S105 - of this test
+
+
+@pytest.fixture
+def connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection of type spark_connect."""
+    fields = {"conn_type": "spark_connect", "host": "spark", "port": 15002, "login": "ann", "password": _TOKEN}
+    monkeypatch.setenv("AIRFLOW_CONN_LAKE", json.dumps(fields | {"extra": {"use_ssl": True}}))
+
+
+@pytest.mark.usefixtures("connection")
+def test_a_connection_is_a_server() -> None:
+    """With user, token and TLS; what is printed of it is the address alone."""
+    job = SparkJob(conn_id="lake")
+    found = connect_server(job)
+    assert found is not None
+    made = make_submitter(job, {}, Observer())
+
+    assert found.url == "sc://spark:15002/;user_id=ann;token=sesame/open%3D%3B;use_ssl=True"
+    assert (str(found), found.is_encrypted) == ("spark:15002", True)
+    assert _TOKEN not in repr(found)
+    assert isinstance(made, ConnectSubmitter)
+    assert made.keeps_secrets
+
+
+def test_a_deferral_is_refused() -> None:
+    """Left out, the task waits; so it does if deferrals are only the default."""
+    with pytest.raises(OptionsError, match="deferrable=True needs a driver on a cluster; with Spark Connect"):
+        make_submitter(SparkJob(remote="sc://spark:15002"), {}, Observer()).require_cluster()
+
+
+def test_a_remote_is_a_server() -> None:
+    """Without a connection; any other job goes to spark-submit."""
+    assert str(connect_server(SparkJob(remote="sc://spark:15002"))) == "spark:15002"
+    assert isinstance(make_submitter(SparkJob(master="local[1]"), {}, Observer()), SparkSubmitter)
+    assert isinstance(make_submitter(SparkJob(), {}, Observer()), SparkSubmitter)
+
+
+def test_a_connection_without_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Host and port given, as the message says, it is a server."""
+    monkeypatch.setenv("AIRFLOW_CONN_LAKE", json.dumps({"conn_type": "spark_connect"}))
+    with pytest.raises(OptionsError, match="'lake' names no Spark Connect server; give it a host and a port"):
+        connect_server(SparkJob(conn_id="lake"))
+    fields = {"conn_type": "spark_connect", "host": "spark", "port": 15002}
+    monkeypatch.setenv("AIRFLOW_CONN_LAKE", json.dumps(fields))
+
+    assert str(connect_server(SparkJob(conn_id="lake"))) == "spark:15002"
