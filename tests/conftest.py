@@ -35,7 +35,7 @@ os.environ["AIRFLOW__CORE__DAGS_FOLDER"] = f"{_HOME.name}/dags"
 os.environ["AIRFLOW__USAGE_DATA_COLLECTION__ENABLED"] = "False"
 
 #: Folders whose tests share servers.
-_TOGETHER = ("tests/crash", "tests/stores", "tests/system")
+_TOGETHER = ("tests/crash", "tests/spark/engines", "tests/stores", "tests/system")
 
 
 class ByFile(LoadScopeScheduling):

@@ -132,16 +132,20 @@ class RemoteSpark:
         from airflow_provider_blockread.spark.bundle import write_bundle  # noqa: PLC0415 - takes long to import
         from airflow_provider_blockread.spark.engines.connect import ConnectEngine  # noqa: PLC0415
 
-        if self._credentials and not self._server.is_encrypted:
-            self._observer.warn(
-                f"the connection to the Spark Connect server at {self._server} is not encrypted, and carries"
-                " credentials of stores; set use_ssl"
-            )
+        self.warn_of_clear_text()
         session = connect(self._server, session_id(name, submission.window_secret))
         self._engine = ConnectEngine(session, name)
         conf, files = _DEFAULTS | dict(self._job.conf), [write_bundle(str(self._folder)), *self._job.py_files]
         equip(session, self._server, conf, files)
         return self._engine
+
+    def warn_of_clear_text(self) -> None:
+        """Warn if credentials of stores travel where others can listen."""
+        if self._credentials and not self._server.is_encrypted:
+            self._observer.warn(
+                f"the connection to the Spark Connect server at {self._server} is not encrypted, and carries"
+                " credentials of stores; set use_ssl"
+            )
 
     def cancel(self) -> None:
         """Interrupt the job and release the session, within seconds; from any thread or signal handler."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from airflow_provider_blockread.errors import OptionsError
@@ -14,3 +16,21 @@ def test_variables_to_inherit_are_named(name: str) -> None:
     with pytest.raises(OptionsError, match=r"environment names variables to inherit, such as 'CORP_\*'"):
         SparkJob(environment=("A", name))
     assert SparkJob(environment=("CORP_*",)).environment == ("CORP_*",)
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "corrected"),
+    [
+        ({"remote": "sc://a:1", "master": "yarn"}, "remote and master both say where Spark runs", {"master": None}),
+        ({"remote": "sc://a:1", "conn_id": "lake"}, "remote and conn_id both say where Spark runs", {"remote": None}),
+        ({"remote": "sc://a:1/;token=b"}, "no place for a token", {"remote": "sc://a:1"}),
+        ({"remote": "a:1"}, "remote must read 'sc://host:port', not 'a:1'", {"remote": "{{ var.value.spark }}"}),
+    ],
+)
+def test_a_server_is_named_once_and_without_a_token(
+    options: dict[str, Any], message: str, corrected: dict[str, Any]
+) -> None:
+    """Corrected as the message says, the options are taken."""
+    with pytest.raises(OptionsError, match=message):
+        SparkJob(**options)
+    SparkJob(**options | corrected)

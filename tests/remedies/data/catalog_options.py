@@ -68,9 +68,21 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy(
         "options/read.py", "environment names variables", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"
     ),
-    Remedy("options/read.py", "both say where", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
-    Remedy("options/read.py", "no place for a token", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
-    Remedy("options/read.py", "must read 'sc://", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy(
+        "options/read.py",
+        "both say where",
+        "tests/options/test_spark_job.py::test_a_server_is_named_once_and_without_a_token",
+    ),
+    Remedy(
+        "options/read.py",
+        "no place for a token",
+        "tests/options/test_spark_job.py::test_a_server_is_named_once_and_without_a_token",
+    ),
+    Remedy(
+        "options/read.py",
+        "must read 'sc://",
+        "tests/options/test_spark_job.py::test_a_server_is_named_once_and_without_a_token",
+    ),
     Remedy("options/sizes.py", "write bytes as", f"{OPTIONS}::test_texts_are_read_when_written_as_the_message_shows"),
     Remedy("options/sizes.py", "at least 1 byte", f"{OPTIONS}::test_texts_are_read_when_written_as_the_message_shows"),
     Remedy("options/source.py", "at least one root", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
