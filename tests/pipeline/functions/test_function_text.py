@@ -16,26 +16,8 @@ from airflow_provider_blockread.exchange.results import SPEC_NAME
 from airflow_provider_blockread.ledger.windows.generations import list_generations
 from airflow_provider_blockread.options import ArrowFunction, DataFrameFunction, FunctionCode, FunctionText, from_json
 from airflow_provider_blockread.spark.tasks.loading import load_function
+from tests.pipeline.functions.texts import DOUBLED, SHORT, text_of, use
 from tests.pipeline.make import Pipe, ReadHere
-
-SHORT = """\
-    def short(batch: pa.RecordBatch, most=2) -> pa.RecordBatch:
-        import pyarrow.compute as pc  # a mark: 4711
-
-        return batch.filter(pc.less_equal(pc.utf8_length(batch["value"]), most))
-"""
-
-
-def text_of(body: str, name: str = "short", line: int = 12) -> FunctionText:
-    """Return a function by its text, as a DAG's file would have it at a line."""
-    code = FunctionCode(text=body, file="/dags/mine.py", line=line)
-    return FunctionText(name=name, digest=code.digest, code=code)
-
-
-def use(pipe: Pipe, text: FunctionText) -> None:
-    """Read with a function by its text: its option for the plan, and its code for the read."""
-    pipe.function = ArrowFunction(text)
-    pipe.env = replace(pipe.env, code=text.code)
 
 
 @pytest.fixture
@@ -250,17 +232,7 @@ def test_a_driver_that_no_private_file_reaches(here: Pipe) -> None:
 def test_a_text_on_a_dataframe(pipe: Pipe) -> None:
     """It is called in the driver, and what it defines in the workers; a verification calls and so needs nothing."""
     pipe.put({"a": b"a\nbb\nccc\n"})
-    text = text_of(
-        "def doubled(frame: DataFrame) -> DataFrame:\n"
-        "    from pyspark.sql.functions import udf\n\n"
-        "    @udf('string')\n"
-        "    def twice(value):\n"
-        "        return value * 2\n\n"
-        "    return frame.select(twice('value').alias('value'))\n",
-        "doubled",
-    )
-    use(pipe, text)
-    pipe.function = DataFrameFunction(text)
+    use(pipe, text_of(DOUBLED, "doubled"), DataFrameFunction)
     pipe.run()
     values = pipe.values()
     pipe.env = replace(pipe.env, code=None)
@@ -275,8 +247,7 @@ def test_an_exception_on_a_dataframe_names_the_line_of_the_dag(pipe: Pipe) -> No
     """As one of a module does: the last line of the DAG's file in the traceback."""
     pipe.put({"a": b"a\n"})
     text = text_of("def wrong(frame):\n    return frame.select('values')\n", "wrong", line=30)
-    use(pipe, text)
-    pipe.function = DataFrameFunction(text)
+    use(pipe, text, DataFrameFunction)
     with pytest.raises(
         FunctionError, match=r"function wrong fails: .*`values` cannot be resolved.* \(mine\.py, line 31\)"
     ):
