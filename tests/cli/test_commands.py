@@ -63,17 +63,6 @@ def test_records(place: Place, options: list[str], data: bytes, expected: list[s
     assert all(line["start"] <= line["offset"] < line["end"] for line in lines)  # type: ignore[operator]
 
 
-def test_records_of_a_compressed_file(place: Place) -> None:
-    """A file with a codec's suffix is decoded and is one block, whatever the block size; offsets are decoded ones."""
-    path = place.folder / "rows.csv.gz"
-    path.write_bytes(gzip.compress(b'a,"x\n') + gzip.compress(b'y"\nb,1\n'))
-    result = CliRunner().invoke(blockread, ["records", str(path), "--format", "csv", "--block-size", "3"])
-    lines = [json.loads(line) for line in result.stdout.splitlines()]
-
-    assert [(line["block"], line["offset"], line["record"]) for line in lines] == [(0, 0, 'a,"x\ny"'), (0, 8, "b,1")]
-    assert {(line["start"], line["end"]) for line in lines} == {(0, path.stat().st_size)}
-
-
 def test_plan_tells_what_is_compressed_and_what_is_scanned(place: Place) -> None:
     """It shows which files are one block, and which are scanned before they are read."""
     place.put({"a.csv": b"1,2\n" * 10, "b.csv": b"1\n", "c.csv.gz": gzip.compress(b"1,2\n" * 100)})

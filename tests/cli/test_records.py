@@ -96,3 +96,14 @@ def test_a_file_that_is_not_there(path: str) -> None:
 
     assert done.exit_code == 1
     assert str(done.exception).endswith(f"/{path.rpartition('/')[2]} does not exist; correct the path")
+
+
+def test_records_of_a_compressed_file(place: Place) -> None:
+    """A file with a codec's suffix is decoded and is one block, whatever the block size; offsets are decoded ones."""
+    path = place.folder / "rows.csv.gz"
+    path.write_bytes(gzip.compress(b'a,"x\n') + gzip.compress(b'y"\nb,1\n'))
+    result = CliRunner().invoke(blockread, ["records", str(path), "--format", "csv", "--block-size", "3"])
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+
+    assert [(line["block"], line["offset"], line["record"]) for line in lines] == [(0, 0, 'a,"x\ny"'), (0, 8, "b,1")]
+    assert {(line["start"], line["end"]) for line in lines} == {(0, path.stat().st_size)}

@@ -22,7 +22,6 @@ from airflow_provider_blockread.options import (
     FormatOption,
     Lines,
     Policies,
-    Sql,
 )
 from airflow_provider_blockread.proof import prove
 from airflow_provider_blockread.proof.model import Sums
@@ -191,19 +190,6 @@ def test_rows_lost_behind_a_function(tmp_path: Path) -> None:
     assert "3 rows were handed to the writers, but the output files hold 2" in reading.refused(
         reading.changed(0, rows_out=3)
     )
-
-
-def test_rows_of_a_dataframe(tmp_path: Path) -> None:
-    """Any number of rows may come out of a query; still its files hold what was written, and its records are all."""
-    reading = Reading(tmp_path, [b"1\n2\n4\n", b"8\n"], 100)
-    reading.function = Sql("SELECT value FROM records")
-    first, second = reading.result.outputs
-
-    assert prove(reading.evidence()).rows == 4
-    assert prove(reading.evidence(result=dataclasses.replace(reading.result, outputs=(second,)))).rows == 1
-    wrong = dataclasses.replace(reading.result, outputs=(dataclasses.replace(first, rows=2), second))
-    assert "holds 3 rows" in reading.refused(result=wrong)
-    assert "3 rows were read but 2 handed to the writer" in reading.refused(reading.changed(0, rows_out=2))
 
 
 def test_flipped_state(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.exchange.model import Receipt
-from airflow_provider_blockread.options import Csv, Escaped, FormatOption, JsonArray, Lines, Policies
+from airflow_provider_blockread.options import Csv, Escaped, FormatOption, JsonArray, Lines, Policies, Sql
 from airflow_provider_blockread.proof import prove
 from tests.examples import examples
 from tests.pipeline.evidence import Reading
@@ -158,3 +158,16 @@ def test_every_missing_or_doubled_receipt_is_refused(truth: tuple[Sample, Readin
         del receipts[index]
 
     assert "block" in reading.refused(receipts)
+
+
+def test_rows_of_a_dataframe(tmp_path: Path) -> None:
+    """Any number of rows may come out of a query; still its files hold what was written, and its records are all."""
+    reading = Reading(tmp_path, [b"1\n2\n4\n", b"8\n"], 100)
+    reading.function = Sql("SELECT value FROM records")
+    first, second = reading.result.outputs
+
+    assert prove(reading.evidence()).rows == 4
+    assert prove(reading.evidence(result=dataclasses.replace(reading.result, outputs=(second,)))).rows == 1
+    wrong = dataclasses.replace(reading.result, outputs=(dataclasses.replace(first, rows=2), second))
+    assert "holds 3 rows" in reading.refused(result=wrong)
+    assert "3 rows were read but 2 handed to the writer" in reading.refused(reading.changed(0, rows_out=2))
