@@ -136,14 +136,18 @@ def test_leftovers_of_finished_windows_go(here: Pipe) -> None:
     (stray,) = here.attempt_files("g2")
     stray = stray / "00000-e1" / "data" / "stray.parquet"
     stray.write_bytes(b"of a task attempt that Spark did not accept")
+    staged = stray.parent.with_name("records")
+    staged.mkdir()
+    (staged / "left.parquet").write_bytes(b"of a driver that died while a DataFrame function ran")
     lost = here.work / "feed" / get_window(here.env.ledger, "w").id / "g2" / "00000-e7"
     lost.mkdir()
 
     told = propose_pruning(here.env, ALL)
-    assert (told.pruned, told.leftovers, told.is_empty) == (0, 3, False)
-    assert prune(here.env, ALL).leftovers == 3
+    assert (told.pruned, told.leftovers, told.is_empty) == (0, 4, False)
+    assert prune(here.env, ALL).leftovers == 4
 
     assert not stray.exists()
+    assert not staged.exists()
     assert not lost.exists()
     assert len(here.attempt_files("receipts.parquet")) == 1
     assert here.values() == ["a"]
