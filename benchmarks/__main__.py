@@ -26,6 +26,7 @@ NAMES = (
     "listing",
     "planning",
     "window",
+    "connect",
     "memory",
     "ledger_size",
     "discovery",

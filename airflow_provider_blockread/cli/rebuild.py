@@ -44,7 +44,7 @@ class RebuildOptions(Confirmed, OnSpark):
         if not self.confirm(intent):
             return
         if not intent.is_empty:
-            self.spark_job()
+            self.check_spark()
         if self.restart:
             give_up_rebuild(env, request)
         with self.open_spark() as spark:

@@ -64,7 +64,7 @@ class RunOptions(Pipeline, Reading, OnSpark):
 def run(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
     """Read the new files at SOURCE into a directory, each record exactly once."""
     given = RunOptions(**options)
-    given.spark_job()
+    given.check_spark()
     env = open_environment(given.state, create=True)
     request = given.request(env, given)
     started = time.monotonic()

@@ -142,7 +142,7 @@ class VerifyOptions(OnSpark):
 def verify(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
     """Read published WINDOW again and prove it, without writing output."""
     given = VerifyOptions(**options)
-    given.spark_job()
+    given.check_spark()
     env = open_environment(given.state)
     found = get_window(env.ledger, given.window, given.feed)
     latest = latest_generation(env.ledger, found.id)

@@ -27,24 +27,25 @@ class OnSpark:
     conf: tuple[str, ...]
     py_file: tuple[str, ...]
 
-    def spark_job(self) -> SparkJob:
-        """Return these options as those of a job, before anything is planned.
+    def check_spark(self) -> None:
+        """Refuse options that contradict each other, and a missing Java, before anything is planned.
 
         Raises:
-            OptionsError: when they contradict each other, or Spark needs Java and there is none.
+            OptionsError: naming what to change.
         """
-        conf = parse_pairs("--conf", self.conf)
-        job = SparkJob(master=self.master, remote=self.remote, conf=conf, py_files=self.py_file)
-        if job.remote is None:
+        if self._job().remote is None:
             require_java(os.environ)
-        return job
 
     def open_spark(self) -> AbstractContextManager[InProcessSpark | RemoteSpark]:
         """Return what runs jobs; it starts or connects to Spark at the first one."""
-        job = self.spark_job()
+        job = self._job()
         if job.remote is not None:
             return RemoteSpark(Server(job.remote), job, observer=terminal())
         return InProcessSpark(job.master or _LOCAL, job.conf, job.py_files)
+
+    def _job(self) -> SparkJob:
+        conf = parse_pairs("--conf", self.conf)
+        return SparkJob(master=self.master, remote=self.remote, conf=conf, py_files=self.py_file)
 
 
 #: `--master`, `--remote`, `--conf` and `--py-file`.

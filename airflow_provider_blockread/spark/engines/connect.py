@@ -80,11 +80,8 @@ class ConnectEngine:
         )
         session.addTag(self.tag)  # of this thread's operations
         session.conf.set(_PARTITIONS, len(items))
-        try:
-            answers = session.createDataFrame(rows).mapInArrow(work, _ANSWERS).toArrow()
-        finally:
-            with suppress(Exception):
-                session.conf.unset(_PARTITIONS)
+        answers = session.createDataFrame(rows).mapInArrow(work, _ANSWERS).toArrow()
+        session.conf.unset(_PARTITIONS)  # for DataFrames of the user
         found: dict[int, list[bytes]] = {}
         for batch in answers.to_batches():
             for number, part in zip(batch["number"].to_pylist(), batch["answer"].to_pylist(), strict=True):

@@ -22,7 +22,10 @@ from tests.spark.engines.server import ConnectServer, connect_server
 
 _PIPELINE = Path(__file__).parents[2] / "pipeline"
 #: A user's own modules, which the server lacks.
-MODULES = (str(_PIPELINE / "user_functions.py"), str(_PIPELINE.parent / "records" / "quoted_lines.py"))
+MODULES = (
+    *(str(_PIPELINE / name) for name in ("user_frames.py", "user_functions.py")),
+    str(_PIPELINE.parent / "records" / "quoted_lines.py"),
+)
 
 
 @pytest.fixture(scope="session")
