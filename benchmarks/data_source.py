@@ -33,7 +33,6 @@ def run(lab: Lab) -> Iterator[Row]:
         text, ours = spark.read.text(str(lines)), _ours(spark, lines)
         yield _compare(lab, lines, f"lines, {_LENGTH}", (text, ours), _LENGTH, _LINES_TARGET)
         yield _compare(lab, lines, f"lines, {_OCTETS}", (text, ours), _OCTETS, None)
-        # Spark parses text without a zone or of any format leniently; this one is what both read alike.
         theirs = spark.read.csv(str(csv), schema=CSV_SCHEMA, multiLine=True, escape='"')
         ours = _ours(spark, csv, CSV_SCHEMA, format="csv")
         yield _compare(lab, csv, "csv, newlines in quotes, typed", (theirs, ours), _ALL, _CSV_TARGET)

@@ -132,16 +132,28 @@ def _check_known(texts: Mapping[str, str], of_format: Mapping[str, str], kind: t
     known = sorted({*OPTIONS, *own})
     unknown = sorted(set(texts) - {*known, *_PATHS} - set(of_format))
     if unknown:
-        others = sorted(k for k, cls in FORMATS.items() if unknown[0] in {f.name for f in dataclasses.fields(cls)})
-        of_others = f"; it is an option of {', '.join(others)}" if others else ""
-        near = of_others or _near(unknown[0], known) or f"; known are {', '.join(known)}"
+        near = _near(unknown[0], known) or _near(unknown[0], sorted(_of_formats())) or f"; known are {', '.join(known)}"
         msg = f"{NAME} has no option {unknown[0]!r} for format {kind.kind!r}{near}"
         raise OptionsError(msg)
 
 
+def _of_formats() -> dict[str, list[str]]:
+    """Return the formats that have each option."""
+    found: dict[str, list[str]] = {}
+    for kind, cls in FORMATS.items():
+        for field in dataclasses.fields(cls):
+            found.setdefault(field.name, []).append(kind)
+    return found
+
+
 def _near(name: str, known: list[str]) -> str:
-    found = _SPARKS.get(name) or next(iter(get_close_matches(name.lower(), known, n=1)), None)
-    return f"; did you mean {found!r}?" if found else ""
+    found = next(iter(get_close_matches(_SPARKS.get(name, name).lower(), known, n=1)), None)
+    return "" if found is None else f"; did you mean {found!r}{_belonging(found)}?"
+
+
+def _belonging(name: str) -> str:
+    formats = _of_formats().get(name, [])
+    return f" of {', '.join(sorted(formats))}" if formats and len(formats) < len(FORMATS) else ""
 
 
 def _source(texts: Mapping[str, str]) -> FileSource:

@@ -1,4 +1,4 @@
-"""The classes that Spark calls: a data source for each `load` and a reader for each query, in processes of the driver.
+"""The classes that Spark calls: a data source and a reader for each `load`, in processes of the driver.
 
 Spark pickles the data source after `load`, and the reader with it for the tasks. The list of files stays with the
 driver: tasks get their blocks in their partitions.
@@ -97,7 +97,7 @@ class BlockReadSource(DataSource):
         return replace(option, schema=schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return the reader of a query."""
+        """Return the reader of these columns."""
         with _short_errors():
             asked = to_arrow_schema(schema, timezone="UTC")
             read = self._read
@@ -119,7 +119,11 @@ class BlockPartition(InputPartition):
 
 
 class BlockReadReader(DataSourceReader):
-    """Plans the partitions of a query, and reads one in each task."""
+    """Plans the partitions of a `load`, once, and reads one in each task.
+
+    It takes no filters: Spark 4.3 keeps the partitions that one query's filters left for later queries of the same
+    DataFrame that have none to offer, whose rows would be lost.
+    """
 
     def __init__(
         self, read: ReadOptions, columns: Columns, storage_options: StorageOptions, files: Sequence[FileVersion]

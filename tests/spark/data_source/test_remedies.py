@@ -32,8 +32,8 @@ def test_a_format_or_option_of_another_name(folder: Path) -> None:
     assert refused(folder, format="cvs") == "blockread has no format 'cvs'; did you mean 'csv'?"
     assert "known are csv, delimited" in refused(folder, format="parquet")
     assert refused(folder, block_sise="1").endswith("did you mean 'block_size'?")
-    assert refused(folder, format="csv", sep=";").endswith("did you mean 'delimiter'?")
-    assert refused(folder, header="true").endswith("it is an option of csv")
+    assert refused(folder, format="csv", sep=";").endswith("did you mean 'delimiter' of csv, delimited, escaped?")
+    assert refused(folder, headr="true").endswith("for format 'lines'; did you mean 'header' of csv?")
     assert "known are block_size, blocks, columns," in refused(folder, zzz="1")
     assert refused(folder, format="custom").startswith("blockread has no format 'custom'; did you")
 

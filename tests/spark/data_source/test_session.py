@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import sys
+import gzip
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 from airflow_provider_blockread.spark import register
+from tests.servers.store import Store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,27 +19,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    """Yield a session that knows the data source."""
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[2]").appName("test")
-    conf = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    conf["spark.python.unix.domain.socket.enabled"] = "true"
-    session = builder.config(map=conf).getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    register(session)
-    yield session
-    session.stop()
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a folder whose files have names that globs would take apart, and one of which is compressed."""
-    import gzip
-
     (tmp_path / "a [x{ y.csv").write_bytes(b'id,msg\n1,"a\nb"\n2,c\n')
     (tmp_path / "b.csv.gz").write_bytes(gzip.compress(b'id,msg\n3,"d,\n"\n4,\n', mtime=0))
     return tmp_path
@@ -74,7 +57,7 @@ def test_an_error_is_one_line(spark: SparkSession, folder: Path) -> None:
     with pytest.raises(AnalysisException) as raised:
         spark.read.format("blockread").option("header", "true").load(str(folder))
     said = str(raised.value).splitlines()
-    assert said[0].endswith("blockread has no option 'header' for format 'lines'; it is an option of csv")
+    assert said[0].endswith("blockread has no option 'header' for format 'lines'; did you mean 'header' of csv?")
     assert "Traceback" not in str(raised.value)
 
     found = spark.read.format("blockread").option("format", "csv").schema("id long, msg string").load(str(folder))
@@ -94,3 +77,57 @@ def test_queries_agree(spark: SparkSession, folder: Path) -> None:
 
     assert found.join(found, ["_file", "_offset"]).count() == before == found.count()
     assert spark.read.format("blockread").load(str(folder)).count() == before + 2
+
+
+def test_filters_lose_no_rows(spark: SparkSession, folder: Path) -> None:
+    """Where Spark offers filters, queries of one DataFrame have their rows, whatever filters others have.
+
+    Spark 4.3 would keep the partitions that filters left for a later query that has none to offer.
+    """
+    (folder / "many").write_bytes(b"1\n" * 20)
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    try:
+        options = {"block_size": "2", "columns": "*,_file,_block", "pattern": "many"}
+        found = spark.read.format("blockread").options(**options).load(str(folder))
+        rows = [found.where(w).count() for w in ("_block = 3", "_file = 'x'", "value = '2' OR _block < 5", "true")]
+    finally:
+        spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+
+    assert rows == [1, 0, 5, 20]
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
+def test_a_task_that_is_tried_again(spark: SparkSession, folder: Path) -> None:
+    """A partition that is read again has the same rows, once."""
+
+    def fail_first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        for number, batch in enumerate(batches):
+            if TaskContext.get().attemptNumber() == 0 and number == 0:  # type: ignore[union-attr]
+                yield batch
+                raise RuntimeError
+            yield batch
+
+    (folder / "many").write_bytes(b"".join(b"%d\n" % number for number in range(1000)))
+    found = spark.read.format("blockread").option("block_size", "500").load(str(folder / "many"))
+
+    assert found.rdd.getNumPartitions() == 8
+    assert sorted(int(row.value) for row in found.mapInArrow(fail_first, "value string").collect()) == list(range(1000))
+
+
+def test_storage_options_open_a_store_and_stay_secret(spark: SparkSession, moto: Store) -> None:
+    """They reach the processes of driver and tasks, and are in no plan and no option."""
+    root = moto.new_root()
+    with moto.stores(root).open_write(f"{root}/in/a [1].csv.gz") as file:
+        file.write(gzip.compress(b'id,msg\n1,"a\nb"\n2,c\n', mtime=0))
+    register(spark, storage_options={root: moto.options})
+    try:
+        found = spark.read.format("blockread").options(format="csv", header=True).load(f"{root}/in")
+        assert sorted(map(tuple, found.collect())) == [(1, "a\nb"), (2, "c")]
+        shown = found._jdf.queryExecution().toString() + str(found._jdf.queryExecution().logical().toJSON())
+    finally:
+        register(spark)
+
+    assert "blockread" in shown
+    assert not [secret for secret in moto.secrets if secret in shown]

@@ -53,7 +53,10 @@ def test_raw_records_are_those_of_the_definitions(case: Case, draw: st.DataObjec
 @of_files(20)
 @given(draw=st.data(), size=sizes)
 def test_rows_do_not_depend_on_blocks(case: Case, draw: st.DataObject, size: int) -> None:
-    """Blocks of any size give the rows of csv that one block gives; so do some of its columns."""
+    """Blocks of any size give the rows of csv that one block gives.
+
+    So do some of its columns, by which alone a record is judged: one that is bad only in others has a row as well.
+    """
     data = draw.draw(case.files(pieces=14))
     option = dataclasses.replace(case.option, schema="a string, b string")
     if option.header:
@@ -63,9 +66,12 @@ def test_rows_do_not_depend_on_blocks(case: Case, draw: st.DataObject, size: int
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "file").write_bytes(data)
         options = as_options(option) | {"on_bad_record": "drop"}
-        whole = Query(folder, **options, columns="*,_offset,_file").rows()
-        split = Query(folder, **options, columns="*,_offset,_file", block_size=str(size)).rows()
-        last = Query(folder, **options, columns="_offset,b", block_size=str(size)).rows()
+        whole, split = (
+            [Query(folder, **options, columns=columns, **of_size).rows() for columns in ("*,_offset", "_offset,b")]
+            for of_size in ({}, {"block_size": str(size)})
+        )
 
     assert split == whole
-    assert [list(row.values()) for row in last] == [[row["_offset"], row["b"]] for row in whole]
+    assert [(row["_offset"], row["b"]) for row in whole[0]] == [
+        (row["_offset"], row["b"]) for row in whole[1] if row["_offset"] in {row["_offset"] for row in whole[0]}
+    ]
