@@ -93,12 +93,14 @@ class ConnectEngine:
         """Yield the session, on which functions of `pyspark.sql` work as they do on any other."""
         del title  # the tag names the jobs
         self.connected.addTag(self.tag)  # of this thread's operations
-        before = os.environ.get(_MODE)
-        os.environ[_MODE] = "1"
+        active = type(self.connected)._active_session  # noqa: SLF001 - where `udf` parses the type that it returns
+        before, active_before = os.environ.get(_MODE), getattr(active, "session", None)
+        os.environ[_MODE], active.session = "1", self.connected
         try:
             with self._reporting(report):
                 yield self.connected
         finally:
+            active.session = active_before
             if before is None:
                 del os.environ[_MODE]
 
