@@ -29,6 +29,22 @@ def attempt_folder(window_folder_uri: str, generation: int, group: int, epoch: i
     return f"{window_folder_uri}/g{generation}/{group:05d}-e{epoch}"
 
 
+def application_name(window: str, generation: int, group: int, epoch: int) -> str:
+    """Return the name of the application of one attempt at a group."""
+    return f"blockread-{window}-g{generation}-{group}-e{epoch}"
+
+
+def scan_name(window: str) -> str:
+    """Return the name of the application that scans a window."""
+    return f"blockread-{window}-scan"
+
+
+def name_before(name: str) -> str | None:
+    """Return the name of the application of the attempt before one with this name; None where there was none."""
+    group, mark, epoch = name.rpartition("-e")
+    return f"{group}{mark}{int(epoch) - 1}" if epoch.isdecimal() and int(epoch) > 1 else None
+
+
 def data_folder(attempt_uri: str) -> str:
     """Return the folder where an attempt stages its data files."""
     return f"{attempt_uri}/data"

@@ -13,49 +13,12 @@ from airflow_provider_blockread.hooks.stores import Credentials
 from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.spark.engines.session import Server
-from airflow_provider_blockread.spark.remote import RemoteSpark
+from airflow_provider_blockread.spark.remote import ConnectSubmitter
 
 if TYPE_CHECKING:
-    from airflow_provider_blockread.exchange.model import Submission
+    pass
 
 _TYPE = "spark_connect"  # of Airflow's connection
-
-
-class ConnectSubmitter:
-    """Runs each application in a session of a Spark Connect server, with the driver in this process.
-
-    :param server: the server.
-    :param job: what the session needs.
-    :param credentials: storage options by root URI; they reach the tasks in their closures.
-    :param observer: takes the progress of applications.
-    """
-
-    keeps_secrets = True
-
-    def __init__(self, server: Server, job: SparkJob, credentials: Credentials, observer: Observer) -> None:
-        self._spark = RemoteSpark(server, job, credentials=credentials, observer=observer)
-
-    def submit(self, submission: Submission, *, name: str) -> None:
-        """Run the application for a job specification to its end, and release its session.
-
-        Raises:
-            BlockReadError: what the application raised.
-        """
-        with self._spark as spark:
-            spark.submit(submission, name=name)
-
-    def require_cluster(self) -> None:
-        """Refuse to wait without a worker: the driver is this process.
-
-        Raises:
-            OptionsError: always.
-        """
-        msg = "spark: deferrable=True needs a driver on a cluster; with Spark Connect it runs in the task: leave it out"
-        raise OptionsError(msg)
-
-    def cancel(self) -> None:
-        """Stop the application; from any thread or signal handler, before, during or after `submit`."""
-        self._spark.cancel()
 
 
 def make_submitter(job: SparkJob, credentials: Credentials, observer: Observer) -> SparkSubmitter | ConnectSubmitter:
@@ -63,7 +26,7 @@ def make_submitter(job: SparkJob, credentials: Credentials, observer: Observer) 
     server = connect_server(job)
     if server is None:
         return SparkSubmitter(job, credentials)
-    return ConnectSubmitter(server, job, credentials, observer)
+    return ConnectSubmitter(server, job, credentials=credentials, observer=observer)
 
 
 def connect_server(job: SparkJob) -> Server | None:

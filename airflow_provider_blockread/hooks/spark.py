@@ -98,7 +98,7 @@ class SparkSubmitter:
             msg = (
                 f"spark: deferrable=True needs a driver on a cluster, but connection {self._job.conn_id!r} has master "
                 f"{hook.master!r} in deploy mode client, where the driver runs in the task; set `deploy-mode` to "
-                "`cluster` in the extra of a connection to YARN or Kubernetes, or leave deferrable out"
+                "`cluster` in the extra of a connection to YARN or Kubernetes, use Spark Connect, or leave it out"
             )
             raise OptionsError(msg)
 

@@ -32,13 +32,13 @@ def credentials_for(source: FileSource | None, sink: Sink | None, listed: FileLi
     return {root: options[conn_id] for root, conn_id in named}
 
 
-async def acredentials_for(source: FileSource | None) -> Credentials:
-    """Return the same for a source, without blocking the event loop: for triggers.
+async def acredentials_for(source: FileSource | None, sink: Sink | None = None) -> Credentials:
+    """Return the same without blocking the event loop: for triggers.
 
     Raises:
         OptionsError: as `credentials_for`.
     """
-    named = _named(source, None)
+    named = _named(source, sink)
     found = {conn_id: await aconnection(conn_id) for conn_id in {conn_id for _, conn_id in named}}
     # Masking secrets and assuming a role are blocking calls.
     options = await asyncio.to_thread(lambda: {conn_id: storage_options(one) for conn_id, one in found.items()})

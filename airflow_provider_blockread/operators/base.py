@@ -17,9 +17,9 @@ from airflow_provider_blockread.options import FileSource, Sink, SparkJob, Value
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_blockread.hooks.connect import ConnectSubmitter
     from airflow_provider_blockread.hooks.spark import SparkSubmitter
     from airflow_provider_blockread.hooks.stores import Credentials
+    from airflow_provider_blockread.spark.remote import ConnectSubmitter
     from airflow_provider_blockread.steps import Environment, WindowRef
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""Operators that release their worker while Spark works on a cluster: a trigger waits, a worker completes the step."""
+"""Operators that release their worker while Spark works: a trigger waits, and a worker completes the step."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from airflow_provider_blockread.operators.base import SparkOperator
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_blockread.spark.engines.session import Server
     from airflow_provider_blockread.steps import Waiting
 
 _LEAST = timedelta(seconds=1)
 
 
 class DeferrableOperator(SparkOperator):
-    """An operator whose step can be deferred, if its driver runs on a cluster.
+    """An operator whose step can be deferred, if its driver runs on a cluster, or its work on a Spark Connect server.
 
     :param deferrable: release the worker while Spark works. True refuses a connection whose driver runs in the task;
         the default, of `[operators] default_deferrable`, waits on the worker then. `execution_timeout` bounds the wait.
@@ -45,7 +46,7 @@ class DeferrableOperator(SparkOperator):
         if self.deferrable is False:
             return False
         try:
-            self.submitter().require_cluster()
+            self._check_driver()
         except OptionsError as error:
             if self.deferrable:
                 raise
@@ -53,11 +54,52 @@ class DeferrableOperator(SparkOperator):
             return False
         return True
 
+    def _check_driver(self) -> None:
+        from airflow_provider_blockread.hooks.spark import SparkSubmitter  # noqa: PLC0415 - not at every DAG parse
+
+        if self.server() is None:
+            SparkSubmitter(self.spark, self.credentials()).require_cluster()
+
+    def server(self) -> Server | None:
+        """Return the Spark Connect server of the step's applications; None if they run on another Spark."""
+        from airflow_provider_blockread.hooks.connect import connect_server  # noqa: PLC0415 - not at every DAG parse
+
+        return connect_server(self.spark)
+
+    def work_in_triggerer(self, work: Mapping[str, Any], context: Context) -> NoReturn:
+        """Defer the task until a helper of the triggerer has done its work on a Spark Connect server."""
+        from airflow_provider_blockread.triggers.remote_work import RemoteWorkTrigger  # noqa: PLC0415 - needs more
+
+        self.log.info("deferred: a helper of the triggerer works on the Spark Connect server %s", self.server())
+        trigger = RemoteWorkTrigger(
+            work=work,
+            spark=self.spark.to_json(),
+            source=None if self.source is None else self.source.to_json(),
+            sink=None if self.sink is None else self.sink.to_json(),
+            ledger_conn_id=self.ledger_conn_id,
+            run=self._run,
+        )
+        self.defer(trigger=trigger, method_name="resume", timeout=self._time_left(context))
+
+    def end_remotely(self, work: Mapping[str, Any], why: str) -> None:
+        """End what a helper's work runs on a Spark Connect server, whether or not the helper lives."""
+        from airflow_provider_blockread.steps.watch.remote_work import end_remotely  # noqa: PLC0415 - takes long
+
+        server = self.server()
+        if server is not None:
+            end_remotely(self.environment(), {**work, "server": server.url, "why": why})
+
+    @staticmethod
+    def require(problem: BlockReadError | None) -> None:
+        """Raise the problem, if there is one."""
+        if problem is not None:
+            raise problem
+
     def wait_for(self, waiting: Waiting, context: Context) -> NoReturn:
         """Defer the task until an application has ended."""
         from airflow_provider_blockread.triggers.applications import ApplicationTrigger  # noqa: PLC0415 - needs more
 
-        self.log.info("%s. A trigger waits for it, and this worker is free", waiting)
+        self.log.info("deferred: %s", waiting)
         trigger = ApplicationTrigger(
             waiting=waiting.to_json(), spark=self.spark.to_json(), ledger_conn_id=self.ledger_conn_id, run=self._run
         )
@@ -78,7 +120,7 @@ class DeferrableOperator(SparkOperator):
         from airflow_provider_blockread.steps import Waiting  # noqa: PLC0415 - not at every DAG parse
 
         problem = error_class(event["error"])(event["message"]) if "error" in event else None
-        awaited = Waiting.from_json(event["waiting"])
+        awaited = Waiting.from_json(event["waiting"]) if "waiting" in event else None
         return self.guarded(lambda context: self.complete_step(context, awaited, problem), context)
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:  # noqa: ANN401
@@ -92,8 +134,11 @@ class DeferrableOperator(SparkOperator):
         return super().resume_execution(next_method, next_kwargs, context)
 
     @abstractmethod
-    def complete_step(self, context: Context, waiting: Waiting, problem: BlockReadError | None) -> Any:  # noqa: ANN401
-        """Complete the step after a wait, or raise the problem, which says why the application will not answer."""
+    def complete_step(self, context: Context, waiting: Waiting | None, problem: BlockReadError | None) -> Any:  # noqa: ANN401
+        """Complete the step after a wait, or raise the problem, which says why the application will not answer.
+
+        There is no `waiting` if a helper has done the work.
+        """
 
     @abstractmethod
     def stop_step(self, context: Context, why: str) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from airflow_provider_blockread.operators.base import owner_of, run_identity, window_ref
 from airflow_provider_blockread.operators.deferring import DeferrableOperator
-from airflow_provider_blockread.options import AsRead, FunctionOption
+from airflow_provider_blockread.options import AsRead, FunctionCode, FunctionOption
 from airflow_provider_blockread.options.functions import text_of
 
 if TYPE_CHECKING:
@@ -58,12 +58,17 @@ class ReadBlocksOperator(DeferrableOperator):
 
     def run_step(self, context: Context) -> dict[str, Any]:
         """Read the group and return its number of records, or defer the task once its application is submitted."""
-        from airflow_provider_blockread.steps import read  # noqa: PLC0415 - not at every DAG parse
-
         # Airflow rendered the title before, and renders it again at the end, also after a failure.
         set_title(context, context["ti"].rendered_map_index or f"group {self.group}")
-        if self.defers:
-            return self._outcome(self._deferred(context).start(), context)
+        if not self.defers:
+            return self._read(context)
+        if self.server() is not None:
+            self.work_in_triggerer(self._work(context), context)
+        return self._outcome(self._deferred(context).start(), context)
+
+    def _read(self, context: Context) -> dict[str, Any]:
+        from airflow_provider_blockread.steps import read  # noqa: PLC0415 - not at every DAG parse
+
         outcome = read(
             self._environment(),
             window_ref(self.window),
@@ -74,18 +79,39 @@ class ReadBlocksOperator(DeferrableOperator):
         )
         return self._outcome(outcome, context)
 
-    def complete_step(self, context: Context, waiting: Waiting, problem: BlockReadError | None) -> dict[str, Any]:  # noqa: ARG002 - the ledger knows it
+    def complete_step(
+        self, context: Context, waiting: Waiting | None, problem: BlockReadError | None
+    ) -> dict[str, Any]:
         """Complete the group and return its number of records, or defer the task again if another try is needed."""
         set_title(context, context["ti"].rendered_map_index or f"group {self.group}")
+        if waiting is None:
+            self.require(problem)
+            return self._read(context)  # which finds that it is read
         return self._outcome(self._deferred(context).resume(problem), context)
 
     def stop_step(self, context: Context, why: str) -> None:
         """Stop the application that the task waits for."""
-        self._deferred(context).stop(why)
+        if self.server() is None:
+            self._deferred(context).stop(why)
+        else:
+            self.end_remotely(self._work(context), why)
+
+    def _work(self, context: Context) -> dict[str, Any]:
+        code, caller = self._code(), caller_of(context)
+        return {
+            "ref": dict(self.window),
+            "group": int(self.group),
+            "owner": caller.owner,
+            "clear_number": caller.clear_number,
+            "code": None if code is None else asdict(code),
+        }
+
+    def _code(self) -> FunctionCode | None:
+        text = text_of(self.function)
+        return text.code if text else None
 
     def _environment(self) -> Environment:
-        text = text_of(self.function)
-        return replace(self.environment(), code=text.code if text else None)
+        return replace(self.environment(), code=self._code())
 
     def _deferred(self, context: Context) -> DeferredRead:
         from airflow_provider_blockread.steps import DeferredRead  # noqa: PLC0415 - not at every DAG parse

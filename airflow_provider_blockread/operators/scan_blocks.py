@@ -37,19 +37,31 @@ class ScanBlocksOperator(DeferrableOperator):
         """Scan, if the window needs it; or defer the task once the application is submitted."""
         from airflow_provider_blockread.steps import scan  # noqa: PLC0415 - not at every DAG parse
 
-        if self.defers:
+        if window_ref(self.window).needs_scan and self.defers:
+            if self.server() is not None:
+                self.work_in_triggerer(self._work, context)
             self._wait_for(self._deferred().start(), context)
         elif scan(self.environment(), window_ref(self.window), submitter=self.submitter()):
             return
         self.log.info("nothing to scan: the entry states of the window's blocks are known, or need not be")
 
-    def complete_step(self, context: Context, waiting: Waiting, problem: BlockReadError | None) -> None:
+    def complete_step(self, context: Context, waiting: Waiting | None, problem: BlockReadError | None) -> None:
         """Take what the application left, or defer the task again if another one is needed."""
+        if waiting is None:
+            self.require(problem)
+            return
         self._wait_for(self._deferred().resume(waiting, problem), context)
 
     def stop_step(self, context: Context, why: str) -> None:  # noqa: ARG002 - DeferrableOperator's
         """Stop the application that the task waits for."""
-        self._deferred().stop(why)
+        if self.server() is None:
+            self._deferred().stop(why)
+        else:
+            self.end_remotely(self._work, why)
+
+    @property
+    def _work(self) -> dict[str, Any]:
+        return {"ref": dict(self.window), "group": None, "owner": "", "clear_number": 0, "code": None}
 
     def _wait_for(self, waiting: Waiting | None, context: Context) -> None:
         if waiting is not None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from airflow_provider_blockread.errors import SparkJobError
+from airflow_provider_blockread.exchange.layout import name_before
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import SparkJob
@@ -167,6 +168,44 @@ class RemoteSpark:
         engine, self._engine = self._engine, None
         if engine is not None:
             release(engine.connected)
+
+
+class ConnectSubmitter:
+    """A `Submitter` that runs each application in a session of its own of a Spark Connect server.
+
+    The session of the attempt before is ended first: whoever drove it may have been killed, or hang.
+    """
+
+    keeps_secrets = True
+
+    def __init__(
+        self,
+        server: Server,
+        job: SparkJob,
+        *,
+        credentials: Mapping[str, Mapping[str, object]],
+        observer: Observer,
+    ) -> None:
+        """Take what `RemoteSpark` takes."""
+        self._server = server
+        self._spark = RemoteSpark(server, job, credentials=credentials, observer=observer)
+
+    def submit(self, submission: Submission, *, name: str) -> None:
+        """Run the application for a job specification to its end, and release its session.
+
+        Raises:
+            BlockReadError: what the application raised.
+        """
+        before = name_before(name)
+        if before is not None:
+            with suppress(SparkJobError):  # it is fenced, and the server ends it later
+                end_session(self._server, before, secret=submission.window_secret)
+        with self._spark as spark:
+            spark.submit(submission, name=name)
+
+    def cancel(self) -> None:
+        """Stop the application; from any thread or signal handler, before, during or after `submit`."""
+        self._spark.cancel()
 
 
 def end_session(server: Server, name: str, *, secret: str) -> None:

@@ -7,10 +7,12 @@ from typing import Any
 
 from airflow_provider_blockread.hooks.ledger import LedgerHook
 from airflow_provider_blockread.hooks.stores import acredentials_for
-from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.options import FileSource, Sink
 
 
-async def access(source: FileSource | None, ledger_conn_id: str | None, *, run: str = "") -> dict[str, Any]:
+async def access(
+    source: FileSource | None, ledger_conn_id: str | None, *, run: str = "", sink: Sink | None = None
+) -> dict[str, Any]:
     """Return `ledger` and `stores` of a request; connections are awaited, as the triggerer requires.
 
     It holds credentials: pass it to a helper's standard input only.
@@ -20,6 +22,6 @@ async def access(source: FileSource | None, ledger_conn_id: str | None, *, run: 
     """
     ledger, stores = await asyncio.gather(
         LedgerHook(ledger_conn_id, run=run).alocate(),
-        acredentials_for(source),
+        acredentials_for(source, sink),
     )
     return {"ledger": ledger, "stores": stores}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, cast
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
@@ -15,7 +14,7 @@ from airflow_provider_blockread.hooks.spark import SparkSubmitter
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.triggers.access import access
-from airflow_provider_blockread.triggers.helpers import ask, kept
+from airflow_provider_blockread.triggers.helpers import ask, kept, to_its_end
 from airflow_provider_blockread.triggers.new_files import fired
 
 _STOP_S = 25.0  # below the 30 s that Airflow gives on_kill
@@ -103,20 +102,3 @@ class ApplicationTrigger(BaseTrigger):
 
     def _submitter(self) -> SparkSubmitter:
         return SparkSubmitter(self._job())
-
-
-async def to_its_end(work: Coroutine[Any, Any, None], *, within_s: float) -> None:
-    """Let work go on to its end although Airflow cancels the trigger again and again, once a second, while it stops it.
-
-    Args:
-        work: what to do.
-        within_s: seconds that it may take.
-    """
-    task = asyncio.create_task(work)
-    deadline = asyncio.get_running_loop().time() + within_s
-    while not task.done() and (left := deadline - asyncio.get_running_loop().time()) > 0:
-        with suppress(asyncio.CancelledError):
-            await asyncio.wait([task], timeout=left)
-    if not task.done():
-        task.cancel()
-    await task

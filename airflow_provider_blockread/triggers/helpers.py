@@ -11,8 +11,8 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -21,6 +21,10 @@ from airflow_provider_blockread.errors import TransientError, error_class
 
 #: Helpers of one triggerer that work at the same time; further requests wait.
 MOST = 2
+#: Helpers of one triggerer that each do one piece of long work; further work waits for its turn.
+MOST_ALONE = 8
+#: Seconds that a helper has to stop its work.
+LEAVING_S = 30.0
 _LONGEST_LINE = 2**20
 _PROGRAM = "airflow_provider_blockread.steps.watch.serving"
 _ROOT = Path(__file__).resolve().parents[2]
@@ -67,6 +71,14 @@ class _Helper:
             log(message["log"])
         return None
 
+    async def leave(self) -> None:
+        """Let the process stop what it does and end; kill it if it takes long."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._process.wait(), LEAVING_S)
+        await self.end()
+
     async def end(self) -> None:
         """Kill the process if it is alive, and close its pipes."""
         if self.lives:
@@ -80,6 +92,7 @@ class _Helpers:
     def __init__(self) -> None:
         self._idle: list[_Helper] = []
         self._turn = asyncio.Semaphore(MOST)
+        self.alone = asyncio.Semaphore(MOST_ALONE)
         self._users = 0
 
     @asynccontextmanager
@@ -131,7 +144,26 @@ async def ask(request: dict[str, Any], log: Callable[[str], None]) -> dict[str, 
         BlockReadError: as raised by the work.
         TransientError: when the helper was killed.
     """
-    found = await _helpers().ask(request, log)
+    return _answer(await _helpers().ask(request, log))
+
+
+async def ask_alone(request: dict[str, Any], log: Callable[[str], None]) -> dict[str, Any]:
+    """Return the answer of a helper of its own, for work that takes long; cancelling it lets the helper stop its work.
+
+    Raises:
+        BlockReadError: as raised by the work.
+        TransientError: when the helper was killed.
+    """
+    async with _helpers().alone:
+        helper = await _Helper.start()
+        try:
+            found = await helper.ask(request, log)
+        finally:
+            await to_its_end(helper.leave(), within_s=2 * LEAVING_S)
+    return _answer(found)
+
+
+def _answer(found: dict[str, Any] | None) -> dict[str, Any]:
     if found is None:
         msg = "the helper process of the triggerer ended in its work, perhaps for lack of memory; try again"
         raise TransientError(msg)
@@ -139,3 +171,20 @@ async def ask(request: dict[str, Any], log: Callable[[str], None]) -> dict[str, 
         raise error_class(found["error"])(found["message"])
     answer: dict[str, Any] = found["answer"]
     return answer
+
+
+async def to_its_end(work: Coroutine[Any, Any, None], *, within_s: float) -> None:
+    """Let work go on to its end although Airflow cancels the trigger again and again, once a second, while it stops it.
+
+    Args:
+        work: what to do.
+        within_s: seconds that it may take.
+    """
+    task = asyncio.create_task(work)
+    deadline = asyncio.get_running_loop().time() + within_s
+    while not task.done() and (left := deadline - asyncio.get_running_loop().time()) > 0:
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([task], timeout=left)
+    if not task.done():
+        task.cancel()
+    await task

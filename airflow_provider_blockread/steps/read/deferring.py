@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from airflow_provider_blockread.errors import BlockReadError, FencedError, FileMissingError, SparkJobError
 from airflow_provider_blockread.exchange.files import content_hash
+from airflow_provider_blockread.exchange.layout import scan_name
 from airflow_provider_blockread.exchange.model import ScanSpec, Submission
 from airflow_provider_blockread.exchange.results import SPEC_NAME
 from airflow_provider_blockread.exchange.signs import write_stop
@@ -132,7 +133,7 @@ class DeferredScan:
     def _submit(self, spec: ScanSpec) -> Waiting:
         self.env.stores.remove(spec.entry_states_uri)  # what an application with another secret may have left
         submission = write_submission(self.env, spec, self.submitter)
-        name = f"blockread-{spec.window}-scan"
+        name = scan_name(spec.window)
         return Waiting(
             title=f"window {spec.window}: scan",
             name=name,

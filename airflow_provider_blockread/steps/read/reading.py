@@ -18,7 +18,13 @@ from airflow_provider_blockread.errors import (
     SourceError,
 )
 from airflow_provider_blockread.exchange.files import remedy
-from airflow_provider_blockread.exchange.layout import attempt_folder, data_folder, quarantine_folder, window_folder
+from airflow_provider_blockread.exchange.layout import (
+    application_name,
+    attempt_folder,
+    data_folder,
+    quarantine_folder,
+    window_folder,
+)
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.model import GroupResult, ReadSpec, Submission, Target
 from airflow_provider_blockread.exchange.results import SPEC_NAME, accept_result
@@ -143,7 +149,7 @@ class Attempt:
 
     def name(self, claim: Claim) -> str:
         """Return the name of a claim's application."""
-        return f"blockread-{self.ref.window}-g{self.ref.generation}-{self.ref.group}-e{claim.epoch}"
+        return application_name(self.ref.window, self.ref.generation, self.ref.group, claim.epoch)
 
     def folder(self, epoch: int) -> str:
         """Return the folder of an attempt."""

@@ -17,7 +17,7 @@ from airflow_provider_blockread.errors import (
     FileChangedError,
     FileMissingError,
 )
-from airflow_provider_blockread.exchange.layout import window_folder
+from airflow_provider_blockread.exchange.layout import scan_name, window_folder
 from airflow_provider_blockread.exchange.model import ScanSpec
 from airflow_provider_blockread.exchange.states import read_states, write_states
 from airflow_provider_blockread.ledger.model import Generation, Group, Window
@@ -198,7 +198,7 @@ class PlannedScan:
     @property
     def name(self) -> str:
         """The name of the application."""
-        return f"blockread-{self.ref.window}-scan"
+        return scan_name(self.ref.window)
 
     def run(self, work: Callable[[ScanSpec], T]) -> T | None:
         """Return what the work for a specification returns; None when a file was excluded, so that it is repeated."""

@@ -24,6 +24,7 @@ from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.read.waiting import Waiting, poll, stop
 from airflow_provider_blockread.steps.watch.new_files import NewFilesQuery, find_new_files
+from airflow_provider_blockread.steps.watch.remote_work import end_remotely, work_remotely
 from airflow_provider_blockread.steps.watch.watching import found_since, record_hints, record_listing
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -43,6 +44,8 @@ TASKS: dict[str, Callable[[Environment, Request], AsJson]] = {
     "hint": lambda env, asked: record_hints(env, _query(asked), asked["bodies"]),
     "wait": lambda env, asked: poll(env, Waiting.from_json(asked["waiting"])),
     "stop": lambda env, asked: stop(env, Waiting.from_json(asked["waiting"]), asked["why"]),
+    "work": work_remotely,
+    "end": end_remotely,
     "since": lambda env, asked: found_since(
         env, asked["feed"], (int(asked["after"]), int(asked["until"])), only=asked["only"]
     ),

@@ -51,11 +51,6 @@ CATALOG: list[Entry] = [
     ),
     Remedy(
         "hooks/connect.py",
-        "deferrable=True needs",
-        "tests/spark/engines/test_airflow.py::test_a_deferral_is_refused",
-    ),
-    Remedy(
-        "hooks/connect.py",
         "names no Spark Connect server",
         "tests/spark/engines/test_airflow.py::test_a_connection_without_a_host",
     ),

@@ -39,12 +39,6 @@ def test_a_connection_is_a_server() -> None:
     assert made.keeps_secrets
 
 
-def test_a_deferral_is_refused() -> None:
-    """Left out, the task waits; so it does if deferrals are only the default."""
-    with pytest.raises(OptionsError, match="deferrable=True needs a driver on a cluster; with Spark Connect"):
-        make_submitter(SparkJob(remote="sc://spark:15002"), {}, Observer()).require_cluster()
-
-
 def test_a_remote_is_a_server() -> None:
     """Without a connection; any other job goes to spark-submit."""
     assert str(connect_server(SparkJob(remote="sc://spark:15002"))) == "spark:15002"

@@ -1,0 +1,89 @@
+"""Reads and scans on a Spark Connect server, driven by a helper process of the triggerer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, cast
+
+from airflow.triggers.base import BaseTrigger, TriggerEvent
+
+from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.options import FileSource, Sink, SparkJob
+from airflow_provider_blockread.options.values import from_json
+from airflow_provider_blockread.triggers.access import access
+from airflow_provider_blockread.triggers.helpers import ask, ask_alone, to_its_end
+from airflow_provider_blockread.triggers.new_files import fired
+
+_STOP_S = 25.0  # below the 30 s that Airflow gives on_kill
+
+
+class RemoteWorkTrigger(BaseTrigger):
+    """Fires once, when its helper process has read a group or scanned a window, or has failed to.
+
+    The helper claims the group for the deferred task, keeps the claim alive and completes it. Another triggerer that
+    goes on with the trigger claims it again, under a new epoch, and ends what the attempt before runs on the server.
+
+    :param work: the window (`ref`), the `group` or None, `owner` and `clear_number` of the task, and the `code` of a
+        function of the DAG's file, or None.
+    :param spark: the job's options, as `SparkJob.to_json` writes them.
+    :param source: the source with its connections, as JSON.
+    :param sink: the sink with its connection, as JSON.
+    :param ledger_conn_id: the ledger's connection.
+    :param run: the DAG run, for a ledger that forgets.
+    """
+
+    def __init__(
+        self,
+        *,
+        work: Mapping[str, Any],
+        spark: Mapping[str, Any],
+        source: Mapping[str, Any] | None = None,
+        sink: Mapping[str, Any] | None = None,
+        ledger_conn_id: str | None = None,
+        run: str = "",
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.work, self.spark = dict(work), dict(spark)
+        self.source, self.sink = source, sink
+        self.ledger_conn_id = ledger_conn_id
+        self.run_name = run
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """Return the class and its arguments, which go through JSON."""
+        return f"{type(self).__module__}.{type(self).__qualname__}", {
+            "work": self.work,
+            "spark": self.spark,
+            "source": self.source,
+            "sink": self.sink,
+            "ledger_conn_id": self.ledger_conn_id,
+            "run": self.run_name,
+        }
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Let a helper work, and yield one event: empty, or with the error."""
+        try:
+            await ask_alone(await self._request("work"), self.log.info)
+        except BlockReadError as error:
+            found = {"error": type(error).__name__, "message": str(error)}
+        else:
+            found = {}
+        yield fired(found)
+
+    async def on_kill(self) -> None:
+        """End what runs on the server when a person has cleared or marked the task, and fail its attempt."""
+        await to_its_end(self._end(), within_s=_STOP_S)
+
+    async def _end(self) -> None:
+        await ask(await self._request("end") | {"why": "the task was cleared or marked"}, self.log.info)
+
+    async def _request(self, task: str) -> dict[str, Any]:
+        from airflow_provider_blockread.hooks.connect import connect_server  # noqa: PLC0415 - takes long to import
+
+        source, sink = (None if one is None else from_json(one) for one in (self.source, self.sink))
+        way = await access(
+            cast("FileSource | None", source), self.ledger_conn_id, run=self.run_name, sink=cast("Sink | None", sink)
+        )
+        server = await asyncio.to_thread(connect_server, cast("SparkJob", from_json(self.spark)))
+        url = "" if server is None else server.url
+        return {"do": task, "spark": self.spark, "server": url} | self.work | way
