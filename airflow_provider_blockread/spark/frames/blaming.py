@@ -16,6 +16,8 @@ from airflow_provider_blockread.spark.engines.session import is_lost
 from airflow_provider_blockread.spark.tasks.loading import load_function
 
 _MAX_CHARS = 1000  # of what was raised
+# What Spark raises for failures of its own, such as a lost executor; other exceptions are about a query or a value.
+_OF_SPARK = ("QueryExecutionException", "SparkConnectGrpcException", "SparkException", "UnknownException")
 
 
 @contextmanager
@@ -46,15 +48,10 @@ def blamed(spec: ReadSpec, secret: str = "") -> Iterator[None]:
 
 def _of_user(spec: ReadSpec, error: BaseException) -> FunctionError | None:
     """Return what the user's code did wrong; None if Spark itself failed."""
-    from pyspark.errors import (
-        PySparkException,
-        PythonException,
-        QueryExecutionException,
-        UnknownException,
-    )
+    from pyspark.errors import PySparkException, PythonException
 
-    of_java = type(error).__module__.startswith("py4j.")  # which a client of Spark Connect lacks
-    if of_java or isinstance(error, (QueryExecutionException, UnknownException)):
+    kind = type(error)
+    if kind.__name__ in _OF_SPARK or kind.__module__.startswith("py4j."):  # which a client of Spark Connect lacks
         return None
     if isinstance(error, PythonException):
         what = raised_by(str(error))
