@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
+from airflow.sdk import DAG
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.hooks.connect import ConnectSubmitter, connect_server, make_submitter
 from airflow_provider_blockread.hooks.spark import SparkSubmitter
 from airflow_provider_blockread.observer import Observer
-from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.options import FileSource, ParquetSink, SparkJob
+from airflow_provider_blockread.task_group import BlockReadTaskGroup
+from tests.airflow.conftest import Runs
+from tests.airflow.published import SUCCESS, values
+from tests.spark.engines.server import ConnectServer
 
-pytestmark = pytest.mark.airflow
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.filterwarnings("ignore", "error:::airflow_provider_blockread"),  # Airflow's dependencies warn
+]
 
 _TOKEN = "sesame/open=;"  # noqa: S105 - of this test
 
@@ -55,3 +64,22 @@ def test_a_connection_without_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_LAKE", json.dumps(fields))
 
     assert str(connect_server(SparkJob(conn_id="lake"))) == "spark:15002"
+
+
+@pytest.mark.spark
+def test_a_dag(server: ConnectServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its read runs on the server of the connection, with its token."""
+    from airflow.utils.db import upgradedb
+
+    upgradedb()
+    (tmp_path / "landing").mkdir()
+    (tmp_path / "landing" / "a.log").write_text("a 0\na 1\n")
+    with DAG("over_connect") as dag:
+        source, sink = FileSource(str(tmp_path / "landing")), ParquetSink(str(tmp_path / "lake"))
+        BlockReadTaskGroup("logs", source=source, sink=sink, spark=SparkJob(conn_id="lake"))
+    fields = {"conn_type": "spark_connect", "host": "localhost", "port": server.port, "password": server.token}
+    monkeypatch.setenv("AIRFLOW_CONN_LAKE", json.dumps(fields))
+    run = Runs(None).start(dag)
+
+    assert Runs(None).states(run) == SUCCESS
+    assert values(tmp_path / "lake") == ["a 0", "a 1"]
