@@ -1,0 +1,66 @@
+"""DataFrame functions and queries on a Spark Connect server: the same as with spark-submit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_blockread.errors import FunctionError
+from airflow_provider_blockread.options import Csv, DataFrameFunction, SparkJob, Sql
+from airflow_provider_blockread.spark.remote import RemoteSpark
+from tests.pipeline.frames.test_frames import COUNT, RETURNED, row
+from tests.pipeline.make import Pipe
+from tests.spark.engines.conftest import MODULES
+from tests.spark.engines.server import ConnectServer
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def client(server: ConnectServer) -> Iterator[RemoteSpark]:
+    """A client whose session all tests of this file share, as the windows of one command do."""
+    with RemoteSpark(server.server, SparkJob(remote=server.remote, py_files=MODULES)) as submitter:
+        yield submitter
+
+
+@pytest.fixture
+def numbers(tmp_path: Path, client: RemoteSpark, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pipe]:
+    """A pipe with records in three files of several blocks."""
+    monkeypatch.syspath_prepend(Path(MODULES[0]).parent)
+    pipe = Pipe(folder=tmp_path, submitter=client)
+    pipe.put({f"{n}.csv": b"".join(map(row, range(n, COUNT, 3))) for n in range(3)})
+    pipe.record_format, pipe.block_size = Csv(schema="id long, word string"), 500
+    yield pipe
+    pipe.close()
+
+
+@pytest.mark.parametrize("name", RETURNED)
+def test_the_output_is_what_the_function_returns(numbers: Pipe, name: str) -> None:
+    """The function sees each record of the window once, whatever it does with them."""
+    numbers.function, expected = RETURNED[name]
+    done = numbers.run()
+
+    key = next(iter(expected[0])) if expected else ""
+    assert sorted(numbers.rows(), key=lambda found: found[key]) == expected
+    assert (done.records, done.rows) == (COUNT, len(expected))
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (Sql("SELECT nothing FROM records"), "nothing"),
+        (Sql("SELECT assert_true(id < 3) FROM records"), "is not true"),
+        (DataFrameFunction("user_frames:raises"), "fails: "),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(pipe: Pipe, function: Sql | DataFrameFunction, message: str) -> None:
+    """By the query or function, without the JVM's stack; nothing is published."""
+    pipe.put({"a.csv": b"1,a\n5,b\n"})
+    pipe.record_format, pipe.function = Csv(schema="id long, word string"), function
+    with pytest.raises(FunctionError, match=message) as raised:
+        pipe.run()
+
+    assert "\n" not in str(raised.value)
+    assert pipe.published() == []
