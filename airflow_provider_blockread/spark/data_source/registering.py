@@ -1,8 +1,12 @@
-"""Registering the data source with a session; imports nothing before it is called."""
+"""Registering the data source with a session; what it needs is imported when it is called."""
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,13 +43,17 @@ def _is_connect(spark: SparkSession) -> bool:
 
 
 def _send_package(spark: SparkSession) -> None:
-    import tempfile  # noqa: PLC0415
+    if _is_connect(spark):
+        spark.addArtifacts(_bundle(), pyfile=True)
+    else:
+        spark.sparkContext.addPyFile(_bundle())
 
+
+@cache
+def _bundle() -> str:
+    """Return the path of this package as a zip, which executors fetch from this process as long as it lives."""
     from airflow_provider_blockread.spark.bundle import write_bundle  # noqa: PLC0415
 
-    with tempfile.TemporaryDirectory() as folder:
-        bundle = write_bundle(folder)
-        if _is_connect(spark):
-            spark.addArtifacts(bundle, pyfile=True)
-        else:
-            spark.sparkContext.addPyFile(bundle)
+    folder = tempfile.mkdtemp(prefix="blockread-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return write_bundle(folder)
