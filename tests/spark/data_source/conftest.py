@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import venv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 from airflow_provider_blockread.spark import register
@@ -50,3 +52,14 @@ def spark() -> Iterator[SparkSession]:
     register(session)
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def bare_python(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a Python that finds the packages of this one, but not this repository."""
+    folder = tmp_path_factory.mktemp("python")
+    venv.create(folder)
+    packages = Path(pa.__file__).parents[1]
+    found = next((folder / "lib").glob("python*/site-packages"))
+    (found / "others.pth").write_text(f"{packages}\n", encoding="utf-8")  # whose own .pth files are not followed
+    return str(folder / "bin" / "python")
