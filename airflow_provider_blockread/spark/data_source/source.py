@@ -83,7 +83,7 @@ class BlockReadSource(DataSource):
             if isinstance(option, Csv) and option.schema is None:
                 option = self._inferred(option)
             self._read = self._read.with_format(option)
-            return from_arrow_schema(chosen(file_schema(option), self._read.columns))
+            return from_arrow_schema(chosen(file_schema(option), self._read.columns), prefer_timestamp_ntz=True)
 
     def _inferred(self, option: Csv) -> Csv:
         """Return the format with the schema of the first files."""
@@ -104,7 +104,7 @@ class BlockReadSource(DataSource):
             if self._is_typed:
                 read = read.with_format(with_schema(read.record_format, asked))
             own = file_schema(read.record_format)
-            usual = to_arrow_schema(from_arrow_schema(with_places(own)), timezone="UTC")
+            usual = to_arrow_schema(from_arrow_schema(with_places(own), prefer_timestamp_ntz=True), timezone="UTC")
             check_asked(read, chosen(own, read.columns).names, usual, asked)
             files, self._files = self._files, []
             return BlockReadReader(read, Columns.of(read.record_format, asked), self.storage_options, files)
