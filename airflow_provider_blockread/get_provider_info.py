@@ -25,7 +25,7 @@ def get_provider_info() -> dict[str, Any]:
             *("clean_source", "prune_ledger", "rebuild_windows", "withdraw_window"),
         ),
         "sensors": _modules("sensors", "new_files"),
-        "triggers": _modules("triggers", "new_files", "new_files_events"),
+        "triggers": _modules("triggers", "applications", "new_files", "new_files_events", "remote_work"),
         "connection-types": [_ledger_connection()],
         "cli": [f"{_PACKAGE}.get_provider_info.cli_commands"],
     }

@@ -138,11 +138,7 @@ class TrackedSubmitHook(SparkSubmitHook):
         if self._yarn_track_via_rm_api:
             status = self.query_yarn_application_status(application)
         elif self._is_kubernetes:
-            from airflow.providers.cncf.kubernetes import (  # type: ignore[import-not-found]  # noqa: PLC0415 - an extra
-                kube_client,
-            )
-
-            pods = kube_client.get_kube_client()
+            pods = spark_submit.kube_client.get_kube_client()  # type: ignore[attr-defined]
             status = pods.read_namespaced_pod(application, self._connection["namespace"]).status.phase
         return status if status in _ENDS else ""
 

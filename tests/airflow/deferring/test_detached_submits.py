@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from airflow.providers.apache.spark.hooks import spark_submit
 
 from airflow_provider_blockread.errors import SparkJobError
 from airflow_provider_blockread.exchange.model import Submission
@@ -85,3 +87,30 @@ def test_a_cluster_is_asked_where_the_connection_says_how(submit: Path, monkeypa
         found.append(SparkSubmitter(job).status("application_1_1"))
 
     assert found == ["", "SUCCEEDED", "FAILED", ""]
+
+
+class Pods:
+    """Kubernetes' client, for one pod."""
+
+    phase = "Running"
+
+    def read_namespaced_pod(self, name: str, namespace: str) -> SimpleNamespace:
+        """Return the pod."""
+        assert (name, namespace) == ("blockread-1-driver", "lake")
+        return SimpleNamespace(status=SimpleNamespace(phase=self.phase))
+
+
+def test_kubernetes_is_asked_for_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod that has ended says how; one that waits or runs says nothing."""
+    pods = Pods()
+    client = SimpleNamespace(get_kube_client=lambda: pods)
+    monkeypatch.setattr(spark_submit, "kube_client", client, raising=False)
+    extra = {"deploy-mode": "cluster", "namespace": "lake"}
+    fields = {"conn_type": "spark", "host": "k8s://https://cluster:6443", "extra": extra}
+    monkeypatch.setenv("AIRFLOW_CONN_CLUSTER", json.dumps(fields))
+    found = []
+    for phase in ("Pending", "Running", "Succeeded", "Failed"):
+        pods.phase = phase
+        found.append(SparkSubmitter(SparkJob(conn_id="cluster")).status("blockread-1-driver"))
+
+    assert found == ["", "", "Succeeded", "Failed"]
