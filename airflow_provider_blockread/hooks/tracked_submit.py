@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections import deque
@@ -25,6 +26,7 @@ from airflow_provider_blockread.spark.parent import ERROR_LINE, OWN_LINE
 from airflow_provider_blockread.spark.private_folder import private_file
 
 _DEPLOY_MODE = "spark.submit.deployMode"
+_PYTHON, _DRIVER_PYTHON = "spark.pyspark.python", "spark.pyspark.driver.python"
 _IS_PRIVATE = re.compile("secret|password|token|access[.]?key", re.IGNORECASE)  # as Spark's own spark.redaction.regex
 _POLL_S = 0.05
 _TAIL_LINES = 20
@@ -69,9 +71,10 @@ class TrackedSubmitHook(SparkSubmitHook):
         self.error = ""  # the driver's own error, if it printed one
         self.tail: deque[str] = deque(maxlen=_TAIL_LINES)  # the end of the output, without routine lines
         settings = {**job.conf, **(_DETACHED if detached else {})}
-        self._private = {key: value for key, value in settings.items() if _IS_PRIVATE.search(key)}
-        # Named always: a default of the cluster's configuration would send the driver where no private file is.
         mode = connection.extra_dejson.get("deploy-mode") or job.conf.get(_DEPLOY_MODE) or "client"
+        if mode == "client" and _PYTHON in settings:  # which may be on the workers of the cluster only
+            settings.setdefault(_DRIVER_PYTHON, os.environ.get("PYSPARK_DRIVER_PYTHON", sys.executable))
+        self._private = {key: value for key, value in settings.items() if _IS_PRIVATE.search(key)}
         super().__init__(
             conn_id=connection.conn_id,
             conf={key: value for key, value in settings.items() if key not in self._private},
@@ -79,6 +82,7 @@ class TrackedSubmitHook(SparkSubmitHook):
             py_files=py_files,
             application_args=list(arguments),
             proxy_user=job.proxy_user,
+            # Always: a default of the cluster's configuration would send the driver where no private file is.
             deploy_mode=mode,
             track_driver_via_k8s_api=detached,  # without effect on YARN
             yarn_track_via_rm_api=detached and bool(connection.extra_dejson.get(_RESOURCE_MANAGER)),

@@ -199,3 +199,27 @@ def test_a_submission_shows_no_secret(submission: Submission) -> None:
 def test_conflicts_are_all_unreported() -> None:
     """A class that is added to the tree is one or the other."""
     assert all(issubclass(cls, ConflictError) or cls is BlockReadError for cls in CLASSES if cls not in REPORTED)
+
+
+@pytest.mark.parametrize(
+    ("said", "advice"),
+    [
+        ("ModuleNotFoundError: No module named 'pyarrow'", "'pyarrow'; install it on all workers for the Python of"),
+        (
+            "base.PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] Python in worker has another one than 3.11.",
+            "3.11.; let spark.pyspark.python name the driver's version of Python on every worker; then retry",
+        ),
+        (
+            'Job aborted due to stage failure: java.io.IOException: Cannot run program "/gone": error=2',
+            "let spark.pyspark.python name a Python that is on every worker; then retry",
+        ),
+        ("ValueError: no", "the Spark job failed: ValueError: no; see Spark's log, then retry"),
+    ],
+)
+def test_what_is_wrong_with_a_python_is_said(said: str, advice: str) -> None:
+    """The error advises what to install, or to name, and where; for all else to look at Spark's log."""
+    text = (
+        f"An error occurred while calling z:x.\n: org.apache.spark.SparkException: \nTraceback:\n{said}\n\n\tat org.x"
+    )
+
+    assert advice in str(as_own_error(RuntimeError(text), SECRET))

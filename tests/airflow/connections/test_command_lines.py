@@ -136,7 +136,9 @@ def test_the_command_line(
     seen = submit(host, extra, stores, conf=conf, py_files=["s3://lake/code/rules.zip"])
     namespace = {"spark.kubernetes.namespace": extra["namespace"]} if "namespace" in extra else {}
 
-    assert _conf(seen.argv) == conf | namespace
+    driver = {} if remote or host != "yarn" else {"spark.pyspark.driver.python": sys.executable}
+
+    assert _conf(seen.argv) == conf | driver | namespace
     assert _others(seen.argv) == ["--master", host, *_BUNDLE, *_NAME, *expected, *_APPLICATION]
     assert seen.environment["HADOOP_CONF_DIR"] == "/etc/hadoop"
     assert not any(name.startswith("AIRFLOW") for name in seen.environment)

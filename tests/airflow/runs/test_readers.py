@@ -17,7 +17,7 @@ from tests.airflow.published import lines, values
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("without_spark")]
 
 
-def _told(tmp_path: Path) -> list[int | None]:
+def _readers_given(tmp_path: Path) -> list[int | None]:
     """Return how many readers each application was given, by group."""
     found = sorted(tmp_path.rglob("job.json"))
     return [json.loads(file.read_text())["readers"] for file in found]
@@ -49,8 +49,8 @@ def test_groups_share_what_the_plan_chose(
     # 9,570 bytes would need 5 readers to be read in 60 us; there are as many groups, of one reader each.
     assert runs.xcom(run, "logs.plan") == [0, 1, 2, 3, 4]
     assert "5 readers" in runs.xcom(run, "logs.plan", "window")["message"]
-    assert _told(tmp_path) == [1] * 5
+    assert _readers_given(tmp_path) == [1] * 5
 
     runs.clear(dag(max_readers=1), run)
-    assert _told(tmp_path) == [1] * 10
+    assert _readers_given(tmp_path) == [1] * 10
     assert values(tmp_path / "lake") == lines(a=400, b=400, c=400)

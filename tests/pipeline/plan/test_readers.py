@@ -30,7 +30,7 @@ def _preview(here: Pipe, key: str, **splitting: float | None) -> Preview:
     return preview(here.env, replace(here.request(key), splitting=Splitting(**splitting)))  # type: ignore[arg-type]
 
 
-def _told(here: Pipe) -> list[int | None]:
+def _readers_given(here: Pipe) -> list[int | None]:
     """Return how many readers each job was given, in the order of groups."""
     return [json.loads(file.read_text())["readers"] for file in here.attempt_files("job.json")]
 
@@ -74,13 +74,13 @@ def test_a_rate_is_bytes_by_the_seconds_of_tasks(here: Pipe) -> None:
 
 
 def test_no_more_groups_than_readers(here: Pipe) -> None:
-    """Groups share the readers, each has one, and scan and read are told their numbers."""
+    """Groups share the readers, each has one, and scan and read get their numbers."""
     here.put({f"{number}.txt": b"x" * 99 + b"\n" for number in range(10)})
     ref = _plan(here, "w", max_readers=4, group_bytes=100)
 
     assert ref.groups == 4
     here.read(ref)
-    assert _told(here) == [1, 1, 1, 1]
+    assert _readers_given(here) == [1, 1, 1, 1]
 
 
 def test_groups_share_the_readers(here: Pipe) -> None:
@@ -88,7 +88,7 @@ def test_groups_share_the_readers(here: Pipe) -> None:
     here.put({f"{number}.txt": b"x" * 99 + b"\n" for number in range(3)})
     here.read(_plan(here, "w", max_readers=7, group_bytes=100))
 
-    assert _told(here) == [3, 2, 2]
+    assert _readers_given(here) == [3, 2, 2]
 
 
 def test_a_retry_keeps_readers_and_manifest(here: Pipe) -> None:
