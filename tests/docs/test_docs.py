@@ -13,7 +13,7 @@ from airflow_provider_blockread.cli.commands import blockread
 from airflow_provider_blockread.options import FORMATS
 
 _ROOT = Path(__file__).parents[2]
-_PAGES = [_ROOT / "README.md", _ROOT / "CONTRIBUTING.md", *sorted((_ROOT / "docs").glob("*.md"))]
+_PAGES = [_ROOT / "README.md", _ROOT / "CONTRIBUTING.md", *sorted((_ROOT / "docs").rglob("*.md"))]
 _IN_A_SESSION = "data_source.md"  # tests/spark/data_source runs its snippets
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 

@@ -14,6 +14,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from airflow_provider_blockread.options import SparkJob
+
+_HERE = Path(__file__).parent
+_MODULES = [
+    *(str(_HERE / name) for name in ("user_functions.py", "user_frames.py")),
+    str(_HERE.parent / "records" / "quoted_lines.py"),
+]
 _STARTS_WITHIN_S = 120
 
 
@@ -34,6 +41,11 @@ class Cluster:
             "spark.ui.enabled": "false",
             "spark.pyspark.python": sys.executable,
         }
+
+    def job(self, marks: Path, conf: dict[str, str] | None = None) -> SparkJob:
+        """Return how a job runs here; its functions remember in a folder what they have done."""
+        own = {"spark.executorEnv.BLOCKREAD_TEST_MARKS": str(marks), "spark.task.maxFailures": "4"}
+        return SparkJob(master=self.master, conf=self.conf | own | (conf or {}), py_files=_MODULES)
 
 
 def free_port() -> int:

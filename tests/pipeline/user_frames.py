@@ -141,3 +141,11 @@ def sleeps_once(records: DataFrame) -> DataFrame:
     from user_functions import sleeps_once as function
 
     return records.repartition(4).mapInArrow(lambda batches: map(function, batches), "value string")
+
+
+def kills_after_a_shuffle(records: DataFrame) -> DataFrame:
+    """Kill an executor once at one record, when all of them hold output of the stage before."""
+    from user_functions import kills_spark
+
+    spread = records.repartition(4).mapInArrow(lambda batches: batches, "value string")
+    return spread.repartition(5).mapInArrow(lambda batches: map(kills_spark, batches), "value string")

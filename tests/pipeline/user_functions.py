@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from pathlib import Path
 
@@ -124,3 +125,19 @@ def quotes(batch: pa.RecordBatch) -> pa.RecordBatch:
         return batch
     msg = f"cannot parse {record}"
     raise ValueError(msg)
+
+
+def lingers(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Take eight seconds for the record `linger here`."""
+    if "linger here" in batch["value"].to_pylist():
+        time.sleep(8)
+    return batch
+
+
+def kills_spark_later(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Have the executor killed soon after its task with the record `kill here` has ended, the first time."""
+    if "kill here" in batch["value"].to_pylist() and _first_time("killed"):
+        executor = next(process for process in psutil.Process().parents() if "java" in process.name())
+        command = f"sleep 0.05; kill -9 {executor.pid}"
+        subprocess.Popen(["/bin/sh", "-c", command], start_new_session=True)
+    return batch

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.dataset as ds
@@ -18,10 +17,9 @@ from airflow_provider_blockread.options import (
     DataFrameFunction,
     FunctionOption,
     Policies,
-    SparkJob,
 )
 from airflow_provider_blockread.spark.bundle import write_bundle
-from tests.pipeline.cluster import Cluster, standalone
+from tests.pipeline.cluster import Cluster
 from tests.pipeline.make import Pipe
 
 pytestmark = [
@@ -29,33 +27,11 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore", "error:::airflow_provider_blockread"),  # Airflow's dependencies warn
 ]
 
-_HERE = Path(__file__).parents[1]
-_MODULES = [
-    str(_HERE / "user_functions.py"),
-    str(_HERE / "user_frames.py"),
-    str(_HERE.parent / "records" / "quoted_lines.py"),
-]
-
-
-@pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A master and two workers."""
-    with standalone(tmp_path_factory.mktemp("cluster")) as running:
-        yield running
-
 
 @pytest.fixture
-def pipe(tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pipe]:
+def pipe(on_cluster: Pipe) -> Pipe:
     """A pipeline whose jobs go to the cluster by Airflow's Spark hook."""
-    monkeypatch.delenv("PYTHONPATH", raising=False)
-    made = Pipe(folder=tmp_path, submitter=SparkSubmitter(_job(cluster, tmp_path)))
-    yield made
-    made.close()
-
-
-def _job(cluster: Cluster, folder: Path, conf: dict[str, str] | None = None) -> SparkJob:
-    own = {"spark.executorEnv.BLOCKREAD_TEST_MARKS": str(folder), "spark.task.maxFailures": "4"}
-    return SparkJob(master=cluster.master, conf=cluster.conf | own | (conf or {}), py_files=_MODULES)
+    return on_cluster
 
 
 def test_executors_need_only_the_bundle(pipe: Pipe) -> None:
@@ -118,7 +94,7 @@ def test_speculative_duplicate(pipe: Pipe, cluster: Cluster, function: FunctionO
         "spark.speculation.quantile": "0.1",
         "spark.speculation.minTaskRuntime": "100ms",
     }
-    pipe.submitter = SparkSubmitter(_job(cluster, pipe.folder, speculation))
+    pipe.submitter = SparkSubmitter(cluster.job(pipe.folder, speculation))
     pipe.function = function
     pipe.policies = Policies(on_bad_record="drop")
     done = pipe.run()

@@ -1,0 +1,28 @@
+"""A standalone cluster for the tests of this folder, and a pipeline whose jobs go there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_blockread.hooks.spark import SparkSubmitter
+from tests.pipeline.cluster import Cluster, standalone
+from tests.pipeline.make import Pipe
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A master and two workers."""
+    with standalone(tmp_path_factory.mktemp("cluster")) as running:
+        yield running
+
+
+@pytest.fixture
+def on_cluster(tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pipe]:
+    """A pipeline whose jobs go to the cluster by Airflow's Spark hook."""
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    made = Pipe(folder=tmp_path, submitter=SparkSubmitter(cluster.job(tmp_path)))
+    yield made
+    made.close()
