@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowNotFoundException
 
@@ -14,9 +12,6 @@ from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.spark.engines.session import Server
 from airflow_provider_blockread.spark.remote import ConnectSubmitter
-
-if TYPE_CHECKING:
-    pass
 
 _TYPE = "spark_connect"  # of Airflow's connection
 
