@@ -69,7 +69,8 @@ UNREACHED = {
     "store:steps.upkeep.cleaning_files.tag_file/1": _TAGS,
     "store:exchange.signs.write_sign/1": "only looked at; the driver leaves another one in seconds",
     "store:exchange.signs.write_stop/1": "a driver that does not find it is fenced all the same",
-    "store:steps.read.scanning.DeferredScan._submit/1": "removes states that nothing vouches for; they are found again",
+    "store:spark.frames.staging.removed_afterwards/1": "removes what nothing reads any more; else a prune removes it",
+    "store:steps.read.deferring.DeferredScan._submit/1": "removes states nothing vouches for; they are found again",
     "store:steps.places.drop_torn_marks/1": "only what a process that died has left; another prune removes it",
 }
 

@@ -102,18 +102,29 @@ def test_operator_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     pipe.close()
 
 
-def _command(folder: Path) -> list[str]:
+def _command(folder: Path, function: tuple[str, str] = ("--function", _FUNCTION)) -> list[str]:
     state = f"sqlite:///{folder / 'ledger.db'}"
-    options = ["--output", str(folder / "out"), "--state", state, "--window", "w", "--function", _FUNCTION]
+    options = ["--output", str(folder / "out"), "--state", state, "--window", "w", *function]
     spark = ["--master", "local[1]", *(part for key, value in _CONF.items() for part in ("--conf", f"{key}={value}"))]
     return [sys.executable, "-c", _COMMAND, "run", str(folder / "in"), *options, *spark]
 
 
-@pytest.mark.parametrize("victim", ["driver", "command"])
-def test_command_is_killed(tmp_path: Path, victim: str) -> None:
-    """The same `blockread run` again is the next epoch, at once: what failed is told, and who died is known dead."""
+@pytest.mark.parametrize(
+    ("victim", "function"),
+    [
+        ("driver", ("--function", _FUNCTION)),
+        ("command", ("--function", _FUNCTION)),
+        ("driver", ("--dataframe-function", f"{_FUNCTION}_in_writing")),
+        ("command", ("--dataframe-function", f"{_FUNCTION}_in_writing")),
+    ],
+)
+def test_command_is_killed(tmp_path: Path, victim: str, function: tuple[str, str]) -> None:
+    """The same `blockread run` again is the next epoch, at once: what failed is told, and who died is known dead.
+
+    A function of DataFrames is killed when all is read and its result is written.
+    """
     _put(tmp_path)
-    with _reading(tmp_path, *_command(tmp_path)) as (process, parents):
+    with _reading(tmp_path, *_command(tmp_path, function)) as (process, parents):
         drivers = [int(pid) for pid, name in parents.items() if "java" in name]
         os.kill(drivers[0] if victim == "driver" else process.pid, signal.SIGKILL)
         process.wait(60)
@@ -123,7 +134,7 @@ def test_command_is_killed(tmp_path: Path, victim: str) -> None:
     (window,) = [summary.window.id for summary in list_windows(ledger)]
     states = [row.state for row in list_groups(ledger, window, 1)]
     again = subprocess.run(
-        _command(tmp_path), cwd=tmp_path, env=_environment(tmp_path), capture_output=True, check=False
+        _command(tmp_path, function), cwd=tmp_path, env=_environment(tmp_path), capture_output=True, check=False
     )
     epochs = [row.epoch for row in list_groups(ledger, window, 1)]
     ledger.close()

@@ -32,7 +32,7 @@ from tests.sinks.kinds import KINDS  # noqa: E402
 @pytest.fixture(scope="session")
 def spark() -> Iterator[InProcessSpark]:
     """Spark in this process, on two cores."""
-    with InProcessSpark("local[2]", {"spark.ui.showConsoleProgress": "false"}) as submitter:
+    with InProcessSpark("local[2,4]", {"spark.ui.showConsoleProgress": "false"}) as submitter:
         yield submitter
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 import psutil
 import pytest
+from sqlalchemy import URL
 
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.generations import list_groups
+from airflow_provider_blockread.ledger.windows.queries import list_windows
 from tests.system.client import Airflow, lines
 from tests.system.processes import asleep, cmdline
 
@@ -25,11 +31,29 @@ pytestmark = [
 
 
 def begin(airflow: Airflow, dag_id: str, state: str = "deferred") -> tuple[str, list[psutil.Process]]:
-    """Start a run and return it with its driver's process, once its read is deferred and the driver is at work."""
+    """Start a run and return it with its driver's process, once the driver is at work and a trigger polls it."""
     airflow.land(dag_id, a=10)
     run = airflow.start(dag_id)
     airflow.until("it waits", lambda: airflow.states(dag_id, run).get("logs.read[0]") == state)
-    return run, asleep(airflow, dag_id)
+    processes = asleep(airflow, dag_id)
+    if state == "deferred":  # Airflow stops no trigger that has not begun
+        first = heartbeat(airflow, dag_id)
+        airflow.until("a trigger polls", lambda: heartbeat(airflow, dag_id) != first)
+    return run, processes
+
+
+def heartbeat(airflow: Airflow, dag_id: str) -> datetime | None:
+    """Return when the owner of a DAG's only group, or a trigger in its name, gave the last sign of life."""
+    fields = json.loads(airflow.environment["AIRFLOW_CONN_LEDGER"])
+    query = {"host": fields["host"]}
+    url = URL.create("postgresql+psycopg", fields["login"], database=fields["schema"], query=query)
+    ledger = Ledger(url.render_as_string())
+    try:
+        [window] = [row.window.id for row in list_windows(ledger) if row.window.feed == f"{dag_id}.logs"]
+        [group] = list_groups(ledger, window, 1)
+    finally:
+        ledger.close()
+    return group.heartbeat_at
 
 
 def end(airflow: Airflow, processes: list[psutil.Process]) -> None:

@@ -220,8 +220,8 @@ def test_secrets_travel_in_a_private_file(monkeypatch: pytest.MonkeyPatch, tmp_p
     SparkSubmitter(JOB, {"s3://lake": {"secret": "hush"}}).submit(SPEC, name="blockread")
     path, mode, content, arguments = json.loads(seen.read_text())
 
-    secrets = {"secret": "mum", "window_secret": "hum"}
-    assert (mode, json.loads(content)) == (0o600, secrets | {"stores": {"s3://lake": {"secret": "hush"}}})
+    secrets = {"secret": "mum", "window_secret": "hum", "stores": {"s3://lake": {"secret": "hush"}}, "code": None}
+    assert (mode, json.loads(content)) == (0o600, secrets)
     assert not any(secret in argument for argument in arguments for secret in ("hush", "mum", "hum"))
     assert arguments[-4:] == ["--spec", "file:///spec.json", "--spec-hash", "00ff"]
     assert not Path(path).exists()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
 from airflow_provider_blockread.errors import ConflictError, SparkJobError
@@ -13,13 +16,14 @@ pytestmark = pytest.mark.spark
 
 
 def test_python_worker_that_dies(pipe: Pipe) -> None:
-    """A Python worker that is gone fails the job with Spark's own reason in one line."""
+    """A Python worker that is gone in each attempt fails the job with Spark's own reason in one line."""
     pipe.put({"a.txt": b"a1\n", "b.txt": b"b1\n"})
     pipe.function = ArrowFunction("user_functions:dies")
     ref = pipe.plan()
     with pytest.raises(SparkJobError, match=r"^the Spark job failed: Job aborted.*; see Spark's log, then retry$"):
         pipe.read(ref)
     assert pipe.published() == []
+    (Path(os.environ["BLOCKREAD_TEST_MARKS"]) / "survives").touch()
     pipe.read(ref)
     pipe.commit(ref)
 
