@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -37,6 +38,7 @@ _DETACHED = {
     "spark.yarn.maxAppAttempts": "1",
 }
 _ENDS = frozenset({"SUCCEEDED", "FAILED", "Succeeded", "Failed"})  # of YARN and of Kubernetes
+_POD = "spark.kubernetes.driver.pod.name"
 _RESOURCE_MANAGER = "yarn_resourcemanager_webapp_address"
 # Airflow's UI folds the lines between these.
 _BEGIN, _END = "::group::Spark's own log", "::endgroup::"
@@ -59,8 +61,9 @@ class TrackedSubmitHook(SparkSubmitHook):
         py_files: str,
         detached: bool = False,
     ) -> None:
+        on_kubernetes = (connection.host or "").startswith("k8s://")
         # Its hook then fails with a NameError, whatever it is to do.
-        if (connection.host or "").startswith("k8s://") and not hasattr(spark_submit, "kube_client"):
+        if on_kubernetes and not hasattr(spark_submit, "kube_client"):
             msg = (
                 f"{name}: for the master {connection.host} Airflow's Spark hook needs its Kubernetes provider; install"
                 " it with `pip install apache-airflow-providers-cncf-kubernetes`"
@@ -74,6 +77,8 @@ class TrackedSubmitHook(SparkSubmitHook):
         mode = connection.extra_dejson.get("deploy-mode") or job.conf.get(_DEPLOY_MODE) or "client"
         if mode == "client" and _PYTHON in settings:  # which may be on the workers of the cluster only
             settings.setdefault(_DRIVER_PYTHON, os.environ.get("PYSPARK_DRIVER_PYTHON", sys.executable))
+        if on_kubernetes and detached:  # Airflow's hook finds a pod's name in the log only in a namespace `spark`
+            settings.setdefault(_POD, f"{name}-{uuid.uuid4().hex[:8]}-driver")
         self._private = {key: value for key, value in settings.items() if _IS_PRIVATE.search(key)}
         super().__init__(
             conn_id=connection.conn_id,
@@ -87,6 +92,8 @@ class TrackedSubmitHook(SparkSubmitHook):
             track_driver_via_k8s_api=detached,  # without effect on YARN
             yarn_track_via_rm_api=detached and bool(connection.extra_dejson.get(_RESOURCE_MANAGER)),
         )
+        if on_kubernetes and detached:
+            self._connection["namespace"] = self._connection["namespace"] or "default"
 
     def hide(self, folder: Path) -> None:
         """Pass the settings that must not be seen in a private file, and not as arguments.
@@ -133,8 +140,8 @@ class TrackedSubmitHook(SparkSubmitHook):
 
     @property
     def application(self) -> str | None:
-        """The application's id on YARN, or its driver's pod on Kubernetes; None until spark-submit has said it."""
-        return self._yarn_application_id or self._kubernetes_driver_pod
+        """A detached application's id on YARN, once spark-submit has said it, or its driver's pod on Kubernetes."""
+        return self._yarn_application_id or self._conf.get(_POD)
 
     def end_of(self, application: str) -> str:
         """Return how a detached application has ended, in its cluster's words; empty while it runs, or is not known."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -138,7 +140,19 @@ class RemoteSpark:
         self._engine = ConnectEngine(session, name)
         conf, files = _DEFAULTS | dict(self._job.conf), [write_bundle(str(self._folder)), *self._job.py_files]
         equip(session, self._server, conf, files)
+        self._make_importable()
         return self._engine
+
+    def _make_importable(self) -> None:
+        """Let this process, which is the driver, import the job's modules too, as spark-submit does for a driver."""
+        modules = self._folder / "modules"
+        modules.mkdir()
+        for file in self._job.py_files:
+            if file.endswith(".py"):
+                shutil.copy(file, modules)
+        added = [str(modules), *(file for file in self._job.py_files if not file.endswith(".py"))]
+        sys.path[:0] = added
+        self._opened.callback(lambda: [sys.path.remove(path) for path in added])
 
     def warn_of_clear_text(self) -> None:
         """Warn if credentials of stores travel where others can listen."""

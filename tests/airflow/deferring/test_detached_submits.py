@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -92,25 +93,58 @@ def test_a_cluster_is_asked_where_the_connection_says_how(submit: Path, monkeypa
 class Pods:
     """Kubernetes' client, for one pod."""
 
-    phase = "Running"
+    def __init__(self) -> None:
+        """Begin with a pod that runs."""
+        self.phase, self.expected, self.deleted = "Running", ("", ""), list[tuple[str, str]]()
 
     def read_namespaced_pod(self, name: str, namespace: str) -> SimpleNamespace:
         """Return the pod."""
-        assert (name, namespace) == ("blockread-1-driver", "lake")
+        assert (name, namespace) == self.expected
         return SimpleNamespace(status=SimpleNamespace(phase=self.phase))
 
+    def delete_namespaced_pod(self, name: str, namespace: str, **_: object) -> None:
+        """Note that the pod is deleted."""
+        self.deleted.append((name, namespace))
 
-def test_kubernetes_is_asked_for_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pod that has ended says how; one that waits or runs says nothing."""
-    pods = Pods()
-    client = SimpleNamespace(get_kube_client=lambda: pods)
+
+@pytest.fixture
+def pods(monkeypatch: pytest.MonkeyPatch) -> Pods:
+    """The pods of the namespace that Kubernetes' client is asked for."""
+    found = Pods()
+    client = SimpleNamespace(get_kube_client=lambda: found, ApiException=OSError)
     monkeypatch.setattr(spark_submit, "kube_client", client, raising=False)
-    extra = {"deploy-mode": "cluster", "namespace": "lake"}
-    fields = {"conn_type": "spark", "host": "k8s://https://cluster:6443", "extra": extra}
+    monkeypatch.setitem(sys.modules, "kubernetes", SimpleNamespace(client=SimpleNamespace(V1DeleteOptions=dict)))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("extra", "conf", "namespace"),
+    [({"namespace": "etl"}, {}, "etl"), ({}, {"spark.kubernetes.namespace": "lake"}, "lake"), ({}, {}, "default")],
+)
+def test_kubernetes_is_asked_for_the_driver(
+    submit: Path,
+    pods: Pods,
+    monkeypatch: pytest.MonkeyPatch,
+    extra: dict[str, str],
+    conf: dict[str, str],
+    namespace: str,
+) -> None:
+    """The pod has a name that was chosen before, in any namespace; one that has ended says how, and it is deleted."""
+    fields = {"conn_type": "spark", "host": "k8s://https://cluster:6443", "extra": {"deploy-mode": "cluster"} | extra}
     monkeypatch.setenv("AIRFLOW_CONN_CLUSTER", json.dumps(fields))
+    job = SparkJob(conn_id="cluster", conf=conf)
+    names = [SparkSubmitter(job).start(SPEC, name="blockread-1") for _ in range(2)]
+    arguments = json.loads(submit.with_name("arguments").read_text())
+    pods.expected = (names[1], namespace)
     found = []
     for phase in ("Pending", "Running", "Succeeded", "Failed"):
         pods.phase = phase
-        found.append(SparkSubmitter(SparkJob(conn_id="cluster")).status("blockread-1-driver"))
+        found.append(SparkSubmitter(job).status(names[1]))
+    SparkSubmitter(job).kill(names[1])
 
+    assert all(re.fullmatch(r"blockread-1-\w{8}-driver", name) for name in names)
+    assert names[0] != names[1]  # a pod that has ended keeps its name
+    assert f"spark.kubernetes.driver.pod.name={names[1]}" in arguments
+    assert f"spark.kubernetes.namespace={namespace}" in arguments
     assert found == ["", "", "Succeeded", "Failed"]
+    assert pods.deleted == [pods.expected]

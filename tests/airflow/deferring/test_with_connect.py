@@ -19,7 +19,15 @@ from airflow.sdk import DAG
 
 from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.windows.generations import list_groups
-from airflow_provider_blockread.options import ArrowFunction, FileSource, ParquetSink, SparkJob
+from airflow_provider_blockread.options import (
+    ArrowFunction,
+    Csv,
+    DataFrameFunction,
+    FileSource,
+    ParquetSink,
+    SparkJob,
+    Splitting,
+)
 from airflow_provider_blockread.steps import Environment, WindowRef
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 from airflow_provider_blockread.triggers.remote_work import RemoteWorkTrigger
@@ -31,8 +39,9 @@ from tests.system.processes import cmdline
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark]
 
-FUNCTIONS = Path(__file__).parents[2] / "system" / "dags" / "functions.py"
-JOB = SparkJob(conn_id="connect", py_files=[str(FUNCTIONS)], heartbeat_s=0.5)
+_TESTS = Path(__file__).parents[2]
+MODULES = [str(_TESTS / "system" / "dags" / "functions.py"), str(_TESTS / "pipeline" / "user_frames.py")]
+JOB = SparkJob(conn_id="connect", py_files=MODULES, heartbeat_s=0.5)
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +71,42 @@ def test_a_deferred_read_on_a_server(
     assert runs.states(run) == SUCCESS
     assert values(tmp_path / "lake") == lines(a=100)
     assert runs.xcom(run, "logs.read", map_index=0) == {"records": 100, "bad_records": 0}
+
+
+def test_a_deferred_read_with_a_dataframe_function(
+    runs: Any, dag_id: str, landing: Path, land: Callable[..., None], tmp_path: Path
+) -> None:
+    """The helper imports the function from the job's modules, which are on no path of its own."""
+    land(a=100)
+    with DAG(dag_id) as dag:
+        source, sink = FileSource(str(landing)), ParquetSink(str(tmp_path / "lake"))
+        function = DataFrameFunction("user_frames:identity")
+        BlockReadTaskGroup("logs", source=source, sink=sink, function=function, spark=JOB, deferrable=True)
+    run = runs.start(dag)
+
+    assert runs.states(run) == SUCCESS
+    assert values(tmp_path / "lake") == lines(a=100)
+
+
+def test_a_deferred_scan(runs: Any, dag_id: str, landing: Path, tmp_path: Path) -> None:
+    """The states of a file that spans groups are found by a helper; then each group is read by one."""
+    landing.mkdir(exist_ok=True)
+    text = "".join(f'{n},"quoted\n{n}"\n' for n in range(40))
+    (landing / "a.csv").write_text(text, "utf-8")
+    with DAG(dag_id) as dag:
+        BlockReadTaskGroup(
+            "logs",
+            source=FileSource(str(landing)),
+            record_format=Csv(schema="id long, value string"),
+            splitting=Splitting(block_size=100, group_bytes=300),
+            sink=ParquetSink(str(tmp_path / "lake")),
+            spark=JOB,
+            deferrable=True,
+        )
+    run = runs.start(dag)
+
+    assert runs.states(run)["logs.scan"] == "success"
+    assert values(tmp_path / "lake") == sorted(f"quoted\n{n}" for n in range(40))
 
 
 class Deferred:

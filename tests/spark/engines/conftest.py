@@ -89,10 +89,8 @@ def remote(server: ConnectServer) -> Iterator[RemoteSpark]:
 
 
 @pytest.fixture
-def pipe(tmp_path: Path, remote: RemoteSpark, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pipe]:
+def pipe(tmp_path: Path, remote: RemoteSpark) -> Iterator[Pipe]:
     """A source, an output and a ledger of this test's own; jobs run on the server."""
-    for module in MODULES:
-        monkeypatch.syspath_prepend(Path(module).parent)
     made = Pipe(folder=tmp_path, submitter=remote)
     yield made
     made.close()

@@ -10,7 +10,7 @@ import pytest
 from airflow_provider_blockread.errors import FunctionError
 from airflow_provider_blockread.options import Csv, DataFrameFunction, SparkJob, Sql
 from airflow_provider_blockread.spark.remote import RemoteSpark
-from tests.pipeline.frames.test_frames import COUNT, RETURNED, row
+from tests.pipeline.frames.returned import COUNT, RETURNED, row
 from tests.pipeline.make import Pipe
 from tests.spark.engines.conftest import MODULES
 from tests.spark.engines.server import ConnectServer
@@ -26,9 +26,8 @@ def client(server: ConnectServer) -> Iterator[RemoteSpark]:
 
 
 @pytest.fixture
-def numbers(tmp_path: Path, client: RemoteSpark, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pipe]:
+def numbers(tmp_path: Path, client: RemoteSpark) -> Iterator[Pipe]:
     """A pipe with records in three files of several blocks."""
-    monkeypatch.syspath_prepend(Path(MODULES[0]).parent)
     pipe = Pipe(folder=tmp_path, submitter=client)
     pipe.put({f"{n}.csv": b"".join(map(row, range(n, COUNT, 3))) for n in range(3)})
     pipe.record_format, pipe.block_size = Csv(schema="id long, word string"), 500
@@ -64,3 +63,14 @@ def test_what_is_wrong_is_said_in_a_line(pipe: Pipe, function: Sql | DataFrameFu
 
     assert "\n" not in str(raised.value)
     assert pipe.published() == []
+
+
+def test_a_task_that_fails_once(numbers: Pipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Spark tries again leaves no row of its first attempt."""
+    monkeypatch.setenv("BLOCKREAD_TEST_MARKS", str(tmp_path))
+    numbers.function = DataFrameFunction("user_frames:fails_once")
+    done = numbers.run()
+
+    assert (tmp_path / "frame failed").exists()
+    assert sorted(found["id"] for found in numbers.rows()) == list(range(COUNT))
+    assert done.rows == COUNT
