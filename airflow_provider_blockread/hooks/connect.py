@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from airflow.sdk import BaseHook
+from urllib.parse import quote
+
+from airflow.sdk import BaseHook, Connection
 from airflow.sdk.exceptions import AirflowNotFoundException
 
 from airflow_provider_blockread.errors import OptionsError
@@ -33,14 +35,24 @@ def connect_server(job: SparkJob) -> Server | None:
     if job.remote is not None or job.master is not None:
         return None if job.remote is None else Server(job.remote)
     try:
-        if BaseHook.get_connection(job.conn_id).conn_type != _TYPE:
-            return None
+        found = BaseHook.get_connection(job.conn_id)
     except AirflowNotFoundException:
         return None
-    from airflow.providers.apache.spark.hooks.spark_connect import SparkConnectHook  # noqa: PLC0415 - an extra
+    if found.conn_type != _TYPE:
+        return None
+    return Server(_address(found))
 
-    try:
-        return Server(SparkConnectHook(job.conn_id).get_connection_url())
-    except (AttributeError, ValueError) as error:
-        msg = f"spark: connection {job.conn_id!r} names no Spark Connect server; give it a host and a port"
-        raise OptionsError(msg) from error
+
+def _address(connection: Connection) -> str:
+    """Return the connection string that the fields of a connection make.
+
+    Airflow's own hook leaves a slash in a token as it is, which then counts as part of the path.
+    """
+    host = str(connection.host or "").removeprefix("sc://").rstrip("/")
+    if not host or "/" in host:
+        msg = f"spark: connection {connection.conn_id!r} names no Spark Connect server; give it a host and a port"
+        raise OptionsError(msg)
+    given = {"user_id": connection.login, "token": connection.password}
+    given["use_ssl"] = connection.extra_dejson.get("use_ssl")
+    parameters = "".join(f";{name}={quote(str(value), safe='')}" for name, value in given.items() if value is not None)
+    return f"sc://{host}{f':{connection.port}' if connection.port else ''}/{parameters}"

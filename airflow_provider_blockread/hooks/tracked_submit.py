@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -28,7 +27,6 @@ from airflow_provider_blockread.spark.private_folder import private_file
 
 _DEPLOY_MODE = "spark.submit.deployMode"
 _PYTHON, _DRIVER_PYTHON = "spark.pyspark.python", "spark.pyspark.driver.python"
-_IS_PRIVATE = re.compile("secret|password|token|access[.]?key", re.IGNORECASE)  # as Spark's own spark.redaction.regex
 _POLL_S = 0.05
 _TAIL_LINES = 20
 #: What a detached application needs: spark-submit returns at once, and only Airflow repeats an attempt.
@@ -79,7 +77,7 @@ class TrackedSubmitHook(SparkSubmitHook):
             settings.setdefault(_DRIVER_PYTHON, os.environ.get("PYSPARK_DRIVER_PYTHON", sys.executable))
         if on_kubernetes and detached:  # Airflow's hook finds a pod's name in the log only in a namespace `spark`
             settings.setdefault(_POD, f"{name}-{uuid.uuid4().hex[:8]}-driver")
-        self._private = {key: value for key, value in settings.items() if _IS_PRIVATE.search(key)}
+        self._private = job.secrets
         super().__init__(
             conn_id=connection.conn_id,
             conf={key: value for key, value in settings.items() if key not in self._private},

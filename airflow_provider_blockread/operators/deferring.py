@@ -59,6 +59,12 @@ class DeferrableOperator(SparkOperator):
 
         if self.server() is None:
             SparkSubmitter(self.spark, self.credentials()).require_cluster()
+        elif self.spark.secrets:
+            msg = (
+                f"spark: conf has {', '.join(self.spark.secrets)}, which Airflow's database would hold while the task"
+                " is deferred; set it on the Spark Connect server, or leave deferrable out"
+            )
+            raise OptionsError(msg)
 
     def server(self) -> Server | None:
         """Return the Spark Connect server of the step's applications; None if they run on another Spark."""
@@ -101,7 +107,10 @@ class DeferrableOperator(SparkOperator):
 
         self.log.info("deferred: %s", waiting)
         trigger = ApplicationTrigger(
-            waiting=waiting.to_json(), spark=self.spark.to_json(), ledger_conn_id=self.ledger_conn_id, run=self._run
+            waiting=waiting.to_json(),
+            spark=self.spark.without_secrets().to_json(),
+            ledger_conn_id=self.ledger_conn_id,
+            run=self._run,
         )
         self.defer(trigger=trigger, method_name="resume", timeout=self._time_left(context))
 

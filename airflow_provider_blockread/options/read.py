@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from airflow_provider_blockread.errors import OptionsError
@@ -16,6 +17,8 @@ from airflow_provider_blockread.options.values import Value, from_json
 
 #: The Airflow connection of Spark where none is named.
 DEFAULT_CONNECTION = "spark_default"
+
+_IS_SECRET = re.compile("secret|password|token|access[.]?key", re.IGNORECASE)  # as Spark's own spark.redaction.regex
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +102,7 @@ class SparkJob(Value):
     conn_id: str = DEFAULT_CONNECTION
     master: str | None = None
     remote: str | None = None
-    conf: Mapping[str, str] = field(default_factory=dict)
+    conf: Mapping[str, str] = field(default_factory=dict, repr=False)  # Airflow shows what an operator's options print
     proxy_user: str | None = None
     py_files: Sequence[str] = ()
     environment: Sequence[str] = ()
@@ -116,6 +119,15 @@ class SparkJob(Value):
         if not 0 < self.heartbeat_s < self.stale_after_s:
             msg = f"spark_job: heartbeat_s={self.heartbeat_s} must be between 0 and stale_after_s={self.stale_after_s}"
             raise OptionsError(msg)
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        """The settings of `conf` that must not be seen."""
+        return {key: value for key, value in self.conf.items() if _IS_SECRET.search(key)}
+
+    def without_secrets(self) -> Self:
+        """Return the job without these settings."""
+        return replace(self, conf={key: value for key, value in self.conf.items() if key not in self.secrets})
 
     def _check_remote(self, remote: str) -> None:
         named = [name for name in ("master", "conn_id") if getattr(self, name) not in {None, DEFAULT_CONNECTION}]

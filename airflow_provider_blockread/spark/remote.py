@@ -151,8 +151,8 @@ class RemoteSpark:
             if file.endswith(".py"):
                 shutil.copy(file, modules)
         added = [str(modules), *(file for file in self._job.py_files if not file.endswith(".py"))]
-        sys.path[:0] = added
-        self._opened.callback(lambda: [sys.path.remove(path) for path in added])
+        before, sys.path = sys.path, [*added, *sys.path]
+        self._opened.callback(setattr, sys, "path", before)
 
     def warn_of_clear_text(self) -> None:
         """Warn if credentials of stores travel where others can listen."""

@@ -15,6 +15,7 @@ import pyarrow as pa
 from airflow_provider_blockread.errors import SparkJobError
 from airflow_provider_blockread.exchange.seals import new_secret
 from airflow_provider_blockread.observer import Progress
+from airflow_provider_blockread.spark.engines.answers import answer_from, as_bytes
 from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Task
 from airflow_provider_blockread.spark.engines.reporting import as_own_error, own_errors_as_text
 from airflow_provider_blockread.spark.engines.session import cores_of, is_lost
@@ -67,7 +68,7 @@ class ConnectEngine:
             if is_lost(error):
                 raise ConnectionError(str(error)) from error
             raise as_own_error(error, secret) from error
-        return [pickle.loads(b"".join(found[number])) for number in range(len(items))]  # noqa: S301 - of our own tasks
+        return [answer_from(b"".join(found[number])) for number in range(len(items))]
 
     def _collect(self, work: Callable[..., Iterator[pa.RecordBatch]], items: Sequence[Any]) -> dict[int, list[bytes]]:
         """Return the parts of each item's answer; each item is a partition of its own."""
@@ -141,6 +142,7 @@ def _work(task: Task[Item, Answer], secret: str, batches: Iterable[pa.RecordBatc
     for batch in batches:
         [number], [item] = batch["number"].to_pylist(), batch["item"].to_pylist()
         with own_errors_as_text(secret):
-            answer = pickle.dumps(task(pickle.loads(item), context.taskAttemptId() if context else 0))  # noqa: S301
+            given = pickle.loads(item)  # noqa: S301 - of the driver
+            answer = as_bytes(task(given, context.taskAttemptId() if context else 0))
         for start in range(0, len(answer), _CHUNK):
             yield pa.RecordBatch.from_pydict({"number": [number], "answer": [answer[start : start + _CHUNK]]})

@@ -100,9 +100,9 @@ def client_of(server: Server, identity: str) -> SparkSession:
         raise OptionsError(msg) from error
     try:
         builder = DefaultChannelBuilder(server.url)
-    except Exception as error:
-        msg = f"{server} is no address of a Spark Connect server ({reason_of(error)}); write it as sc://host:port"
-        raise OptionsError(msg) from error
+    except Exception:  # noqa: BLE001 - PySpark's own repeats the address, which may hold a token
+        msg = f"{server} is no address of a Spark Connect server; write it as sc://host:port"
+        raise OptionsError(msg) from None
     builder.set(builder.PARAM_SESSION_ID, identity)
     builder.set(builder.PARAM_USER_ID, builder.userId or USER)
     session = SparkSession(builder)

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from airflow.sdk import DAG
+from airflow.sdk.exceptions import TaskDeferred
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.hooks.spark import SparkSubmitter
 from airflow_provider_blockread.operators.read_blocks import ReadBlocksOperator
 from airflow_provider_blockread.options import FileSource, ParquetSink, SparkJob
+from airflow_provider_blockread.options.values import from_json
+from airflow_provider_blockread.steps import Waiting
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 from tests.airflow.published import SUCCESS, lines, values
 from tests.airflow.without_spark import CLUSTER
@@ -89,3 +93,33 @@ def test_a_default_defers_what_it_can(
 
     assert defers == {"local": False, "refused": False, "cluster": True}
     assert runs.states(run) == SUCCESS
+
+
+_SECRET = {"spark.hadoop.fs.s3a.secret.key": "hush", "spark.executor.memory": "2g"}
+
+
+def test_secret_settings_are_kept_from_airflows_database() -> None:
+    """A trigger has no use for them; what an operator prints of its options does not show them."""
+    operator = ReadBlocksOperator(task_id="read", window={}, group=0, spark=SparkJob(conn_id="cluster", conf=_SECRET))
+    waiting = Waiting(title="read", name="a", application="b", spec_uri="c", spec_hash="d", answer="e")
+    with pytest.raises(TaskDeferred) as raised:
+        operator.wait_for(waiting, {"ti": SimpleNamespace(start_date=None)})  # type: ignore[typeddict-item]
+    kept = raised.value.trigger.serialize()[1]
+
+    assert from_json(kept["spark"]) == SparkJob(conn_id="cluster", conf={"spark.executor.memory": "2g"})
+    assert "hush" not in f"{kept} {operator.spark}"
+
+
+def test_secret_settings_are_not_deferred_on_spark_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There the trigger's helper would need them; a read without them, or on its worker, is taken."""
+    fields = {"conn_type": "spark_connect", "host": "spark", "port": 15002}
+    monkeypatch.setenv("AIRFLOW_CONN_LAKE", json.dumps(fields))
+
+    def defers(**options: Any) -> bool:
+        return ReadBlocksOperator(task_id="read", window={}, group=0, **options).defers
+
+    job = SparkJob(conn_id="lake", conf=_SECRET)
+    with pytest.raises(OptionsError, match=r"conf has spark\.hadoop\.fs\.s3a\.secret\.key, which .*; set it on the"):
+        assert defers(spark=job, deferrable=True)
+    assert not defers(spark=job)
+    assert defers(spark=SparkJob(conn_id="lake"), deferrable=True)

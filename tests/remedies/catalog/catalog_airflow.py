@@ -55,6 +55,11 @@ CATALOG: list[Entry] = [
         "tests/spark/engines/test_airflow.py::test_a_connection_without_a_host",
     ),
     Remedy(
+        "operators/deferring.py",
+        "which Airflow's database would hold",
+        "tests/airflow/deferring/test_runs_on_cluster.py::test_secret_settings_are_not_deferred_on_spark_connect",
+    ),
+    Remedy(
         "hooks/ledger.py",
         "there is no connection",
         f"{_AIRFLOW}/test_remedies.py::test_a_ledger_connection_that_is_missing",

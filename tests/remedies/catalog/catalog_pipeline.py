@@ -14,6 +14,7 @@ _BLOCKS = "tests/pipeline/functions/test_files_of_blocks.py"
 _TEXTS = "tests/pipeline/functions/test_function_text.py"
 _FRAMES = "tests/pipeline/frames/test_remedies.py"
 _SESSION = "spark/engines/session.py"
+_ANSWERS = "tests/spark/engines/test_answers.py"
 _REFUSED, _ON_SERVER = "tests/spark/engines/test_refusals.py", "tests/spark/engines/test_windows.py"
 
 CATALOG: list[Entry] = [
@@ -102,6 +103,7 @@ CATALOG: list[Entry] = [
         "no Spark Connect server answers",
         f"{_REFUSED}::test_a_server_that_is_not_there",
     ),
+    Remedy("spark/engines/answers.py", "no task of this package", f"{_ANSWERS}::test_what_no_task_returns"),
     Remedy("spark/remote.py", "was stopped", f"{_ON_SERVER}::test_a_kill"),
     Remedy("spark/remote.py", "was lost", f"{_ON_SERVER}::test_a_server_that_is_lost"),
     Remedy("spark/remote.py", "did not end its session", f"{_ON_SERVER}::test_a_server_that_hangs"),

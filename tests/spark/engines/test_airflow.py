@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import traceback
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from airflow_provider_blockread.hooks.connect import ConnectSubmitter, connect_s
 from airflow_provider_blockread.hooks.spark import SparkSubmitter
 from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import FileSource, ParquetSink, SparkJob
+from airflow_provider_blockread.spark.engines.session import Server, client_of
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 from tests.airflow.conftest import Runs
 from tests.airflow.published import SUCCESS, values
@@ -41,7 +43,7 @@ def test_a_connection_is_a_server() -> None:
     assert found is not None
     made = make_submitter(job, {}, Observer())
 
-    assert found.url == "sc://spark:15002/;user_id=ann;token=sesame/open%3D%3B;use_ssl=True"
+    assert found.url == "sc://spark:15002/;user_id=ann;token=sesame%2Fopen%3D%3B;use_ssl=True"
     assert (str(found), found.is_encrypted) == ("spark:15002", True)
     assert _TOKEN not in repr(found)
     assert isinstance(made, ConnectSubmitter)
@@ -64,6 +66,30 @@ def test_a_connection_without_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_LAKE", json.dumps(fields))
 
     assert str(connect_server(SparkJob(conn_id="lake"))) == "spark:15002"
+
+
+@pytest.mark.parametrize("token", ["ab/cd+ef==", "a;user_id=b", "50%"])
+def test_any_token_reaches_the_server(token: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is in no part of the address that an error would show."""
+    fields = {"conn_type": "spark_connect", "host": "spark", "port": 15002, "login": "me@lake", "password": token}
+    monkeypatch.setenv("AIRFLOW_CONN_LAKE", json.dumps(fields | {"extra": {"use_ssl": True}}))
+    server = connect_server(SparkJob(conn_id="lake"))
+    assert server is not None
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+
+    builder = DefaultChannelBuilder(server.url)
+
+    assert (builder.token, builder.userId, builder.secure) == (token, "me@lake", True)
+    assert (str(server), server.is_encrypted) == ("spark:15002", True)
+
+
+def test_an_address_that_is_none_is_not_shown() -> None:
+    """PySpark's own message repeats it, token and all."""
+    server = Server("sc://spark:15002/path/;token=hush")
+    with pytest.raises(OptionsError) as raised:
+        client_of(server, "0")
+
+    assert "hush" not in "".join(traceback.format_exception(raised.value))
 
 
 @pytest.mark.spark
