@@ -228,3 +228,17 @@ def give_way(connection: Connection, began: float) -> None:
     """Let others write, after a transaction that began at this monotonic time and was long; only SQLite needs it."""
     if connection.dialect.name == "sqlite" and time.monotonic() - began > _LONG_S:
         time.sleep(_TURN_S)
+
+
+def text_before(connection: Connection, column: ColumnElement[Any], mark: str) -> ColumnElement[str]:
+    """Return the part of a text before the first `mark`, which it must hold."""
+    if connection.dialect.name == "sqlite":
+        return func.substr(column, 1, func.instr(column, mark) - 1)
+    return func.split_part(column, mark, 1)
+
+
+def day_of(connection: Connection, column: ColumnElement[Any]) -> ColumnElement[str]:
+    """Return the day of a stored time in UTC, as `2026-11-22`."""
+    if connection.dialect.name == "sqlite":
+        return func.substr(column, 1, 10)
+    return func.to_char(func.timezone("UTC", column), "YYYY-MM-DD")

@@ -1,0 +1,58 @@
+"""Feeds by what names them in an address, with the DAGs whose runs read them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import NamedTuple
+
+from sqlalchemy import Connection, select
+
+from airflow_provider_blockread.ledger.dialect import text_before
+from airflow_provider_blockread.ledger.schema.tables import feeds, files, generations, windows
+from airflow_provider_blockread.ledger.store import Ledger
+
+_MOST_ID = 2**63 - 1  # what a column of ids holds; an address may hold any number
+
+
+class FeedRow(NamedTuple):
+    """A feed, and the DAGs whose runs asked for one of its generations."""
+
+    id: int
+    name: str
+    dags: frozenset[str]
+
+
+def feed_row(ledger: Ledger, feed: int) -> FeedRow | None:
+    """Return the feed with this number, if there is one."""
+    if feed > _MOST_ID:
+        return None
+    with ledger.reading() as connection:
+        name = connection.scalar(select(feeds.c.name).where(feeds.c.id == feed))
+        return None if name is None else FeedRow(feed, name, feed_dags(connection, feed).get(feed, frozenset()))
+
+
+def feed_of_window(ledger: Ledger, window: str) -> FeedRow | None:
+    """Return the feed of the window with this id, if there is one."""
+    with ledger.reading() as connection:
+        feed = connection.scalar(select(windows.c.feed_id).where(windows.c.id == window))
+    return None if feed is None else feed_row(ledger, feed)
+
+
+def feed_of_file(ledger: Ledger, file: int) -> FeedRow | None:
+    """Return the feed of the file version with this number, if its row is there."""
+    if file > _MOST_ID:
+        return None
+    with ledger.reading() as connection:
+        feed = connection.scalar(select(files.c.feed_id).where(files.c.id == file))
+    return None if feed is None else feed_row(ledger, feed)
+
+
+def feed_dags(connection: Connection, feed: int | None = None) -> dict[int, frozenset[str]]:
+    """Return the DAGs whose runs read a feed, or each feed, by its number."""
+    dag = text_before(connection, generations.c.run, "/")
+    query = select(windows.c.feed_id, dag).distinct().join(generations, generations.c.window_id == windows.c.id)
+    query = query.where(generations.c.run.is_not(None))
+    found = defaultdict(set)
+    for feed_id, name in connection.execute(query if feed is None else query.where(windows.c.feed_id == feed)):
+        found[feed_id].add(name)
+    return {feed_id: frozenset(names) for feed_id, names in found.items()}

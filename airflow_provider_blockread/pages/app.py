@@ -1,0 +1,156 @@
+"""The application: routes with what they need, style sheets, and error pages."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from jinja2 import Environment as Templates
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from airflow_provider_blockread.errors import BlockReadError, OptionsError
+from airflow_provider_blockread.ledger.overview.refs import FeedRow, feed_of_file, feed_of_window, feed_row
+from airflow_provider_blockread.pages.look.templates import make_templates
+from airflow_provider_blockread.pages.routes import ROUTES, Needs, Page
+from airflow_provider_blockread.pages.site import FeedRef, Site, Visitor
+from airflow_provider_blockread.pages.visit import Ledgers, Visit, render
+
+_STATIC = Path(__file__).with_name("static")
+#: Nothing is loaded from elsewhere, and only pages of the same origin may frame these.
+_HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; form-action 'self'; frame-ancestors 'self'; base-uri 'none'",
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-store",
+}
+
+
+def make_app(site: Site) -> Starlette:
+    """Return the application that shows a site; mount it anywhere."""
+    ledgers, templates = Ledgers(site), make_templates()
+    served = [_route(page, site, ledgers, templates) for page in ROUTES]
+    app = Starlette(
+        routes=[*served, Mount("/static", StaticFiles(directory=_STATIC))],
+        exception_handlers={
+            HTTPException: _refused(templates),
+            BlockReadError: _failed(templates),
+            Exception: _broken(templates),
+        },
+    )
+    app.add_middleware(_Headers)
+    return app
+
+
+def _route(page: Page, site: Site, ledgers: Ledgers, templates: Templates) -> Route:
+    async def answer(request: Request) -> Response:
+        visitor = await site.visitor(request)
+        form = await request.form() if request.method == "POST" else FormData()
+
+        def work() -> Response:
+            feed = None if page.needs is Needs.SIGNED_IN else _authorized(page, request, ledgers, visitor)
+            visit = Visit(
+                request=request,
+                site=site,
+                ledgers=ledgers,
+                templates=templates,
+                visitor=visitor,
+                feed=feed,
+                form=form,
+            )
+            return page.view(visit)
+
+        return await run_in_threadpool(work)
+
+    return Route(page.path, answer, methods=[page.method])
+
+
+def _authorized(page: Page, request: Request, ledgers: Ledgers, visitor: Visitor) -> FeedRef:
+    """Return the feed that the path names.
+
+    Raises:
+        HTTPException: 404 when it names none, 403 when the visitor lacks what the page needs.
+    """
+    named = request.path_params
+    ledger = ledgers.open(named["ledger"]).ledger
+    found: FeedRow | None
+    if "feed" in named:
+        found = feed_row(ledger, named["feed"])
+    elif "window" in named:
+        found = feed_of_window(ledger, named["window"])
+    else:
+        found = feed_of_file(ledger, named["file"])
+    if found is None:
+        raise HTTPException(404, "The ledger holds nothing under this address. It may have been pruned.")
+    feed = FeedRef(ledger=named["ledger"], id=found.id, name=found.name, dags=found.dags)
+    may: dict[Needs, Callable[[FeedRef], bool]] = {
+        Needs.READ_RECORDS: visitor.may_read_records,
+        Needs.CHANGE: visitor.may_change,
+    }
+    if not (visitor.may_see(feed) and may.get(page.needs, visitor.may_see)(feed)):
+        raise HTTPException(403)
+    return feed
+
+
+_Handler = Callable[[Request, Exception], Awaitable[Response]]
+_WORDS = {
+    401: ("Please sign in", "This page shows files and records; it opens once you have signed in to Airflow."),
+    403: ("Not allowed", "You may not see this. Ask for read access to the DAGs whose runs read this feed."),
+    404: ("Nothing here", "No page has this address."),
+}
+
+
+def _refused(templates: Templates) -> _Handler:
+    async def handle(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)  # noqa: S101 - Starlette calls this for no other
+        title, text = _WORDS.get(error.status_code, (error.detail, ""))
+        detail = error.detail if error.status_code == 404 and error.detail != "Not Found" else text  # noqa: PLR2004
+        values = {"title": title, "text": detail, "status": error.status_code}
+        answer = render(templates, request, "error.html", values, error.status_code)
+        answer.headers.update(error.headers or {})
+        return answer
+
+    return handle
+
+
+def _failed(templates: Templates) -> _Handler:
+    async def handle(request: Request, error: Exception) -> Response:
+        asked_wrong = isinstance(error, OptionsError)
+        status, title = (404, "Nothing here") if asked_wrong else (503, "The ledger cannot be read")
+        return render(templates, request, "error.html", {"title": title, "text": str(error), "status": status}, status)
+
+    return handle
+
+
+def _broken(templates: Templates) -> _Handler:
+    async def handle(request: Request, error: Exception) -> Response:  # noqa: ARG001
+        text = "This is a mistake in the pages. The server's log has the error; please report it."
+        return render(templates, request, "error.html", {"title": "Something broke", "text": text, "status": 500}, 500)
+
+    return handle
+
+
+class _Headers:
+    """Adds the headers that keep a page to itself; style sheets may be kept by the browser."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    if not (name == "cache-control" and "etag" in headers):
+                        headers[name] = value
+            await send(message)
+
+        await self._app(scope, receive, send_with if scope["type"] == "http" else send)

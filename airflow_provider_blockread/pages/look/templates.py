@@ -1,0 +1,29 @@
+"""Templates: every value that comes from outside is escaped, control characters visibly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from airflow_provider_blockread.errors import printable
+
+
+def make_templates() -> Environment:
+    """Return the environment of the pages' templates."""
+    return Environment(
+        loader=PackageLoader("airflow_provider_blockread.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+
+
+def _shown(value: Any) -> Any:  # noqa: ANN401 - whatever a template prints
+    """Return what a template prints of a value: a dash for nothing, and text without characters that do not print."""
+    if value is None:
+        return "-"
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,0 +1,45 @@
+"""Every route of the pages, and what a visitor needs for it. A route that is not here does not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from starlette.responses import Response
+
+from airflow_provider_blockread.pages.views import feed, feeds, file, health, search, window
+from airflow_provider_blockread.pages.visit import Visit
+
+
+class Needs(Enum):
+    """What a visitor needs for a route."""
+
+    SIGNED_IN = "be known; lists show only the feeds that the visitor may see"
+    SEE = "may see the feed of the path"
+    READ_RECORDS = "may see the feed of the path, and bytes of its records"
+    CHANGE = "may see and change the feed of the path"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One route. Its path names the feed by `{feed}`, `{window}` or `{file}` unless only `SIGNED_IN` is needed."""
+
+    path: str
+    view: Callable[[Visit], Response]
+    needs: Needs
+    method: str = "GET"
+
+
+_LEDGER = "/ledgers/{ledger}"
+
+ROUTES = (
+    Page(path="/", view=feeds.show, needs=Needs.SIGNED_IN),
+    Page(path="/search", view=search.show, needs=Needs.SIGNED_IN),
+    Page(path=f"{_LEDGER}/health", view=health.show, needs=Needs.SIGNED_IN),
+    Page(path=f"{_LEDGER}/feeds/{{feed:int}}", view=feed.show, needs=Needs.SEE),
+    Page(path=f"{_LEDGER}/windows/{{window}}", view=window.show, needs=Needs.SEE),
+    Page(path=f"{_LEDGER}/windows/{{window}}/live", view=window.live, needs=Needs.SEE),
+    Page(path=f"{_LEDGER}/files/{{file:int}}", view=file.show, needs=Needs.SEE),
+    Page(path=f"{_LEDGER}/files/{{file:int}}/records", view=file.records, needs=Needs.READ_RECORDS),
+)

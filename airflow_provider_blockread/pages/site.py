@@ -1,0 +1,88 @@
+"""What whoever serves the pages gives them: ledgers, visitors and links.
+
+Airflow's plugin makes a `Site` of connections, Airflow's users and Airflow's pages; `blockread ui` makes one of one
+ledger and a visitor who may do everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from starlette.requests import Request
+
+from airflow_provider_blockread.steps.model import Environment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedRef:
+    """A feed as authorization knows it; `dags` are those whose runs read it, none for one of the command line."""
+
+    ledger: str  # the connection's name
+    id: int
+    name: str
+    dags: frozenset[str]
+
+
+class Visitor(Protocol):
+    """Who looks at a page, and what that person may do."""
+
+    @property
+    def name(self) -> str:
+        """The name that actions are recorded with."""
+
+    def may_see(self, feed: FeedRef) -> bool:
+        """Return whether the feed, its windows and its files may be shown."""
+
+    def may_read_records(self, feed: FeedRef) -> bool:
+        """Return whether bytes of the feed's records may be shown."""
+
+    def may_change(self, feed: FeedRef) -> bool:
+        """Return whether actions on the feed's windows are allowed."""
+
+
+class Links(Protocol):
+    """Addresses of Airflow's own pages; None where there is no Airflow."""
+
+    def dag(self, dag: str) -> str | None:
+        """Return the address of a DAG's page."""
+
+    def run(self, dag: str, run: str) -> str | None:
+        """Return the address of a run's page."""
+
+    def task(self, dag: str, run: str, task: str, map_index: int) -> str | None:
+        """Return the address of a task instance's page; `map_index` is -1 for one that is not mapped."""
+
+
+class NoLinks:
+    """Leads nowhere: the pages are served without Airflow."""
+
+    def dag(self, dag: str) -> str | None:  # noqa: ARG002
+        """Return None."""
+        return None
+
+    def run(self, dag: str, run: str) -> str | None:  # noqa: ARG002
+        """Return None."""
+        return None
+
+    def task(self, dag: str, run: str, task: str, map_index: int) -> str | None:  # noqa: ARG002
+        """Return None."""
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """What the pages show, to whom, and where their links out lead.
+
+    Args:
+        ledgers: what opens each ledger with its stores, by connection name. Called when a page first needs that ledger,
+            from any thread; an error of this package is shown in place of the ledger's pages, and the next request
+            tries again.
+        visitor: finds out who asks; raises Starlette's `HTTPException` with 401 or 403 to refuse.
+        links: the addresses of Airflow's pages.
+    """
+
+    ledgers: Mapping[str, Callable[[], Environment]]
+    visitor: Callable[[Request], Awaitable[Visitor]]
+    links: Links = field(default_factory=NoLinks)

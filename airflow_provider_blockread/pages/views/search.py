@@ -1,0 +1,12 @@
+"""The page: search."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from airflow_provider_blockread.pages.visit import Visit
+
+
+def show(visit: Visit) -> Response:
+    """Return the page."""
+    return visit.page("search.html", {})

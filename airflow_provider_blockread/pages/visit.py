@@ -1,0 +1,101 @@
+"""One request to one page: who asks, for what, and how the answer is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+
+from jinja2 import Environment as Templates
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from airflow_provider_blockread.pages.addresses import Addresses
+from airflow_provider_blockread.pages.site import FeedRef, Site, Visitor
+from airflow_provider_blockread.steps.model import Environment
+
+
+class Ledgers:
+    """The site's ledgers, each opened once, when a page first needs it."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._open: dict[str, Environment] = {}
+        self._lock = Lock()
+
+    @property
+    def names(self) -> list[str]:
+        """The connections' names, in the site's order."""
+        return list(self._site.ledgers)
+
+    def open(self, name: str) -> Environment:
+        """Return ledger and stores of a connection.
+
+        Raises:
+            HTTPException: 404 when the site shows no such ledger.
+            BlockReadError: when it cannot be used now.
+        """
+        if name not in self._site.ledgers:
+            raise HTTPException(404, f"No ledger of this name is shown here: {name}")
+        with self._lock:
+            found = self._open.get(name)
+        if found is None:
+            found = self._site.ledgers[name]()
+            with self._lock:
+                found = self._open.setdefault(name, found)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Visit:
+    """A request whose visitor may see the page.
+
+    `feed` is the one that the page is about, found from the path; None for a page of several feeds.
+    """
+
+    request: Request
+    site: Site
+    ledgers: Ledgers
+    templates: Templates
+    visitor: Visitor
+    feed: FeedRef | None = None
+    form: FormData = field(default_factory=FormData)  # of a POST
+
+    @property
+    def ledger(self) -> str:
+        """The connection name of the ledger that the path names."""
+        return str(self.request.path_params["ledger"])
+
+    @property
+    def env(self) -> Environment:
+        """Ledger and stores that the path names."""
+        return self.ledgers.open(self.ledger)
+
+    @property
+    def to(self) -> Addresses:
+        """Addresses of other pages."""
+        return Addresses(self.request.scope.get("root_path", ""))
+
+    def asked(self, name: str) -> str:
+        """Return a parameter of the query, empty if it is not given."""
+        return self.request.query_params.get(name, "").strip()
+
+    def may_see(self, feed: FeedRef) -> bool:
+        """Return whether the visitor may see another feed than that of the page."""
+        return self.visitor.may_see(feed)
+
+    def page(self, template: str, values: Mapping[str, Any], status: int = 200) -> HTMLResponse:
+        """Return the page that a template makes of these values."""
+        return render(self.templates, self.request, template, {"visit": self, **values}, status)
+
+
+def render(
+    templates: Templates, request: Request, template: str, values: Mapping[str, Any], status: int = 200
+) -> HTMLResponse:
+    """Return a page; `to` and `query` are there in every template."""
+    to = Addresses(request.scope.get("root_path", ""))
+    query = request.query_params.get("q", "")
+    return HTMLResponse(templates.get_template(template).render({"to": to, "query": query, **values}), status)

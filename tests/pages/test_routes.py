@@ -1,0 +1,71 @@
+"""Who may see which page: every route is asked by everybody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from starlette.testclient import TestClient
+
+from airflow_provider_blockread.pages.app import make_app
+from airflow_provider_blockread.pages.routes import ROUTES, Needs, Page
+from airflow_provider_blockread.steps.model import Environment
+from tests.ledger.make import open_window
+from tests.pages.conftest import site_of
+from tests.pages.visitors import Person
+
+
+@dataclass(frozen=True)
+class Named:
+    """What the paths of routes name."""
+
+    window: str
+
+    def path(self, page: Page) -> str:
+        """Return the route's path for the window and file of this ledger."""
+        plain = page.path.replace(":int", "")
+        return plain.format(ledger="main", feed=1, window=self.window, file=1)
+
+
+NOBODY = Person(known=False)
+STRANGER = Person(sees=set(), reads=set(), changes=set())
+VIEWER = Person(reads=set(), changes=set())
+USER = Person()
+
+#: What each of them gets, by what a route needs.
+ANSWERS = {
+    Needs.SIGNED_IN: (401, 200, 200, 200),
+    Needs.SEE: (401, 403, 200, 200),
+    Needs.READ_RECORDS: (401, 403, 403, 200),
+    Needs.CHANGE: (401, 403, 403, 200),
+}
+PEOPLE = (NOBODY, STRANGER, VIEWER, USER)
+
+
+@pytest.mark.parametrize("page", ROUTES, ids=lambda page: f"{page.method} {page.path}")
+def test_a_route_opens_for_those_who_may(page: Page, env: Environment) -> None:
+    """Nobody, a stranger to the feed, one who may look, and one who may do everything get what the route needs."""
+    named = Named(open_window(env.ledger).id)
+    clients = [TestClient(make_app(site_of(env, person))) for person in PEOPLE]
+    statuses = [client.request(page.method, named.path(page)).status_code for client in clients]
+
+    assert tuple(statuses) == ANSWERS[page.needs]
+
+
+def test_there_is_no_other_route(env: Environment) -> None:
+    """The application has the routes of the table and its style sheets, and nothing that a library adds."""
+    app = make_app(site_of(env, USER))
+
+    assert [route.path for route in app.routes] == [*(page.path for page in ROUTES), "/static"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/ledgers/main/feeds/99", "/ledgers/main/windows/0", f"/ledgers/main/files/{2**64}", "/ledgers/none/health", "/x"],
+)
+def test_what_is_not_there_is_not_found(client: TestClient, path: str) -> None:
+    """A number or name that the ledger does not hold is a page that says so."""
+    answer = client.get(path)
+
+    assert answer.status_code == 404
+    assert "Nothing here" in answer.text
