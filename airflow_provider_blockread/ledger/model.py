@@ -167,6 +167,11 @@ class Group:
     finished_at: datetime | None
     spec_hash: str | None = None  # of the newest attempt's job specification, if its driver may outlive its owner
     application: str | None = None  # the driver's id on its cluster; None until the cluster has accepted it
+    blocks_done: int = 0  # by the newest attempt so far, as its driver says; these counts are only shown
+    records_done: int = 0
+    bad_records_done: int = 0
+    bytes_done: int = 0
+    progress_at: datetime | None = None  # when these counts changed last; None before the first ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

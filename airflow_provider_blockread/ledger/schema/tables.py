@@ -262,10 +262,17 @@ groups = Table(
     Column("stale_after_s", Double, nullable=False, server_default="120"),  # as the owner's claim says
     Column("spec_hash", String(128)),  # of the attempt's job specification, if its driver may outlive its owner
     Column("application", Text),  # that the cluster has taken: its id there
+    # What the newest attempt has read so far, as its driver says: only to be shown.
+    count("blocks_done"),
+    count("records_done"),
+    count("bad_records_done"),
+    count("bytes_done"),
+    Column("progress_at", UtcDateTime),  # when these counts changed last; empty before the first ones
     _of_generation(),
     one_of("state", GROUP_STATES),
     CheckConstraint("state <> 'running' OR (owner IS NOT NULL AND heartbeat_at IS NOT NULL)", name="running_has_owner"),
     CheckConstraint("state <> 'done' OR result_uri IS NOT NULL", name="done_has_result"),
+    CheckConstraint("blocks_done <= blocks AND bytes_done <= bytes", name="done_of_planned"),
 )
 
 file_sums = Table(

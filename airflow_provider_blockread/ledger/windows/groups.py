@@ -9,9 +9,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, exists, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, case, exists, or_, select
 
 from airflow_provider_blockread.errors import CompleteError, ConflictError, FencedError, OwnedError, StateError
+from airflow_provider_blockread.exchange.model import GroupProgress
 from airflow_provider_blockread.ledger.model import Claim, GroupOutcome, GroupRef
 from airflow_provider_blockread.ledger.owners import is_live
 from airflow_provider_blockread.ledger.schema.tables import exclusions, generations, groups
@@ -59,6 +60,11 @@ def claim_group(ledger: Ledger, ref: GroupRef, *, owner: str, clear_number: int,
             "result_hash": None,
             "spec_hash": None,
             "application": None,
+            "blocks_done": 0,
+            "records_done": 0,
+            "bad_records_done": 0,
+            "bytes_done": 0,
+            "progress_at": None,
         }
         held = (*_is(ref), groups.c.epoch == group.epoch, groups.c.state == group.state)
         if connection.execute(groups.update().where(*held).values(change)).rowcount != 1:
@@ -96,6 +102,22 @@ def record_submission(ledger: Ledger, claim: Claim, *, spec_hash: str, applicati
         FencedError: when a newer epoch or generation has taken over.
     """
     _change(ledger, claim, {"spec_hash": spec_hash, "application": application, "heartbeat_at": ledger.now()})
+
+
+def record_progress(ledger: Ledger, claim: Claim, progress: GroupProgress) -> None:
+    """Record what the attempt has read so far; blocks and bytes count as no more than were planned.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+    """
+    change = {
+        "blocks_done": case((groups.c.blocks < progress.blocks, groups.c.blocks), else_=progress.blocks),
+        "records_done": progress.records,
+        "bad_records_done": progress.bad_records,
+        "bytes_done": case((groups.c.bytes < progress.bytes, groups.c.bytes), else_=progress.bytes),
+        "progress_at": ledger.now(),
+    }
+    _change(ledger, claim, change)
 
 
 def complete_group(ledger: Ledger, claim: Claim, outcome: GroupOutcome) -> None:

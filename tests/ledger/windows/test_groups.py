@@ -9,10 +9,17 @@ from threading import Barrier
 import pytest
 
 from airflow_provider_blockread.errors import ConflictError, FencedError, OwnedError
+from airflow_provider_blockread.exchange.model import GroupProgress
 from airflow_provider_blockread.ledger.model import Claim, Group, GroupRef
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import latest_generation, list_groups, start_generation
-from airflow_provider_blockread.ledger.windows.groups import claim_group, complete_group, fail_group, heartbeat
+from airflow_provider_blockread.ledger.windows.groups import (
+    claim_group,
+    complete_group,
+    fail_group,
+    heartbeat,
+    record_progress,
+)
 from airflow_provider_blockread.ledger.windows.publishing import check_publication, mark_failed, mark_proven
 from tests.ledger.conftest import Clock
 from tests.ledger.make import STALE_S, SUMS, claim, committer, open_window, outcome, publish, read_all, ref
@@ -44,6 +51,29 @@ def test_a_group_is_claimed_and_completed(ledger: Ledger, clock: Clock) -> None:
     assert (done.finished_at - done.started_at).total_seconds() == 5
     assert _ask(ledger, group) is None
     assert _ask(ledger, group, owner="other") is None
+
+
+def test_progress_is_of_the_newest_attempt(ledger: Ledger, clock: Clock) -> None:
+    """It never exceeds the plan, starts from nothing with each claim, and a zombie reports none."""
+    group = ref(open_window(ledger))
+    first = claim(ledger, group)
+    clock.pass_seconds(5)
+
+    record_progress(ledger, first, GroupProgress(blocks=10**6, records=7, bad_records=1, bytes=10**9))
+
+    row = _group(ledger, group)
+    assert (row.blocks_done, row.bytes_done) == (row.planned.blocks, row.planned.bytes)
+    assert (row.records_done, row.bad_records_done, row.progress_at) == (7, 1, clock())
+    assert row.progress_at != row.heartbeat_at
+    second = claim(ledger, group)
+    row = _group(ledger, group)
+    assert (row.blocks_done, row.records_done, row.bad_records_done, row.bytes_done) == (0, 0, 0, 0)
+    assert row.progress_at is None
+    with pytest.raises(FencedError, match="epoch 1 no longer holds it"):
+        record_progress(ledger, first, GroupProgress(blocks=1))
+    record_progress(ledger, second, GroupProgress(blocks=1, records=3, bytes=2))
+    row = _group(ledger, group)
+    assert (row.blocks_done, row.records_done, row.bytes_done) == (1, 3, 2)
 
 
 def test_the_same_owner_takes_over_from_itself(ledger: Ledger) -> None:

@@ -289,11 +289,17 @@ CREATE TABLE groups (
 	stale_after_s DOUBLE DEFAULT '120' NOT NULL, 
 	spec_hash VARCHAR(128), 
 	application TEXT, 
+	blocks_done BIGINT DEFAULT '0' NOT NULL, 
+	records_done BIGINT DEFAULT '0' NOT NULL, 
+	bad_records_done BIGINT DEFAULT '0' NOT NULL, 
+	bytes_done BIGINT DEFAULT '0' NOT NULL, 
+	progress_at DATETIME, 
 	CONSTRAINT pk_groups PRIMARY KEY (window_id, generation, number), 
 	CONSTRAINT fk_groups_window_id_generation FOREIGN KEY(window_id, generation) REFERENCES generations (window_id, number), 
 	CONSTRAINT ck_groups_state CHECK (state IN ('pending', 'running', 'done', 'failed')), 
 	CONSTRAINT ck_groups_running_has_owner CHECK (state <> 'running' OR (owner IS NOT NULL AND heartbeat_at IS NOT NULL)), 
-	CONSTRAINT ck_groups_done_has_result CHECK (state <> 'done' OR result_uri IS NOT NULL)
+	CONSTRAINT ck_groups_done_has_result CHECK (state <> 'done' OR result_uri IS NOT NULL), 
+	CONSTRAINT ck_groups_done_of_planned CHECK (blocks_done <= blocks AND bytes_done <= bytes)
 );
 
 CREATE TABLE file_sums (
