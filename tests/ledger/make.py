@@ -69,7 +69,8 @@ def freeze_window(ledger: Ledger, planned: NewWindow, files: Iterable[int]) -> W
     """Return the window opened over these pending files; those of which it reads parts need not be among them."""
     release_stale_plans(ledger, planned.feed)
     in_parts = {part.file for part in planned.parts}
-    claim = claim_window(ledger, planned.feed, planned.key, owner=planned.owner, interval_ns=planned.interval_ns)
+    asked = {"owner": planned.owner, "run": planned.run, "interval_ns": planned.interval_ns}
+    claim = claim_window(ledger, planned.feed, planned.key, **asked)
     with claim as planner:
         for batch in batched((file for file in files if file not in in_parts), planning.BATCH_FILES):
             planner.take(batch)

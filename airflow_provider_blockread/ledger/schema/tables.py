@@ -120,11 +120,13 @@ windows = Table(
     Column("interval_start_ns", BigInteger),  # the times whose files it was planned for, half-open; empty for any
     Column("interval_end_ns", BigInteger),
     Column("pruned_at", UtcDateTime),  # since when its detail is dropped; see `retention`
+    Column("run", Text),  # of Airflow, that planned it: dag_id/run_id
     UniqueConstraint("feed_id", "key"),
     UniqueConstraint("feed_id", "sequence"),
     one_of("state", WINDOW_STATES),
     CheckConstraint("state <> 'open' OR manifest_uri <> ''", name="open_has_manifest"),
 )
+Index("ix_windows_run", windows.c.run)
 
 # In the order in which PostgreSQL leaves no gaps between them: there are a million rows and more.
 files = Table(
@@ -222,6 +224,7 @@ generations = Table(
     CheckConstraint("mode = 'write' OR state NOT IN ('publishing', 'published')", name="verify_writes_nothing"),
     CheckConstraint("mode = 'verify' OR state <> 'verified'", name="write_is_published"),
 )
+Index("ix_generations_run", generations.c.run)
 
 _PUBLISHED: ColumnElement[bool] = literal_column("state = 'published'")
 _UNFINISHED: ColumnElement[bool] = literal_column("state IN ('reading', 'proven', 'publishing', 'failed')")

@@ -129,9 +129,15 @@ def find_window(ledger: Ledger, feed: str, key: str) -> Window | None:
 
 
 def claim_window(
-    ledger: Ledger, feed: str, key: str, *, owner: str, interval_ns: tuple[int, int] | None = None
+    ledger: Ledger,
+    feed: str,
+    key: str,
+    *,
+    owner: str,
+    run: str | None = None,
+    interval_ns: tuple[int, int] | None = None,
 ) -> Planner:
-    """Return who may plan this key.
+    """Return who may plan this key, for a run of Airflow where one asks for it.
 
     Raises:
         PlannerBusyError: another planner plans another window of the feed just now.
@@ -154,6 +160,7 @@ def claim_window(
             "state": "planning",
             "epoch": 1 if held is None else held.epoch + 1,
             "owner": owner,
+            "run": run,
             "heartbeat_at": now,
             "created_at": now,
         }

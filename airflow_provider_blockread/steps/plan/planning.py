@@ -141,7 +141,12 @@ def _claim(env: Environment, request: PlanRequest) -> Planner:
         release_stale_plans(env.ledger, request.feed, owner=request.owner)
         try:
             return claim_window(
-                env.ledger, request.feed, request.key, owner=request.owner, interval_ns=request.interval_ns
+                env.ledger,
+                request.feed,
+                request.key,
+                owner=request.owner,
+                run=request.run,
+                interval_ns=request.interval_ns,
             )
         except PlannerBusyError as busy:
             if not waited:

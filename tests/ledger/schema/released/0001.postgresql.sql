@@ -85,6 +85,7 @@ CREATE TABLE windows (
 	interval_start_ns BIGINT, 
 	interval_end_ns BIGINT, 
 	pruned_at TIMESTAMP WITH TIME ZONE, 
+	run TEXT, 
 	CONSTRAINT pk_windows PRIMARY KEY (id), 
 	CONSTRAINT uq_windows_feed_id_key UNIQUE (feed_id, key), 
 	CONSTRAINT uq_windows_feed_id_sequence UNIQUE (feed_id, sequence), 
@@ -441,7 +442,11 @@ CREATE INDEX ix_files_unsettled ON files (feed_id) WHERE state IN ('missing', 'c
 
 CREATE INDEX ix_files_window_id ON files (window_id) WHERE window_id IS NOT NULL;
 
+CREATE INDEX ix_generations_run ON generations (run);
+
 CREATE INDEX ix_scans_feed_id ON scans (feed_id);
+
+CREATE INDEX ix_windows_run ON windows (run);
 
 CREATE UNIQUE INDEX uq_generations_published ON generations (window_id) WHERE state = 'published';
 

@@ -1,0 +1,29 @@
+"""What a ledger knows of Airflow's runs: which windows one planned or read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from airflow_provider_blockread.ledger.files.discovery import record_files
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.generations import start_generation
+from airflow_provider_blockread.ledger.windows.planning import claim_window
+from airflow_provider_blockread.ledger.windows.queries import windows_of_run
+from tests.ledger.make import FEED, freeze_window, open_window, pending, plan, publish, version
+
+LOOKS = "looks.only/scheduled__2026-01-01T00:00:00+00:00"
+
+
+def test_the_windows_of_a_run(ledger: Ledger) -> None:
+    """Those that it planned, with or without files, and those that it reads again."""
+    record_files(ledger, FEED, [version("a")], complete=False)
+    planned = freeze_window(ledger, replace(plan("k1", files=1), run="load/manual__1"), pending(ledger))
+    with claim_window(ledger, FEED, "k3", owner="x", run=LOOKS):
+        pass
+    publish(ledger, by_hand := open_window(ledger, "k4", ["z"]))
+    options = {"delimiter": ";"}
+    start_generation(ledger, by_hand.id, options=options, mode="write", clear_number=0, run="load/manual__1")
+
+    assert [found.window.key for found in windows_of_run(ledger, "load/manual__1")] == [planned.key, "k4"]
+    assert [found.progress.state for found in windows_of_run(ledger, LOOKS)] == ["empty"]
+    assert windows_of_run(ledger, "load/manual__2") == []
