@@ -40,7 +40,7 @@ _STEPS = {"write_bytes", "replace", "unlink", "mkdir", "copyfile", "rmtree", "li
 _BOTH_SIDES = ("commit", "store")
 
 #: Statements that only answer what people ask; they change nothing, and are no fault points.
-READ_ONLY = "statement:ledger.windows.queries."
+READ_ONLY = ("statement:ledger.windows.queries.", "statement:ledger.overview.")
 
 #: Where a node ends, as the interpreter tells it of a running frame: line, column in bytes.
 End = tuple[int, int]
