@@ -6,6 +6,7 @@ import atexit
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,12 @@ def _turn(item: pytest.Item) -> int:
     first = ("tests/crash", "tests/system", "tests/stores")
     found = next((turn for turn, folder in enumerate(first) if item.nodeid.startswith(folder)), None)
     return found if found is not None else len(first) + (item.get_closest_marker("spark") is None)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URL of a PostgreSQL server of our own."""
+    from tests.postgres import postgres_server
+
+    with postgres_server() as server:
+        yield server

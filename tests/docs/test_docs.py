@@ -85,7 +85,7 @@ def test_the_readme_lists_every_format_and_sink() -> None:
     assert [name for name in FORMATS if f"| `{name}` |" not in readme] == []
 
 
-@pytest.mark.parametrize(("page", "least"), [("laws.md", 20), ("operations.md", 10)])
+@pytest.mark.parametrize(("page", "least"), [("laws.md", 20), ("operations.md", 10), ("clusters/standalone.md", 5)])
 def test_every_test_that_a_table_names_exists(page: str, least: int) -> None:
     """The tables of laws, and of what a clear does, name files and functions that are there."""
     named = re.findall(r"`([a-z_/]+/test_\w+\.py)(?:::(\w+))?`", (_ROOT / "docs" / page).read_text())

@@ -3,40 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 
 import pytest
 
 from airflow_provider_blockread.ledger.store import Ledger
+from tests.ledger.clock import Clock
 from tests.ledgers import open_ledger
-from tests.postgres import new_schema, postgres_server
+from tests.postgres import new_schema
 
 _NUMBERS = count()
-
-
-@dataclass
-class Clock:
-    """A clock that continues only when it is told to."""
-
-    time: datetime = field(default=datetime(2026, 1, 1, tzinfo=UTC))
-
-    def __call__(self) -> datetime:
-        """Return the present."""
-        return self.time
-
-    def pass_seconds(self, seconds: float) -> None:
-        """Let time pass."""
-        self.time += timedelta(seconds=seconds)
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """The URL of a PostgreSQL server of our own."""
-    with postgres_server() as server:
-        yield server
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])

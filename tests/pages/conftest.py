@@ -13,10 +13,10 @@ from airflow_provider_blockread.pages.app import make_app
 from airflow_provider_blockread.pages.site import Site
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.storage.stores import Stores
-from tests.ledger.conftest import clock, ledger, postgres, url
+from tests.ledger.conftest import clock, ledger, url
 from tests.pages.visitors import Person
 
-__all__ = ["clock", "ledger", "postgres", "url"]
+__all__ = ["clock", "ledger", "url"]
 
 Ask = Callable[..., TestClient]
 

@@ -26,7 +26,7 @@ from airflow_provider_blockread.options import (
 )
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
-from tests.airflow.conftest import Runs
+from tests.airflow.runs_here import Runs
 from tests.pipeline.cluster import Cluster, free_port, standalone
 from tests.servers.store import Store
 from tests.servers.watching import Sightings, watched

@@ -20,7 +20,7 @@ demo.settle(folder)
 from airflow.sdk import DAG, task
 from airflow.sdk.exceptions import AirflowSkipException
 from airflow.sdk.listener import get_listener_manager
-from tests.airflow.conftest import Runs
+from tests.airflow.runs_here import Runs
 from airflow.utils.db import upgradedb
 
 with DAG("logs", schedule=None) as dag:

@@ -16,7 +16,6 @@ from airflow_provider_blockread.operators.prune_ledger import PruneLedgerOperato
 from airflow_provider_blockread.options import FileSource, ParquetSink
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 from tests.airflow.published import SPARK, SUCCESS, lines, values
-from tests.ledger.conftest import postgres as postgres  # noqa: PLC0414 - a fixture
 from tests.ledgers import open_ledger
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("without_spark")]

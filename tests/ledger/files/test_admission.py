@@ -15,7 +15,7 @@ from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.queries import feed_counts
 from airflow_provider_blockread.ledger.windows.selection import pending_files
 from airflow_provider_blockread.options import FileSource, Selection, TimePattern, nanoseconds
-from tests.ledger.conftest import Clock
+from tests.ledger.clock import Clock
 from tests.ledger.make import FEED, open_window, version
 
 DAILY = Admission(pattern=TimePattern.parse("dt=%Y-%m-%d"))

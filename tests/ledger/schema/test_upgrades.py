@@ -16,7 +16,7 @@ from airflow_provider_blockread.ledger.windows.groups import claim_group, comple
 from airflow_provider_blockread.ledger.windows.journal import confirm_entries, journal
 from airflow_provider_blockread.ledger.windows.publishing import finish_publication, mark_proven
 from airflow_provider_blockread.ledger.windows.queries import feed_counts, list_files
-from tests.ledger.conftest import Clock
+from tests.ledger.clock import Clock
 from tests.ledger.make import FEED, SUMS, claim, committer, open_window, outcome, publish, ref, steps
 from tests.ledger.schema.revisions import DATABASES, NEXT, kept, make, newest, one_more_revision
 

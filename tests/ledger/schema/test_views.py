@@ -24,7 +24,7 @@ from airflow_provider_blockread.ledger.windows.journal import confirm_entries, j
 from airflow_provider_blockread.ledger.windows.planning import claim_window, release_stale_plans
 from airflow_provider_blockread.ledger.windows.publishing import finish_publication, mark_proven
 from airflow_provider_blockread.proof.model import FileSums
-from tests.ledger.conftest import Clock
+from tests.ledger.clock import Clock
 from tests.ledger.make import (
     FEED,
     SUMS,

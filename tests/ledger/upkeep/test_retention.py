@@ -42,7 +42,7 @@ from airflow_provider_blockread.ledger.windows.journal import journal_entries
 from airflow_provider_blockread.ledger.windows.planning import claim_window
 from airflow_provider_blockread.ledger.windows.publishing import mark_failed
 from airflow_provider_blockread.ledger.windows.queries import feed_counts, get_window
-from tests.ledger.conftest import Clock
+from tests.ledger.clock import Clock
 from tests.ledger.make import FEED, close_empty_window, committer, open_window, publish, read_all, version
 
 

@@ -21,7 +21,7 @@ from airflow_provider_blockread.ledger.windows.generations import latest_generat
 from airflow_provider_blockread.ledger.windows.groups import complete_group, heartbeat
 from airflow_provider_blockread.ledger.windows.publishing import check_publication
 from airflow_provider_blockread.ledger.windows.queries import feed_counts, get_window, list_files
-from tests.ledger.conftest import Clock
+from tests.ledger.clock import Clock
 from tests.ledger.make import FEED, claim, committer, open_window, outcome, pending, publish, read_all, ref, version
 
 

@@ -24,7 +24,7 @@ from airflow_provider_blockread.ledger.windows.publishing import (
     mark_proven,
 )
 from tests.examples import examples
-from tests.ledger.conftest import Clock
+from tests.ledger.clock import Clock
 from tests.ledger.make import STALE_S, SUMS, open_window, outcome, ref, steps
 from tests.ledgers import open_ledger
 

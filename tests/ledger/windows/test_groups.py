@@ -21,7 +21,7 @@ from airflow_provider_blockread.ledger.windows.groups import (
     record_progress,
 )
 from airflow_provider_blockread.ledger.windows.publishing import check_publication, mark_failed, mark_proven
-from tests.ledger.conftest import Clock
+from tests.ledger.clock import Clock
 from tests.ledger.make import STALE_S, SUMS, claim, committer, open_window, outcome, publish, read_all, ref
 
 

@@ -22,7 +22,7 @@ from airflow_provider_blockread.ledger.windows.queries import feed_counts, files
 from airflow_provider_blockread.ledger.windows.selection import pending_files, window_files
 from airflow_provider_blockread.options import Limits, Selection
 from airflow_provider_blockread.proof.model import FileSums, PartBorders
-from tests.ledger.conftest import Clock
+from tests.ledger.clock import Clock
 from tests.ledger.make import FEED, SUMS, committer, freeze_window, plan, read_all, steps, version
 
 _FOUR = Selection(limits=Limits(max_bytes=4))

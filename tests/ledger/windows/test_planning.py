@@ -17,7 +17,7 @@ from airflow_provider_blockread.ledger.windows.generations import latest_generat
 from airflow_provider_blockread.ledger.windows.planning import find_window, release_stale_plans
 from airflow_provider_blockread.ledger.windows.progress import STALE_S
 from airflow_provider_blockread.ledger.windows.queries import feed_counts
-from tests.ledger.conftest import Clock
+from tests.ledger.clock import Clock
 from tests.ledger.make import FEED, close_empty_window, freeze_window, open_window, pending, plan, version
 
 

@@ -37,7 +37,7 @@ from airflow_provider_blockread.ledger.windows.publishing import (
 )
 from airflow_provider_blockread.ledger.windows.queries import list_files, list_windows
 from tests.examples import examples
-from tests.ledger.conftest import Clock
+from tests.ledger.clock import Clock
 from tests.ledger.make import (
     FEED,
     SUMS,

@@ -33,7 +33,7 @@ from airflow_provider_blockread.ledger.windows.publishing import (
 )
 from airflow_provider_blockread.ledger.windows.queries import feed_counts
 from airflow_provider_blockread.proof.model import FileSums
-from tests.ledger.conftest import Clock
+from tests.ledger.clock import Clock
 from tests.ledger.make import (
     FEED,
     STALE_S,

@@ -16,7 +16,7 @@ from airflow_provider_blockread.ledger.windows.queries import (
     list_windows,
     unpublished_windows,
 )
-from tests.ledger.conftest import Clock
+from tests.ledger.clock import Clock
 from tests.ledger.make import FEED, close_empty_window, open_window, publish, version
 
 

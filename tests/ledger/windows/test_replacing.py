@@ -29,7 +29,7 @@ from airflow_provider_blockread.ledger.windows.publishing import finish_publicat
 from airflow_provider_blockread.ledger.windows.queries import get_window, list_files
 from airflow_provider_blockread.ledger.windows.replacing import NewerPlan, check_versions, record_versions, replaced_by
 from airflow_provider_blockread.proof.model import FileSums
-from tests.ledger.conftest import Clock
+from tests.ledger.clock import Clock
 from tests.ledger.make import (
     FEED,
     SUMS,

@@ -18,14 +18,8 @@ from airflow_provider_blockread.spark.engines.session import connect, equip, rel
 from airflow_provider_blockread.spark.remote import RemoteSpark
 from tests.pipeline.make import Pipe
 from tests.spark.engines import engine_tasks
+from tests.spark.engines.modules import MODULES
 from tests.spark.engines.server import ConnectServer, connect_server
-
-_PIPELINE = Path(__file__).parents[2] / "pipeline"
-#: A user's own modules, which the server lacks.
-MODULES = (
-    *(str(_PIPELINE / name) for name in ("user_frames.py", "user_functions.py")),
-    str(_PIPELINE.parent / "records" / "quoted_lines.py"),
-)
 
 
 @pytest.fixture(scope="session")

@@ -16,8 +16,8 @@ from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import FileSource, ParquetSink, SparkJob
 from airflow_provider_blockread.spark.engines.session import Server, client_of
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
-from tests.airflow.conftest import Runs
 from tests.airflow.published import SUCCESS, values
+from tests.airflow.runs_here import Runs
 from tests.spark.engines.server import ConnectServer
 
 pytestmark = [

@@ -12,7 +12,7 @@ from airflow_provider_blockread.options import Csv, DataFrameFunction, SparkJob,
 from airflow_provider_blockread.spark.remote import RemoteSpark
 from tests.pipeline.frames.returned import COUNT, RETURNED, row
 from tests.pipeline.make import Pipe
-from tests.spark.engines.conftest import MODULES
+from tests.spark.engines.modules import MODULES
 from tests.spark.engines.server import ConnectServer
 
 pytestmark = pytest.mark.spark

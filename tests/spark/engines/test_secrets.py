@@ -15,7 +15,7 @@ from airflow_provider_blockread.options import ArrowFunction, SparkJob
 from airflow_provider_blockread.spark.engines.session import Server
 from airflow_provider_blockread.spark.remote import RemoteSpark
 from tests.pipeline.make import Pipe, ReadHere
-from tests.spark.engines.conftest import MODULES
+from tests.spark.engines.modules import MODULES
 from tests.spark.engines.server import ConnectServer
 
 pytestmark = pytest.mark.spark

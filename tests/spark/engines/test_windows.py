@@ -21,7 +21,7 @@ from airflow_provider_blockread.spark import remote
 from airflow_provider_blockread.spark.remote import RemoteSpark, end_session
 from airflow_provider_blockread.steps import WindowRef
 from tests.pipeline.make import Pipe, ReadHere
-from tests.spark.engines.conftest import MODULES
+from tests.spark.engines.modules import MODULES
 from tests.spark.engines.server import ConnectServer, connect_server
 
 pytestmark = pytest.mark.spark
