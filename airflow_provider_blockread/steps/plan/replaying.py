@@ -24,7 +24,7 @@ from airflow_provider_blockread.steps.plan.cleaned import require_sources
 from airflow_provider_blockread.steps.plan.replacing import describe_newer, is_unseen, plan_newer
 from airflow_provider_blockread.steps.plan.restoring import ensure_manifest, restore_pruned
 from airflow_provider_blockread.steps.plan.taking import group_limits
-from airflow_provider_blockread.steps.read.reading import check_scope
+from airflow_provider_blockread.steps.read.checking import check_scope
 from airflow_provider_blockread.steps.read.scanning import spans_groups
 
 

@@ -11,22 +11,18 @@ from airflow_provider_blockread.blocks.readers import share_of
 from airflow_provider_blockread.errors import (
     BlockReadError,
     ConflictError,
-    ExchangeError,
     FileChangedError,
     FileMissingError,
-    OptionsError,
     SourceError,
 )
-from airflow_provider_blockread.exchange.files import remedy
 from airflow_provider_blockread.exchange.layout import (
     application_name,
     attempt_folder,
     data_folder,
-    quarantine_folder,
     window_folder,
 )
 from airflow_provider_blockread.exchange.manifest import read_manifest
-from airflow_provider_blockread.exchange.model import GroupResult, ReadSpec, Submission, Target
+from airflow_provider_blockread.exchange.model import ReadSpec, Submission, Target
 from airflow_provider_blockread.exchange.results import SPEC_NAME, accept_result
 from airflow_provider_blockread.exchange.signs import write_stop
 from airflow_provider_blockread.ledger.model import Claim, Generation, Group, GroupOutcome, GroupRef, Window
@@ -43,14 +39,14 @@ from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import FrameFunction, GenerationOptions, SparkJob
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.records.registry import make_format
-from airflow_provider_blockread.sinks.names import AttemptName
-from airflow_provider_blockread.sinks.registry import make_sink, quarantine_of
+from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.spark.frames.writing import written_schema
 from airflow_provider_blockread.spark.tasks.user_function import known_schema
 from airflow_provider_blockread.steps.describe import describe_group, describe_read
 from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_policy
 from airflow_provider_blockread.steps.heartbeat import beating
 from airflow_provider_blockread.steps.model import Caller, Environment, ReadOutcome, Submitter, WindowRef
+from airflow_provider_blockread.steps.read.checking import check_result, check_scope
 from airflow_provider_blockread.steps.read.inferring import with_columns
 from airflow_provider_blockread.steps.read.scanning import EntryStates
 from airflow_provider_blockread.steps.read.submitting import run_submission, write_submission
@@ -76,6 +72,7 @@ class Attempt:
             env, self._window, self._options, ref.generation
         )  # before a claim, as they may not be known yet
         self._found = self._row()  # as an earlier try has left it
+        self._submitted = self._submission(self._found)  # that of the claim at hand, if it may run on a cluster
         self.title = describe_group(self._found.planned)
 
     def _row(self) -> Group:
@@ -96,8 +93,8 @@ class Attempt:
         )
         if claim is None:
             self._env.observer.log(f"{self.title}: read already")
-        elif self._found.state == "running":
-            self._stop(self._found, f"epoch {claim.epoch} has taken over")
+        else:
+            self._stop(f"epoch {claim.epoch} has taken over")
         return claim
 
     def run(self, claim: Claim, work: Callable[[Claim], T]) -> T | None:
@@ -115,14 +112,19 @@ class Attempt:
             raise
         except BaseException as error:
             self._submitter.cancel()  # a no-op when the application has ended; an interrupted task must not leave one
-            self._stop(self._row(), str(error))
-            fail_group(ledger, claim, f"{type(error).__name__}: {error}")
+            fail_group(ledger, claim, f"{type(error).__name__}: {error}")  # refused if it is another's by now
+            self._stop(str(error))
             raise
 
-    def _stop(self, row: Group, why: str) -> None:
-        """Stop the driver of an attempt that may run on a cluster; it is fenced, whether or not that succeeds."""
-        if row.spec_hash is not None:
-            submission = Submission(spec_uri=f"{self.folder(row.epoch)}/{SPEC_NAME}", spec_hash=row.spec_hash)
+    def _submission(self, row: Group) -> Submission | None:
+        if row.state != "running" or row.spec_hash is None:
+            return None
+        return Submission(spec_uri=f"{self.folder(row.epoch)}/{SPEC_NAME}", spec_hash=row.spec_hash)
+
+    def _stop(self, why: str) -> None:
+        """Stop the driver of the claim at hand on its cluster; it is fenced, whether or not that succeeds."""
+        submission, self._submitted = self._submitted, None
+        if submission is not None:
             with suppress(BlockReadError):
                 write_stop(self._env.stores, submission, why)
 
@@ -138,6 +140,7 @@ class Attempt:
         spec = self._spec(claim)
         submission = write_submission(self._env, spec, self._submitter)
         if not self._submitter.keeps_secrets:  # the driver runs elsewhere
+            self._submitted = submission
             record_submission(self._env.ledger, claim, spec_hash=submission.spec_hash)
         self._env.observer.log(f"{self.title}: reading as epoch {claim.epoch}, application {self.name(claim)}")
         return spec, submission
@@ -252,43 +255,3 @@ class Attempt:
             done_before=done_before,
             title=describe_read(row.planned, excluded=excluded, bad_records=row.bad_records),
         )
-
-
-def check_scope(window: Window, options: GenerationOptions) -> None:
-    """Refuse a function of the whole window where its blocks are planned in several groups.
-
-    Raises:
-        OptionsError: naming the window.
-    """
-    if options.function.needs_window and window.groups > 1:
-        msg = (
-            f"feed {window.feed} window {window.id} was planned in {window.groups:,} groups, but {options.function}"
-            " needs all of its records at once; set scope='group' if each row depends on one record alone, or publish"
-            " this window with the function that it was planned for"
-        )
-        raise OptionsError(msg)
-
-
-def check_result(result: GroupResult, spec: ReadSpec, uri: str) -> None:
-    """Refuse a result that was not written for this attempt over this manifest.
-
-    Raises:
-        ExchangeError: naming what differs.
-    """
-    for name in ("window", "generation", "group", "epoch", "manifest_hash"):
-        if getattr(result, name) != getattr(spec, name):
-            msg = (
-                f"result file {uri} belongs to {name} {getattr(result, name)!r}, not {getattr(spec, name)!r};"
-                " clear the group's task so that it is read again"
-            )
-            raise ExchangeError(msg)
-    own = AttemptName.of(spec, attempt=0)
-    kept = quarantine_of(spec.options.sink, spec.feed, spec.window)
-    for files, folder, sink in (
-        (result.outputs, spec.target.folder, spec.options.sink),
-        (result.quarantined, quarantine_folder(spec.folder), kept),
-    ):
-        foreign = next((file.uri for file in files if not own.is_kin(folder, file.uri, sink.suffix)), None)
-        if foreign is not None:
-            msg = f"result file {uri} names {foreign!r}, which is no file of this attempt; {remedy('result file')}"
-            raise ExchangeError(msg)

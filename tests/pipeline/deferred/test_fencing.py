@@ -1,0 +1,73 @@
+"""Attempts that are taken for dead and live: they stop nothing that is not theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from airflow_provider_blockread.errors import FencedError, SparkJobError
+from airflow_provider_blockread.exchange.model import Submission
+from airflow_provider_blockread.exchange.signs import read_stop
+from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.steps import Caller, read
+from tests.pipeline.deferred.cluster import Cluster
+from tests.pipeline.deferred.task import Task
+
+ALL = ("a1", "a2", "b1")
+
+
+@dataclass
+class Losing(Cluster):
+    """A submitter whose spark-submit fails once something has happened meanwhile."""
+
+    meanwhile: Callable[[], object] = field(default=lambda: None)
+
+    def __post_init__(self) -> None:
+        """Begin with no application."""
+        super().__init__()
+
+    def submit(self, submission: Submission, *, name: str) -> None:
+        """Take an application, and lose it."""
+        self.start(submission, name=name)
+        self.meanwhile()
+        msg = "spark-submit has ended"
+        raise SparkJobError(msg)
+
+
+def waits_here(task: Task, cluster: Cluster) -> None:
+    """Read the group as a task does that is not deferred."""
+    caller = Caller(owner=task.owner, clear_number=task.clear_number)
+    read(task.pipe.env, task.ref, 0, caller=caller, job=SparkJob(), submitter=cluster)
+
+
+@pytest.mark.parametrize("owner", ["task", "another"])
+def test_a_fenced_attempt_stops_nothing_of_the_next_one(task: Task, owner: str) -> None:
+    """It fails as fenced, and the application that has taken over works on."""
+    other = Task(pipe=task.pipe, cluster=task.cluster, ref=task.ref, owner=owner, clear_number=1)
+    lost = Losing()
+
+    def take_over() -> None:
+        task.pipe.pass_seconds(1000)
+        other.start()
+
+    lost.meanwhile = take_over
+    with pytest.raises(FencedError):
+        waits_here(task, lost)
+
+    assert read_stop(task.pipe.env.stores, task.cluster.queued[0]) is None
+    assert read_stop(task.pipe.env.stores, lost.queued[0]) is not None
+    assert task.cluster.work()
+    assert other.finish().epoch == 2
+    assert task.publishes(*ALL)
+
+
+def test_an_attempt_that_fails_stops_its_own_application(task: Task) -> None:
+    """Its spark-submit is lost, but not the driver, which a retry must not find at work."""
+    lost = Losing()
+    with pytest.raises(SparkJobError, match="spark-submit has ended"):
+        waits_here(task, lost)
+
+    assert task.group.state == "failed"
+    assert not lost.work()
