@@ -76,6 +76,7 @@ class RemoteSpark:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._cancelled |= self._thread is not None and self._thread.is_alive()
         self._stop()
         self._opened.close()
 
@@ -124,12 +125,16 @@ class RemoteSpark:
         from airflow_provider_blockread.spark.driver import Driver  # noqa: PLC0415 - takes long to import
         from airflow_provider_blockread.storage.stores import Stores  # noqa: PLC0415
 
-        if self._cancelled:
-            return
-        engine = self._engine or self._open(submission, name)
-        engine.tag = name
-        make_stores = partial(Stores, self._credentials)
-        Driver(submission=submission, engine=engine, make_stores=make_stores, observer=self._observer).run()
+        try:
+            engine = None if self._cancelled else self._engine or self._open(submission, name)
+            if engine is None or self._cancelled:
+                return
+            engine.tag = name
+            make_stores = partial(Stores, self._credentials)
+            Driver(submission=submission, engine=engine, make_stores=make_stores, observer=self._observer).run()
+        finally:
+            if self._cancelled:
+                self._release()  # a session that a kill has not seen, as it came first
 
     def _open(self, submission: Submission, name: str) -> ConnectEngine:
         from airflow_provider_blockread.spark.bundle import write_bundle  # noqa: PLC0415 - takes long to import
@@ -137,11 +142,12 @@ class RemoteSpark:
 
         self.warn_of_clear_text()
         session = connect(self._server, session_id(name, submission.window_secret))
-        self._engine = ConnectEngine(session, name)
+        self._engine = engine = ConnectEngine(session, name)
         conf, files = _DEFAULTS | dict(self._job.conf), [write_bundle(str(self._folder)), *self._job.py_files]
-        equip(session, self._server, conf, files)
-        self._make_importable()
-        return self._engine
+        if not self._cancelled:
+            equip(session, self._server, conf, files)
+            self._make_importable()
+        return engine
 
     def _make_importable(self) -> None:
         """Let this process, which is the driver, import the job's modules too, as spark-submit does for a driver."""
@@ -179,6 +185,9 @@ class RemoteSpark:
             if self._engine is not None:
                 self._engine.cancel()
             self._thread.join(_AGAIN_S)
+        self._release()
+
+    def _release(self) -> None:
         engine, self._engine = self._engine, None
         if engine is not None:
             release(engine.connected)

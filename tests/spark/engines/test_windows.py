@@ -18,6 +18,7 @@ from airflow_provider_blockread.ledger.model import GroupRef
 from airflow_provider_blockread.ledger.windows.groups import claim_group
 from airflow_provider_blockread.options import ArrowFunction, AsRead, CustomFormat, SparkJob
 from airflow_provider_blockread.spark import remote
+from airflow_provider_blockread.spark.engines.session import client_of, session_id
 from airflow_provider_blockread.spark.remote import RemoteSpark, end_session
 from airflow_provider_blockread.steps import WindowRef
 from tests.pipeline.make import Pipe, ReadHere
@@ -102,6 +103,38 @@ def test_a_kill(pipe: Pipe, sleeping: Path, server: ConnectServer) -> None:
 
     assert time.monotonic() - began[0] < 20
     assert pipe.published() == []
+    assert retried(pipe, ref, server) == ["sleep here"]
+
+
+@pytest.mark.parametrize("step", ["connect", "equip"])
+def test_a_kill_while_the_session_is_opened(
+    pipe: Pipe, sleeping: Path, server: ConnectServer, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """Nothing is read, and the session is released, also when the kill has waited as long as it may."""
+    monkeypatch.setattr(remote, "_GRACE_S", 1.0)
+    done, begun, killed = getattr(remote, step), pipe.folder / "begun", threading.Event()
+
+    def kept(*given: object) -> object:
+        begun.touch()
+        killed.wait(60)
+        return done(*given)
+
+    monkeypatch.setattr(remote, step, kept)
+    ref = pipe.plan()
+    thread = once(begun, lambda: (pipe.submitter.cancel(), killed.set()))
+    with pytest.raises(SparkJobError, match="was stopped; clear the task"):
+        pipe.read(ref)
+    thread.join()
+    while any(thread.name == "blockread-connect" for thread in threading.enumerate()):
+        time.sleep(0.1)
+    session = client_of(
+        server.server, session_id(f"blockread-{ref.window}-g1-0-e1", pipe.env.window_secret(ref.window))
+    )
+    with pytest.raises(Exception, match="SESSION_CLOSED"):
+        session.version  # noqa: B018 - a call to the server
+    session.client.close()
+
+    assert not sleeping.exists()
     assert retried(pipe, ref, server) == ["sleep here"]
 
 
