@@ -227,8 +227,9 @@ generations = Table(
 Index("ix_generations_run", generations.c.run)
 
 _PUBLISHED: ColumnElement[bool] = literal_column("state = 'published'")
-_UNFINISHED: ColumnElement[bool] = literal_column("state IN ('reading', 'proven', 'publishing', 'failed')")
-for _name, _where in (("uq_generations_published", _PUBLISHED), ("uq_generations_unfinished", _UNFINISHED)):
+#: Generations that are at work, failed or wait; a window has at most one.
+IS_UNFINISHED: ColumnElement[bool] = literal_column("state IN ('reading', 'proven', 'publishing', 'failed')")
+for _name, _where in (("uq_generations_published", _PUBLISHED), ("uq_generations_unfinished", IS_UNFINISHED)):
     Index(_name, generations.c.window_id, unique=True, sqlite_where=_where, postgresql_where=_where)
 
 

@@ -8,11 +8,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from airflow_provider_blockread.errors import printable
+from airflow_provider_blockread.pages.look import words
+
+_FILTERS = (
+    *(words.number, words.size, words.duration, words.exact, words.clock, words.at_ns, words.short),
+    *(words.path, words.state, words.lines),
+)
 
 
 def make_templates() -> Environment:
     """Return the environment of the pages' templates."""
-    return Environment(
+    made = Environment(
         loader=PackageLoader("airflow_provider_blockread.pages"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -20,6 +26,9 @@ def make_templates() -> Environment:
         lstrip_blocks=True,
         finalize=_shown,
     )
+    made.filters |= {function.__name__: function for function in _FILTERS} | {"ago": words.when}
+    made.globals |= {"plural": words.plural, "rate": words.rate}
+    return made
 
 
 def _shown(value: Any) -> Any:  # noqa: ANN401 - whatever a template prints

@@ -1,0 +1,71 @@
+"use strict";
+
+// Light and dark.
+const root = document.documentElement;
+document.querySelector("[data-theme-switch]")?.addEventListener("click", () => {
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  localStorage.setItem("blockread-theme", root.dataset.theme);
+});
+
+// Airflow shows pages in a frame; its own header is above, and a link to one of its pages must leave the frame.
+const framed = window.parent !== window;
+root.classList.toggle("framed", framed);
+document.addEventListener("click", (event) => {
+  const out = event.target.closest?.("a[data-out]");
+  if (!framed || !out || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  event.preventDefault();
+  const link = window.parent.document.createElement("a");
+  link.href = out.href;
+  window.parent.document.body.append(link);
+  link.click();
+  link.remove();
+});
+
+// The exact time in the reader's own zone, beside UTC.
+function localTimes(within) {
+  for (const time of within.querySelectorAll("time[title]")) {
+    if (time.dataset.local) continue;
+    time.dataset.local = "1";
+    time.title += ` · ${new Date(time.dateTime).toLocaleString()} here`;
+  }
+}
+localTimes(document);
+
+// Commands to copy.
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest?.("button[data-copy]");
+  if (!button) return;
+  const text = button.parentElement.querySelector("code").textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const range = document.createRange();
+    range.selectNodeContents(button.parentElement.querySelector("code"));
+    getSelection().removeAllRanges();
+    getSelection().addRange(range);
+    document.execCommand("copy");
+  }
+  button.textContent = "copied";
+  setTimeout(() => { button.textContent = "copy"; }, 1500);
+});
+
+// What moves is asked for again, until nothing moves; then the page is loaded anew, since more than this has changed.
+const live = document.querySelector("[data-live]");
+async function look() {
+  if (document.hidden) return setTimeout(look, 2000);
+  try {
+    const answer = await fetch(live.dataset.live, { headers: { accept: "application/json" } });
+    if (answer.ok) {
+      const now = await answer.json();
+      if (now.html !== live.dataset.shown && !live.contains(document.activeElement)) {
+        live.innerHTML = now.html;
+        live.dataset.shown = now.html;
+        localTimes(live);
+      }
+      if (!now.moving || now.state !== live.dataset.state) return location.reload();
+    }
+  } catch { /* the server is away; it is asked again */ }
+  return setTimeout(look, 2000);
+}
+if (live?.dataset.moving === "true") setTimeout(look, 2000);

@@ -1,12 +1,200 @@
-"""The page: feed."""
+"""One feed: how it is, its windows as a chart and as a list, and the files that no window reads."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
 from starlette.responses import Response
 
+from airflow_provider_blockread.ledger.overview.feeds import feeds_at_a_glance
+from airflow_provider_blockread.ledger.overview.files import (
+    WaitingFile,
+    excluded_files,
+    left_out_files,
+    waiting_files,
+)
+from airflow_provider_blockread.ledger.overview.windows import (
+    OPEN_STATES,
+    OVER_STATES,
+    WindowFilter,
+    WindowRow,
+    list_page,
+)
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.upkeep.cleaning import listed_source
+from airflow_provider_blockread.pages.addresses import Addresses
+from airflow_provider_blockread.pages.look.conditions import condition_of
+from airflow_provider_blockread.pages.look.strips import Segment, Strip, strip
+from airflow_provider_blockread.pages.look.words import duration, number, rate, size
+from airflow_provider_blockread.pages.site import FeedRef
+from airflow_provider_blockread.pages.views.feeds import days_of
 from airflow_provider_blockread.pages.visit import Visit
+
+_CHARTED = 72  # windows in the chart
+_PAGE = 50  # rows of a list
+_PAUSE = 4  # times the usual distance between windows is a gap that is drawn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """What the bars of the chart show of a window."""
+
+    title: str
+    value: Callable[[WindowRow], float]
+    text: Callable[[float], str]
+
+
+def _lag_s(row: WindowRow) -> float:
+    done = row.shown.published_at if row.shown else None
+    return (done - row.window.created_at).total_seconds() if done else 0.0
+
+
+MEASURES = {
+    "records": Measure(title="records", value=lambda row: row.shown.sums.records if row.shown else 0, text=number),
+    "bytes": Measure(title="bytes", value=lambda row: row.window.bytes, text=size),
+    "speed": Measure(
+        title="bytes a second",
+        value=lambda row: row.groups.read_bytes / max(row.reading_s or 0, 0.05) if row.shown else 0,
+        text=lambda value: rate(value, 1.0),
+    ),
+    "lag": Measure(title="time from plan to published", value=_lag_s, text=duration),
+    "bad": Measure(title="bad records", value=lambda row: row.shown.sums.bad_records if row.shown else 0, text=number),
+}
+#: What the lower part of the page lists.
+TABS = {
+    "windows": "Windows",
+    "waiting": "Files that wait",
+    "late": "Late files",
+    "left": "Left out",
+    "excluded": "Excluded by hand or policy",
+}
 
 
 def show(visit: Visit) -> Response:
     """Return the page."""
-    return visit.page("feed.html", {})
+    assert visit.feed is not None  # noqa: S101 - the route names one
+    ledger, feed = visit.env.ledger, visit.feed
+    [sums] = feeds_at_a_glance(ledger, feed.id)
+    now = ledger.now()
+    newest = list_page(ledger, feed.id, WindowFilter(), limit=_CHARTED)
+    measure = visit.asked("measure") if visit.asked("measure") in MEASURES else "records"
+    tab = visit.asked("show") if visit.asked("show") in TABS else "windows"
+    options = next((row.generation.options for row in newest if row.generation), {})
+    values = {
+        "sums": sums,
+        "now": now,
+        "condition": condition_of(sums, now),
+        "today": days_of(sums.days, now)[-1],
+        "fortnight": days_of(sums.days, now),
+        "roots": _roots(listed_source(ledger, feed.name)),
+        "sink": _sink(options),
+        "newest": newest,
+        "drawn": _chart(newest, MEASURES[measure], visit.to, feed) if newest else None,
+        "measure": measure,
+        "measures": MEASURES,
+        "tab": tab,
+        "tabs": TABS,
+        "states": (*OPEN_STATES, *OVER_STATES),
+    }
+    return visit.page("feed.html", values | _LISTS[tab](visit, ledger, feed.id))
+
+
+def _windows(visit: Visit, ledger: Ledger, feed: int) -> dict[str, Any]:
+    state = visit.asked("state")
+    wanted = WindowFilter(
+        state=state if state in {*OPEN_STATES, *OVER_STATES} else "",
+        text=visit.asked("text"),
+        day=_day(visit.asked("day")),
+        bad=bool(visit.asked("bad")),
+        rebuilt=bool(visit.asked("rebuilt")),
+    )
+    rows = list_page(ledger, feed, wanted, before=_whole(visit.asked("before")), limit=_PAGE + 1)
+    more = rows[_PAGE - 1].window.sequence if len(rows) > _PAGE else None
+    return {"wanted": wanted, "rows": rows[:_PAGE], "more": more}
+
+
+def _waiting(visit: Visit, ledger: Ledger, feed: int) -> dict[str, Any]:
+    after = None
+    time, file = _whole(visit.asked("time")), _whole(visit.asked("file"))
+    if time is not None and file is not None:
+        after = (time, visit.request.query_params.get("path", ""), file)
+    late = visit.asked("show") == "late"
+    rows: list[WaitingFile] = waiting_files(ledger, feed, after=after, late=late, limit=_PAGE + 1)
+    return {"files": rows[:_PAGE], "more": rows[_PAGE - 1] if len(rows) > _PAGE else None}
+
+
+def _left(visit: Visit, ledger: Ledger, feed: int) -> dict[str, Any]:
+    rows = left_out_files(ledger, feed, after=_whole(visit.asked("file")) or 0, limit=_PAGE + 1)
+    return {"files": rows[:_PAGE], "more": rows[_PAGE - 1].id if len(rows) > _PAGE else None}
+
+
+def _excluded(visit: Visit, ledger: Ledger, feed: int) -> dict[str, Any]:  # noqa: ARG001 - as its siblings
+    return {"files": excluded_files(ledger, feed), "more": None}
+
+
+_LISTS: Mapping[str, Callable[[Visit, Ledger, int], dict[str, Any]]] = {
+    "windows": _windows,
+    "waiting": _waiting,
+    "late": _waiting,
+    "left": _left,
+    "excluded": _excluded,
+}
+
+
+def _chart(newest: Sequence[WindowRow], measure: Measure, to: Addresses, feed: FeedRef) -> Strip:
+    rows = newest[::-1]
+    most = max((measure.value(row) for row in rows), default=0) or 1
+    gaps = [(b.window.created_at - a.window.created_at).total_seconds() for a, b in pairwise(rows)]
+    usual = sorted(gaps)[len(gaps) // 2] if gaps else 0
+    segments, day = [], ""
+    for index, row in enumerate(rows):
+        if index and usual and gaps[index - 1] > _PAUSE * usual:
+            segments.append(Segment(kind="gap", label=f"No window was planned for {duration(gaps[index - 1])}"))
+        planned = f"{row.window.created_at:%d %b}"
+        segments.append(
+            Segment(
+                kind=row.state,
+                label=_label(row, measure),
+                href=to.window(feed.ledger, row.window.id),
+                height=measure.value(row) / most,
+                tick=bool(row.shown and row.shown.sums.bad_records),
+                caption="" if planned == day or index > len(rows) - 4 else planned,
+            )
+        )
+        day = planned
+    name = f"The last {len(rows)} windows: {measure.title}, at most {measure.text(most)}"
+    return strip(segments, name)
+
+
+def _label(row: WindowRow, measure: Measure) -> str:
+    value = measure.value(row)
+    told = f", {measure.text(value)} {measure.title if measure.title != 'bytes' else ''}".rstrip() if value else ""
+    bad = f", {row.shown.sums.bad_records:,} bad" if row.shown and row.shown.sums.bad_records else ""
+    again = f", generation {row.shown.number}" if row.shown and row.shown.number > 1 else ""
+    return f"{row.window.key}: {row.state}{told}{bad}{again}, planned {row.window.created_at:%Y-%m-%d %H:%M} UTC"
+
+
+def _roots(source: Mapping[str, Any] | None) -> list[str]:
+    roots = (source or {}).get("uris") or (source or {}).get("uri") or ()
+    return [roots] if isinstance(roots, str) else [str(root) for root in roots]
+
+
+def _sink(options: Mapping[str, Any]) -> str:
+    sink = options.get("sink")
+    return str(sink.get("uri", "")) if isinstance(sink, Mapping) else ""
+
+
+def _whole(text: str) -> int | None:
+    digits = text.removeprefix("-")
+    return int(text) if digits.isascii() and digits.isdigit() and len(digits) < 19 else None  # noqa: PLR2004
+
+
+def _day(text: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
+    except ValueError:
+        return None

@@ -1,12 +1,67 @@
-"""The page: feeds."""
+"""All feeds of all ledgers, those that need attention first."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
 from starlette.responses import Response
 
+from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.ledger.overview.feeds import DAYS, DaySums, FeedSums, feeds_at_a_glance
+from airflow_provider_blockread.pages.look.conditions import CONDITIONS, Condition, condition_of
+from airflow_provider_blockread.pages.site import FeedRef
 from airflow_provider_blockread.pages.visit import Visit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A feed in the list."""
+
+    ref: FeedRef
+    sums: FeedSums
+    condition: Condition
+    days: list[DaySums]  # of the last two weeks, oldest first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """The feeds of one ledger that the visitor may see, or why there are none."""
+
+    ledger: str
+    now: datetime | None = None
+    entries: tuple[Entry, ...] = ()
+    hidden: int = 0
+    error: str = ""
 
 
 def show(visit: Visit) -> Response:
     """Return the page."""
-    return visit.page("feeds.html", {})
+    shown = [_of_ledger(visit, name) for name in visit.ledgers.names]
+    counts = Counter(entry.condition.word for one in shown for entry in one.entries)
+    ordered = [(word, counts[word]) for word in CONDITIONS if counts[word]]
+    return visit.page("feeds.html", {"shown": shown, "counts": ordered})
+
+
+def days_of(sums: Mapping[str, DaySums], now: datetime) -> list[DaySums]:
+    """Return the sums of the last days, oldest first, with those on which nothing was published."""
+    days = (f"{now - timedelta(days=back):%Y-%m-%d}" for back in range(DAYS - 1, -1, -1))
+    return [sums.get(day, DaySums()) for day in days]
+
+
+def _of_ledger(visit: Visit, name: str) -> Shown:
+    try:
+        ledger = visit.ledgers.open(name).ledger
+        found = feeds_at_a_glance(ledger)
+    except BlockReadError as error:
+        return Shown(ledger=name, error=str(error))
+    now, entries = ledger.now(), []
+    for sums in found:
+        ref = FeedRef(ledger=name, id=sums.id, name=sums.name, dags=sums.dags)
+        if visit.may_see(ref):
+            condition = condition_of(sums, now)
+            entries.append(Entry(ref=ref, sums=sums, condition=condition, days=days_of(sums.days, now)))
+    entries.sort(key=lambda entry: (CONDITIONS.index(entry.condition.word), entry.ref.name))
+    return Shown(ledger=name, now=now, entries=tuple(entries), hidden=len(found) - len(entries))

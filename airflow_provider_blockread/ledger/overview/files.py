@@ -1,0 +1,191 @@
+"""Files: those that wait or are left out, those whose path holds a text, and the life of one version."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import exists, func, select, tuple_
+
+from airflow_provider_blockread.blocks.ids import path_digest
+from airflow_provider_blockread.ledger.overview.windows import WindowRow, window_rows
+from airflow_provider_blockread.ledger.schema.file_tables import parts
+from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS
+from airflow_provider_blockread.ledger.schema.tables import (
+    IS_PENDING,
+    IS_UNSETTLED,
+    exclusions,
+    feeds,
+    files,
+    scans,
+    windows,
+)
+from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings
+from airflow_provider_blockread.ledger.store import Ledger
+
+
+class WaitingFile(NamedTuple):
+    """A file that no window has taken."""
+
+    id: int
+    path: str
+    size: int
+    time_ns: int
+
+
+class LeftOutFile(NamedTuple):
+    """A file that is not read: missing, changed or ignored."""
+
+    id: int
+    path: str
+    size: int
+    mtime_ns: int
+    state: str
+
+
+class FoundFile(NamedTuple):
+    """A file version that a search found."""
+
+    id: int
+    path: str
+    size: int
+    state: str
+    feed_id: int
+    feed: str
+    window: str | None
+
+
+class ExcludedFile(NamedTuple):
+    """A file that one of the feed's windows leaves out."""
+
+    file: int
+    path: str
+    reason: str
+    who: str
+    at: datetime
+    window: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileLife:
+    """A file version, and when what happened to it."""
+
+    id: int
+    path: str
+    size: int
+    mtime_ns: int
+    time_ns: int
+    etag: str | None
+    state: str
+    records: int | None
+    bad_records: int | None
+    discovered_at: datetime | None
+    cleaning: Any | None  # the row of `cleanings`
+    excluded: str | None  # why its window leaves it out
+    windows: tuple[WindowRow, ...]  # that read it, or parts of it, oldest first
+    parts: dict[str, tuple[int, int]]  # the part that each of these windows reads, where it reads one
+
+
+class FileVersionRow(NamedTuple):
+    """A version of a path, in some feed."""
+
+    id: int
+    feed_id: int
+    feed: str
+    size: int
+    mtime_ns: int
+    state: str
+    window: str | None
+
+
+def waiting_files(
+    ledger: Ledger, feed: int, *, after: tuple[int, str, int] | None = None, late: bool = False, limit: int = 50
+) -> list[WaitingFile]:
+    """Return files that no window has taken, oldest first: those after (time, path, number).
+
+    `late` leaves only those of intervals that are planned already.
+    """
+    query = select(files.c.id, files.c.path, files.c.size, files.c.time_ns).where(IS_PENDING, files.c.feed_id == feed)
+    order = (files.c.time_ns, files.c.path, files.c.id)
+    if after is not None:
+        query = query.where(tuple_(*order) > after)
+    if late:
+        planned = windows.alias("planned")
+        holds = (planned.c.interval_start_ns <= files.c.time_ns, planned.c.interval_end_ns > files.c.time_ns)
+        query = query.where(exists().where(planned.c.feed_id == feed, *holds))
+        query = query.with_only_columns(files.c.id, files.c.path, files.c.size, files.c.time_ns)
+    with ledger.reading() as connection:
+        return [WaitingFile(*row) for row in connection.execute(query.order_by(*order).limit(limit))]
+
+
+def left_out_files(ledger: Ledger, feed: int, *, after: int = 0, limit: int = 50) -> list[LeftOutFile]:
+    """Return files that are missing, changed or ignored, by their number: those above `after`."""
+    columns = (files.c.id, files.c.path, files.c.size, files.c.mtime_ns, files.c.state)
+    query = select(*columns).where(IS_UNSETTLED, files.c.feed_id == feed, files.c.id > after)
+    with ledger.reading() as connection:
+        return [LeftOutFile(*row) for row in connection.execute(query.order_by(files.c.id).limit(limit))]
+
+
+def excluded_files(ledger: Ledger, feed: int, *, limit: int = 100) -> list[ExcludedFile]:
+    """Return the files that were left out of windows last, newest first."""
+    x = exclusions.c
+    query = select(x.file_id, x.path, x.reason, x.who, x.excluded_at, windows.c.id, windows.c.key)
+    query = query.join(windows, windows.c.id == x.window_id).where(windows.c.feed_id == feed)
+    with ledger.reading() as connection:
+        rows = connection.execute(query.order_by(x.excluded_at.desc(), x.file_id).limit(limit))
+        return [ExcludedFile(*row) for row in rows]
+
+
+def find_files(ledger: Ledger, text: str, *, limit: int) -> list[FoundFile]:
+    """Return file versions whose path is this text, or else holds it, newest first."""
+    columns = (files.c.id, files.c.path, files.c.size, files.c.state, files.c.feed_id, feeds.c.name, files.c.window_id)
+    query = select(*columns).join(feeds).order_by(files.c.id.desc()).limit(limit)
+    with ledger.reading() as connection:
+        same = connection.execute(query.where(files.c.path_digest == path_digest(text))).all()
+        # Found first, sorted afterwards: in the order of the index, a rare name would be looked for row by row.
+        holding = select(files.c.id).where(files.c.path.contains(text, autoescape=True)).limit(limit).subquery()
+        rows = same or connection.execute(query.where(files.c.id.in_(select(holding.c.id)))).all()
+        return [FoundFile(*row) for row in rows]
+
+
+def file_life(ledger: Ledger, file: int) -> FileLife | None:
+    """Return a file version and what happened to it, if its row is there."""
+    begun = select(scans.c.started_at).where(scans.c.id == files.c.first_scan).scalar_subquery()
+    read = select(parts.c.window_id, parts.c.part_start, parts.c.part_end).where(parts.c.file_id == file)
+    with ledger.reading() as connection:
+        row = connection.execute(select(files, begun.label("began")).where(files.c.id == file)).one_or_none()
+        if row is None:
+            return None
+        in_parts = {part[0]: (part[1], part[2]) for part in connection.execute(read)}
+        ids = [*in_parts, *([row.window_id] if row.window_id else [])]
+        left = select(exclusions.c.reason).where(
+            exclusions.c.window_id == row.window_id, exclusions.c.file_id == file, exclusions.c.generation.is_(None)
+        )
+        sums = select(func.sum(parts.c.records), func.sum(parts.c.bad_records)).where(parts.c.file_id == file)
+        of_parts = connection.execute(sums).one()
+        return FileLife(
+            **{name: getattr(row, name) for name in ("id", "path", "size", "mtime_ns", "time_ns", "etag", "state")},
+            records=row.records if of_parts[0] is None else int(of_parts[0]),
+            bad_records=row.bad_records if of_parts[1] is None else int(of_parts[1]),
+            discovered_at=row.began,
+            cleaning=connection.execute(select(cleanings).where(cleanings.c.file_id == file)).one_or_none(),
+            excluded=connection.scalar(left),
+            windows=tuple(window_rows(connection, _windows_of(connection, ids), ledger.now())),
+            parts=in_parts,
+        )
+
+
+def file_versions(ledger: Ledger, path: str) -> list[FileVersionRow]:
+    """Return all versions of a path in all feeds, in the order in which they were seen."""
+    columns = (files.c.id, files.c.feed_id, feeds.c.name, files.c.size, files.c.mtime_ns, files.c.state)
+    query = select(*columns, files.c.window_id).join(feeds).where(files.c.path_digest == path_digest(path))
+    with ledger.reading() as connection:
+        return [FileVersionRow(*row) for row in connection.execute(query.order_by(files.c.id).limit(200))]
+
+
+def _windows_of(connection: Any, ids: Sequence[str]) -> Sequence[Any]:  # noqa: ANN401 - a connection
+    query = select(*WINDOW_COLUMNS).join(feeds).where(windows.c.id.in_(ids)).order_by(windows.c.sequence)
+    return list(connection.execute(query))

@@ -1,0 +1,115 @@
+"""One window in detail: its generations, groups, files and outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Select, and_, func, select
+
+from airflow_provider_blockread.ledger.schema.file_tables import parts
+from airflow_provider_blockread.ledger.schema.journal_tables import outputs
+from airflow_provider_blockread.ledger.schema.tables import exclusions, file_sums, files
+from airflow_provider_blockread.ledger.schema.upkeep_tables import replacements, request_generations, requests
+from airflow_provider_blockread.ledger.store import Ledger
+
+_SHOWN = 100  # rows of each list on a page
+
+
+class WindowFile(NamedTuple):
+    """A file of a window; `start` and `end` bound the part of it that the window reads."""
+
+    id: int
+    path: str
+    size: int
+    state: str
+    records: int | None
+    bad_records: int | None
+    start: int | None
+    end: int | None
+
+
+class Output(NamedTuple):
+    """A file that a generation publishes."""
+
+    kind: str  # output | quarantine
+    uri: str
+    size: int
+    rows: int
+
+
+class OutputSums(NamedTuple):
+    """What a generation publishes, in sums."""
+
+    files: int = 0
+    rows: int = 0
+    bytes: int = 0
+
+
+class Excluded(NamedTuple):
+    """A file that a window leaves out."""
+
+    file: int
+    path: str
+    reason: str
+    who: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowDetail:
+    """What is in a window beside its generations and groups. Lists are cut after the first hundred."""
+
+    outputs: tuple[Output, ...]  # of the generation that is asked for
+    published: OutputSums
+    quarantined: OutputSums
+    excluded: tuple[Excluded, ...]
+    replaced: dict[int, int]  # generation -> files of which it reads a newer version
+    asked_by: dict[int, str]  # generation -> who asked for it by a command over many windows
+
+
+def window_detail(ledger: Ledger, window: str, generation: int) -> WindowDetail:
+    """Return what a generation of a window publishes, and what the window leaves out."""
+    mine = (outputs.c.window_id == window, outputs.c.generation == generation)
+    listed = select(outputs.c.kind, outputs.c.uri, outputs.c.size, outputs.c.rows).where(*mine)
+    sums = select(outputs.c.kind, func.count(), func.sum(outputs.c.rows), func.sum(outputs.c.size)).where(*mine)
+    left = select(*(exclusions.c[name] for name in ("file_id", "path", "reason", "who", "excluded_at")))
+    left = left.where(exclusions.c.window_id == window).order_by(exclusions.c.excluded_at, exclusions.c.file_id)
+    newer = select(replacements.c.generation, func.count()).where(replacements.c.window_id == window)
+    asked = select(request_generations.c.generation, requests.c.who).join(requests)
+    asked = asked.where(request_generations.c.window_id == window)
+    with ledger.reading() as connection:
+        by_kind = {row[0]: OutputSums(*map(int, row[1:])) for row in connection.execute(sums.group_by(outputs.c.kind))}
+        return WindowDetail(
+            outputs=tuple(Output(*row) for row in connection.execute(listed.order_by(outputs.c.seq).limit(_SHOWN))),
+            published=by_kind.get("output", OutputSums()),
+            quarantined=by_kind.get("quarantine", OutputSums()),
+            excluded=tuple(Excluded(*row) for row in connection.execute(left.limit(_SHOWN))),
+            replaced={row[0]: row[1] for row in connection.execute(newer.group_by(replacements.c.generation))},
+            asked_by={row[0]: row[1] for row in connection.execute(asked)},
+        )
+
+
+def window_files(
+    ledger: Ledger, window: str, generation: int, *, bad: bool = False, after: int = 0, limit: int = 50
+) -> list[WindowFile]:
+    """Return files of a window by their number, those above `after`; with the sums of a generation not published yet.
+
+    Files of which the window reads a part are listed with that part. `bad` leaves out files without bad records.
+    """
+    held = and_(parts.c.window_id == window, parts.c.file_id == files.c.id)
+    read = and_(
+        file_sums.c.window_id == window, file_sums.c.generation == generation, file_sums.c.file_id == files.c.id
+    )
+    records = func.coalesce(file_sums.c.records, parts.c.records, files.c.records)
+    bad_records = func.coalesce(file_sums.c.bad_records, parts.c.bad_records, files.c.bad_records)
+    columns = (files.c.id, files.c.path, files.c.size, files.c.state, records, bad_records)
+    joined = files.outerjoin(parts, held).outerjoin(file_sums, read)
+    query: Select[Any] = select(*columns, parts.c.part_start, parts.c.part_end).select_from(joined)
+    in_parts = select(parts.c.file_id).where(parts.c.window_id == window)
+    query = query.where((files.c.window_id == window) | files.c.id.in_(in_parts), files.c.id > after)
+    if bad:
+        query = query.where(bad_records > 0)
+    with ledger.reading() as connection:
+        return [WindowFile(*row) for row in connection.execute(query.order_by(files.c.id).limit(limit))]

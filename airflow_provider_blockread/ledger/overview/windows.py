@@ -1,0 +1,208 @@
+"""Windows as lists show them: page by page, newest first, with how far each is and what its groups did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Select, case, exists, func, or_, select, tuple_
+
+from airflow_provider_blockread.ledger.model import Generation, Window
+from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, generation_from, window_from
+from airflow_provider_blockread.ledger.schema.tables import (
+    IS_UNFINISHED,
+    exclusions,
+    feeds,
+    generations,
+    groups,
+    windows,
+)
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.progress import Progress, newest_generations, progress_of
+
+MOST_OPEN = 500
+"""Windows at work, failed or stalled that are looked at one by one."""
+
+#: States of progress in which a window is not over.
+OPEN_STATES = ("planning", "waiting", "reading", "proving", "publishing", "stalled", "failed")
+OVER_STATES = ("published", "empty", "abandoned")
+
+
+class GroupSums(NamedTuple):
+    """What the groups of a generation have done so far."""
+
+    done: int = 0
+    blocks_done: int = 0
+    read_bytes: int = 0
+    records: int = 0
+    began_at: datetime | None = None
+    ended_at: datetime | None = None
+    error: str | None = None  # of a group that failed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowRow:
+    """A window, the newest of its generations, and the one that readers see."""
+
+    window: Window
+    feed_id: int
+    generation: Generation | None  # the newest one
+    shown: Generation | None  # the published one
+    progress: Progress  # of the newest one
+    groups: GroupSums  # of the newest one; of a pruned window empty
+    excluded: int  # files
+
+    @property
+    def state(self) -> str:
+        """How far the window is in one word; a published one with newer work is as that work."""
+        over = self.progress.state in {"superseded", "verified"}
+        return "published" if over and self.shown is not None else self.progress.state
+
+    @property
+    def error(self) -> str | None:
+        """Why its newest work failed, as far as anything did."""
+        if self.progress.state not in {"failed", "stalled"}:
+            return None
+        return (self.generation.error if self.generation else None) or self.groups.error
+
+    @property
+    def reading_s(self) -> float | None:
+        """Seconds from the first group's start to the last one's end; None while that is not known."""
+        began, ended = self.groups.began_at, self.groups.ended_at
+        return (ended - began).total_seconds() if began is not None and ended is not None else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowFilter:
+    """Which windows of a feed to list; an empty field stands for all."""
+
+    state: str = ""  # one of `OPEN_STATES` and `OVER_STATES`
+    text: str = ""  # in the key, or the whole id
+    day: datetime | None = None  # on which they were planned: its first moment
+    bad: bool = False  # with bad records in what is published
+    rebuilt: bool = False  # with more than one generation
+
+
+def list_page(
+    ledger: Ledger, feed: int, wanted: WindowFilter, *, before: int | None = None, limit: int = 50
+) -> list[WindowRow]:
+    """Return windows of a feed, newest first: those whose sequence is below `before`.
+
+    Of states that are judged by heartbeats, only the newest hundreds of windows that are not over are looked at.
+    """
+    query = _selected().where(windows.c.feed_id == feed).order_by(windows.c.sequence.desc())
+    query = _filtered(query, wanted)
+    if before is not None:
+        query = query.where(windows.c.sequence < before)
+    judged = wanted.state in OPEN_STATES
+    with ledger.reading() as connection:
+        rows = connection.execute(query.limit(MOST_OPEN if judged else limit)).all()
+        found = window_rows(connection, rows, ledger.now())
+    return [one for one in found if one.progress.state == wanted.state][:limit] if judged else found
+
+
+def window_row(ledger: Ledger, window: str) -> WindowRow | None:
+    """Return the window with this id, if there is one."""
+    with ledger.reading() as connection:
+        rows = connection.execute(_selected().where(windows.c.id == window)).all()
+        return next(iter(window_rows(connection, rows, ledger.now())), None)
+
+
+def open_windows(connection: Connection, now: datetime, *, feed: int | None = None) -> list[WindowRow]:
+    """Return the windows that are not over, and published ones that are read again, newest first; some hundreds."""
+    query = _selected().where(_is_open()).order_by(windows.c.created_at.desc(), windows.c.sequence.desc())
+    if feed is not None:
+        query = query.where(windows.c.feed_id == feed)
+    return window_rows(connection, connection.execute(query.limit(MOST_OPEN)).all(), now)
+
+
+def find_windows(ledger: Ledger, text: str, *, limit: int) -> list[WindowRow]:
+    """Return the newest windows of all feeds whose key holds a text, or whose id begins with it."""
+    named = or_(windows.c.key.icontains(text, autoescape=True), windows.c.id.startswith(text, autoescape=True))
+    query = _selected().where(named).order_by(windows.c.created_at.desc(), windows.c.sequence.desc()).limit(limit)
+    with ledger.reading() as connection:
+        return window_rows(connection, connection.execute(query).all(), ledger.now())
+
+
+def window_rows(connection: Connection, rows: Sequence[Any], now: datetime) -> list[WindowRow]:
+    """Return windows of rows with `WINDOW_COLUMNS`, with all that lists show of them."""
+    found = [window_from(row) for row in rows]
+    ids = [window.id for window in found]
+    newest = newest_generations(connection, ids)
+    progress = progress_of(connection, found, newest, now)
+    sums = _group_sums(connection, newest.values())
+    shown = {row.window_id: generation_from(row) for row in connection.execute(_published(ids))}
+    excluded = _counts(connection, ids)
+    return [
+        WindowRow(
+            window=window,
+            feed_id=row.feed_id,
+            generation=newest.get(window.id),
+            shown=shown.get(window.id),
+            progress=progress[window.id],
+            groups=sums.get(window.id, GroupSums()),
+            excluded=excluded.get(window.id, 0),
+        )
+        for window, row in zip(found, rows, strict=True)
+    ]
+
+
+def _selected() -> Select[Any]:
+    return select(*WINDOW_COLUMNS).join(feeds)
+
+
+def _is_open() -> Any:  # noqa: ANN401 - a condition
+    begun = select(generations.c.window_id).where(IS_UNFINISHED)
+    return (windows.c.state == "planning") | windows.c.id.in_(begun)
+
+
+def _filtered(query: Select[Any], wanted: WindowFilter) -> Select[Any]:
+    mine = generations.c.window_id == windows.c.id
+    if wanted.state in OPEN_STATES:
+        query = query.where(_is_open())
+    elif wanted.state == "published":
+        query = query.where(exists().where(mine, generations.c.state == "published"))
+    elif wanted.state:
+        query = query.where(windows.c.state == wanted.state)
+    if wanted.text:
+        has = windows.c.key.icontains(wanted.text, autoescape=True)
+        query = query.where(or_(has, windows.c.id == wanted.text))
+    if wanted.day is not None:
+        end = wanted.day + timedelta(days=1)
+        query = query.where(windows.c.created_at >= wanted.day, windows.c.created_at < end)
+    if wanted.bad:
+        query = query.where(exists().where(mine, generations.c.state == "published", generations.c.bad_records > 0))
+    if wanted.rebuilt:
+        query = query.where(exists().where(mine, generations.c.number > 1, generations.c.mode == "write"))
+    return query
+
+
+def _group_sums(connection: Connection, newest: Iterable[Generation]) -> Mapping[str, GroupSums]:
+    is_done = groups.c.state == "done"
+    query = select(
+        groups.c.window_id,
+        func.sum(case((is_done, 1), else_=0)),
+        func.sum(case((is_done, groups.c.blocks), else_=0)),
+        func.sum(groups.c.read_bytes),
+        func.sum(groups.c.records),
+        func.min(groups.c.started_at),
+        func.max(groups.c.finished_at),
+        func.min(groups.c.error),
+    ).group_by(groups.c.window_id)
+    mine = tuple_(groups.c.window_id, groups.c.generation).in_([(of.window, of.number) for of in newest])
+    return {
+        window: GroupSums(int(done), int(blocks), int(read), int(records), began_at, ended_at, error)
+        for window, done, blocks, read, records, began_at, ended_at, error in connection.execute(query.where(mine))
+    }
+
+
+def _published(ids: Sequence[str]) -> Select[Any]:
+    return select(generations).where(generations.c.window_id.in_(ids), generations.c.state == "published")
+
+
+def _counts(connection: Connection, ids: Sequence[str]) -> dict[str, int]:
+    query = select(exclusions.c.window_id, func.count()).where(exclusions.c.window_id.in_(ids))
+    rows = connection.execute(query.where(exclusions.c.generation.is_(None)).group_by(exclusions.c.window_id))
+    return {row[0]: row[1] for row in rows}

@@ -1,0 +1,74 @@
+"""How a feed is, in one word and one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from airflow_provider_blockread.ledger.overview.feeds import DAYS, FeedSums
+from airflow_provider_blockread.ledger.overview.windows import WindowRow
+from airflow_provider_blockread.pages.look.words import at_ns, duration, plural, share
+
+#: By need of attention.
+CONDITIONS = ("failing", "behind", "healthy", "idle")
+
+_LEAST_LAG = timedelta(hours=1)
+_LAG_WITHOUT_PACE = timedelta(days=1)
+_PACES = 2  # so many windows may a file wait for
+_SHOWN_CHARS = 240  # of an error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """How a feed is.
+
+    `failing`: a window failed or stalled. `behind`: a file waits for longer than two of the feed's windows take turns,
+    and longer than an hour. `idle`: nothing waits, and no window was planned for two weeks. `healthy`: none of these.
+    """
+
+    word: str
+    why: str
+
+
+def condition_of(feed: FeedSums, now: datetime) -> Condition:
+    """Return how a feed is now."""
+    wrong = [one for one in feed.open if one.state in {"failed", "stalled"}]
+    if wrong:
+        return Condition(word="failing", why=_wrong(feed, wrong[0], now))
+    oldest = at_ns(feed.backlog.oldest_ns)
+    lag = now - oldest if oldest is not None else timedelta()
+    limit = _LAG_WITHOUT_PACE if feed.pace is None else max(_LEAST_LAG, _PACES * feed.pace)
+    at_work = next((one for one in feed.open if one.state in {"planning", "reading", "proving", "publishing"}), None)
+    if lag > limit:
+        word = "behind"
+    elif feed.backlog.files or feed.open or (feed.last_planned_at or now) > now - timedelta(days=DAYS):
+        word = "healthy" if feed.last_planned_at or feed.backlog.files else "idle"
+    else:
+        word = "idle"
+    return Condition(word=word, why=_doing(at_work) if at_work else _resting(feed, now))
+
+
+def _wrong(feed: FeedSums, first: WindowRow, now: datetime) -> str:
+    failed, stalled = feed.count("failed"), feed.count("stalled")
+    counts = [f"{plural(n, 'window')} {word}" for n, word in ((failed, "failed"), (stalled, "stalled")) if n]
+    if first.state == "stalled" and first.progress.last_sign_at is not None:
+        why = f"no sign of life for {duration((now - first.progress.last_sign_at).total_seconds())}"
+    else:
+        why = (first.error or "").partition("\n")[0]
+    return f"{' and '.join(counts)}: {why[:_SHOWN_CHARS]}" if why else " and ".join(counts)
+
+
+def _doing(one: WindowRow) -> str:
+    """Return what is done to a window now."""
+    if one.state != "reading":
+        return f"{one.state} {one.window.key}"
+    groups = f"{one.groups.done:,} of {plural(one.window.groups, 'group')}"
+    return f"reading {one.window.key}: {groups}, {share(one.groups.blocks_done, one.window.blocks)} % of the blocks"
+
+
+def _resting(feed: FeedSums, now: datetime) -> str:
+    if feed.last_published_at is None:
+        return "No window is published yet."
+    ago = duration((now - feed.last_published_at).total_seconds())
+    new = "" if feed.backlog.files else f"Nothing new since {feed.last_published_at:%Y-%m-%d %H:%M} UTC; "
+    return f"{new}last published {ago} ago"

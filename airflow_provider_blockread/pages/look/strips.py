@@ -1,0 +1,56 @@
+"""Strips: a feed of windows, a window of groups, a file of blocks; `strips.html` draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from airflow_provider_blockread.pages.look.words import GLYPHS
+
+_GLYPHS_UP_TO = 80  # segments; more are too narrow for a shape
+_LEAST = 0.004  # of the whole width, so that the smallest segment is seen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """One piece of a strip; `label` says in words what its colour and width say."""
+
+    kind: str  # the state that gives it its colour and shape
+    label: str
+    weight: float = 1.0  # its width, compared to the others
+    href: str | None = None
+    full: float = 1.0  # how much of it is done, from 0 to 1
+    tick: bool = False  # a red mark on top: bad records
+    height: float = 0.0  # of its bar in a chart, from 0 to 1
+    caption: str = ""  # below it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A segment with its place, in percent of the width."""
+
+    one: Segment
+    x: float
+    width: float
+    glyph: str  # a shape for what colour says, where there is room and need for one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strip:
+    """Segments in their places; `name` is what the strip is for a screen reader."""
+
+    name: str
+    pieces: tuple[Placed, ...]
+
+
+def strip(segments: Sequence[Segment], name: str) -> Strip:
+    """Return a strip whose segments are as wide as their weights."""
+    whole = sum(one.weight for one in segments) or 1.0
+    shares = [max(one.weight / whole, _LEAST) for one in segments]
+    scale, x, pieces = 100 / (sum(shares) or 1.0), 0.0, []
+    for one, share in zip(segments, shares, strict=True):
+        plain = one.kind in {"published", "done"} or len(segments) > _GLYPHS_UP_TO
+        glyph = "" if plain else GLYPHS.get(one.kind, "")
+        pieces.append(Placed(one=one, x=round(x, 3), width=round(share * scale, 3), glyph=glyph))
+        x += share * scale
+    return Strip(name=name, pieces=tuple(pieces))

@@ -1,0 +1,140 @@
+"""Numbers, times, sizes, names and states as people read them."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+from markupsafe import Markup
+
+from airflow_provider_blockread.errors import printable
+from airflow_provider_blockread.options.sizes import format_bytes
+
+_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
+_NS = 1_000_000_000
+_SHORT_ID = 6
+_LEAST_S = 0.05  # a shorter time says nothing about a rate
+
+#: A shape beside each colour, so that colour alone says nothing.
+GLYPHS = {
+    "published": "✓",
+    "verified": "✓",
+    "done": "✓",
+    "healthy": "✓",
+    "failed": "✕",
+    "failing": "✕",
+    "bad": "✕",
+    "stalled": "!",
+    "behind": "!",
+    "missing": "!",
+    "changed": "!",
+    "quarantined": "!",
+    "reading": "▸",
+    "proving": "▸",
+    "publishing": "▸",
+    "planning": "▸",
+    "working": "▸",
+}
+
+
+def number(value: float | None) -> str:
+    """Return a count with separators, such as `1,204,331`."""
+    return "-" if value is None else f"{value:,.0f}"
+
+
+def size(value: float | None) -> str:
+    """Return a size, such as `3.2 GB`."""
+    return "-" if value is None else format_bytes(value)
+
+
+def rate(read: float | None, seconds: float | None) -> str:
+    """Return bytes a second, or a dash where they mean nothing."""
+    if not read or seconds is None or seconds < _LEAST_S:
+        return "-"
+    return f"{format_bytes(read / seconds)}/s"
+
+
+def duration(seconds: float | None) -> str:
+    """Return a time span: `0.4 s`, `12 s`, `14 min`, `3 h 20 min`, `5 days`."""
+    if seconds is None:
+        return "-"
+    seconds = max(seconds, 0.0)
+    if seconds < 2 * _MINUTE:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"  # noqa: PLR2004
+    if seconds < 2 * _HOUR:
+        return f"{seconds / _MINUTE:.0f} min"
+    if seconds < 2 * _DAY:
+        hours, minutes = divmod(round(seconds / _MINUTE), 60)
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    return f"{seconds / _DAY:.0f} days"
+
+
+def when(time: datetime | None, now: datetime) -> str:
+    """Return how long ago a time was, with the exact time on hover and for scripts."""
+    if time is None:
+        return "-"
+    seconds = (now - time).total_seconds()
+    words = f"{duration(seconds)} ago" if seconds >= 0 else f"in {duration(-seconds)}"
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(
+        time.isoformat(timespec="seconds"), exact(time), "just now" if 0 <= seconds < 1 else words
+    )
+
+
+def exact(time: datetime | None) -> str:
+    """Return a time in UTC, such as `2026-11-22 14:00:03 UTC`."""
+    return "-" if time is None else f"{time:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def clock(time: datetime | None) -> str:
+    """Return the time of a day, with the whole time on hover."""
+    if time is None:
+        return "-"
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(
+        time.isoformat(timespec="seconds"), exact(time), f"{time:%H:%M:%S}"
+    )
+
+
+def at_ns(ns: int | None) -> datetime | None:
+    """Return the time of so many nanoseconds since 1970; None for those that no calendar has."""
+    if ns is None:
+        return None
+    try:
+        return datetime.fromtimestamp(ns / _NS, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def short(identity: str) -> str:
+    """Return the first digits of an id."""
+    return identity[:_SHORT_ID]
+
+
+def plural(count: float, one: str, many: str = "") -> str:
+    """Return a count with its noun: `1 file`, `3 files`."""
+    return f"{count:,.0f} {one if count == 1 else many or one + 's'}"
+
+
+def path(text: str, root: str = "") -> str:
+    """Return a path whose last part stays whole where it is cut; all of it on hover, `root` left out."""
+    shown = printable(text.removeprefix(root) if root else text)
+    head, slash, tail = shown.rpartition("/")
+    return Markup('<span class="path" title="{}"><span class="head">{}</span><bdi class="tail">{}</bdi></span>').format(
+        printable(text), head + slash, tail
+    )
+
+
+def state(word: str, label: str = "") -> str:
+    """Return a state with its colour and shape."""
+    return Markup('<span class="state k-{}"><span aria-hidden="true">{}</span>{}</span>').format(
+        word.replace(" ", "-"), GLYPHS.get(word, "·"), label or word
+    )
+
+
+def lines(text: str | None) -> str:
+    """Return a text of several lines as such, without characters that do not print."""
+    return Markup("\n").join(printable(line) for line in (text or "").split("\n"))
+
+
+def share(part: float, whole: float) -> int:
+    """Return a share in percent, rounded down, so that 100 means all."""
+    return math.floor(100 * part / whole) if whole else 0
