@@ -23,7 +23,7 @@ CLASSES := $(VENV)/spark.jsa
 QUICK_JVM = -XX:TieredStopAtLevel=1 -XX:SharedArchiveFile=$(abspath $(CLASSES)) -Xlog:cds*=off
 
 .DEFAULT_GOAL := help
-.PHONY: help setup servers check hooks unit test bench demo up try exactness fuzz crash stress format clean
+.PHONY: help setup servers check hooks unit test docs package compatibility audit bench demo up try exactness fuzz crash stress format clean
 
 help: ## List the targets.
 	@echo "Targets (PYTHON=$(PYTHON) chooses the interpreter):"
@@ -52,6 +52,20 @@ test: $(READY) $(CLASSES) ## Run all tests, in an order given by SEED, in WORKER
 unit: $(READY) ## Run the tests that need no server, database, JVM or Airflow, with few random examples.
 	$(VENV)/bin/python -m pytest $(UNIT) -m "not (slow or spark or airflow or postgres or system or crash)" \
 	  --hypothesis-profile=unit --numprocesses=$(WORKERS) --randomly-seed=$(SEED) $(PYTEST_ARGS)
+
+docs: $(READY) ## Build the documentation into dist/site; a dead link or anchor is an error.
+	$(VENV)/bin/zensical build --clean --strict
+
+package: $(READY) ## Build wheel and sdist into dist, check them, and install them into empty environments.
+	rm -f dist/*.whl dist/*.tar.gz
+	$(UV) build --quiet --out-dir dist
+	$(RUN) BLOCKREAD_DIST="$(CURDIR)/dist" python -m pytest tests/packaging $(PYTEST_ARGS)
+
+compatibility: ## Run the unit tests on each installed Python from 3.11 to 3.13, and with the lowest dependencies.
+	@tools/compatibility.sh
+
+audit: $(READY) ## Ask OSV, a public service, for known vulnerabilities of the locked dependencies.
+	$(UV) audit --frozen --preview-features audit-command
 
 fuzz: $(READY) ## Try random files of every format for FUZZ_SECONDS (1800), then the property tests on random data.
 	$(RUN) python -m tests.fuzz --seconds $(or $(FUZZ_SECONDS),1800)
@@ -85,7 +99,7 @@ format: $(READY) ## Format the code and apply safe lint fixes.
 	$(VENV)/bin/ruff format .
 
 clean: ## Remove everything that make has created.
-	rm -rf $(VENV) .uv .java .demo .servers .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache dist
+	rm -rf $(VENV) .uv .java .demo .servers .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .cache dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(CLASSES): tools/spark_classes.py | $(READY)

@@ -4,27 +4,46 @@ from __future__ import annotations
 
 import re
 import shlex
+import sqlite3
+import subprocess
+from contextlib import closing
 from pathlib import Path
+from textwrap import dedent
 
 import click
 import pytest
+import yaml
 
 from airflow_provider_blockread.cli.commands import blockread
 from airflow_provider_blockread.options import FORMATS
+from tests.ledgers import open_ledger
 
 _ROOT = Path(__file__).parents[2]
 _PAGES = [_ROOT / "README.md", _ROOT / "CONTRIBUTING.md", *sorted((_ROOT / "docs").rglob("*.md"))]
 _IN_A_SESSION = "data_source.md"  # tests/spark/data_source runs its snippets
-_FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^( *)```(\w+)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+#: Languages of snippets: those that tests below run or parse, and those that show what a program prints or reads.
+_LANGUAGES = {"bash", "console", "json", "python", "sql", "yaml"} | {"dockerfile", "text"}
+#: Programs of others that a console may show.
+_OTHERS = {"helm", "hdfs", "kubectl", "pg_dump", "pip", "python3.11"}
 
 
 def _fences(language: str) -> list[tuple[str, str]]:
-    return [(page.name, body) for page in _PAGES for kind, body in _FENCE.findall(page.read_text()) if kind == language]
+    return [
+        (page.name, dedent(body))
+        for page in _PAGES
+        for _, kind, body in _FENCE.findall(page.read_text())
+        if kind == language
+    ]
+
+
+def _all_commands() -> list[str]:
+    lines = [line for _, body in _fences("console") for line in body.splitlines()]
+    return list(dict.fromkeys(line[2:].split("  #")[0].strip() for line in lines if line.startswith("$ ")))
 
 
 def _commands(program: str) -> list[str]:
-    lines = [line for _, body in _fences("console") for line in body.splitlines()]
-    return [line[2:].split("  #")[0].strip() for line in lines if line.startswith(f"$ {program} ")]
+    return [command for command in _all_commands() if command.startswith(f"{program} ")]
 
 
 @pytest.mark.parametrize("command", _commands("blockread"))
@@ -48,6 +67,58 @@ def test_every_make_command_shown_is_a_target(command: str) -> None:
     target = shlex.split(command)[1]
 
     assert re.search(rf"^{target}:.*## ", (_ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", _commands("airflow"))
+def test_every_airflow_command_shown_parses(command: str) -> None:
+    """Airflow's own command line has it, with these options."""
+    from airflow.cli.cli_parser import get_parser
+
+    assert get_parser().parse_args(shlex.split(command)[1:])
+
+
+def test_every_snippet_is_of_a_kind_that_is_checked() -> None:
+    """A console shows known programs; a snippet of another language needs a test here."""
+    programs = {Path(shlex.split(command)[0]).name for command in _all_commands()}
+    languages = {kind for page in _PAGES for _, kind, _ in _FENCE.findall(page.read_text())}
+
+    assert programs <= {"airflow", "blockread", "make", "venv-pack"} | _OTHERS
+    assert languages <= _LANGUAGES
+
+
+@pytest.mark.parametrize("body", [body for _, body in _fences("bash")])
+def test_every_script_parses(body: str) -> None:
+    """Bash reads it, and what it makes are targets."""
+    makefile = (_ROOT / "Makefile").read_text()
+
+    subprocess.run(["bash", "-n"], input=body, text=True, check=True)
+    assert [name for name in re.findall(r"^make (\w+)", body, re.MULTILINE) if f"\n{name}:" not in makefile] == []
+
+
+@pytest.mark.parametrize("body", [body for _, body in _fences("sql")])
+def test_every_query_runs(body: str, tmp_path: Path) -> None:
+    """On an empty ledger."""
+    open_ledger(f"sqlite:///{tmp_path}/ledger.db").close()
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as ledger:
+        for statement in body.split(";"):
+            ledger.execute(statement)
+
+
+@pytest.mark.parametrize("body", [body for _, body in _fences("json")])
+def test_every_connection_shown_is_one(body: str) -> None:
+    """Airflow reads the JSON, and this package the type."""
+    from airflow.sdk import Connection
+
+    connection = Connection.from_json(body)
+
+    assert connection.host
+    assert connection.conn_type in {"blockread", "spark", "spark_connect"}
+
+
+@pytest.mark.parametrize("body", [body for _, body in _fences("yaml")])
+def test_every_yaml_snippet_parses(body: str) -> None:
+    """It is one document."""
+    assert yaml.safe_load(body)
 
 
 @pytest.mark.parametrize(("page", "body"), [fence for fence in _fences("python") if fence[0] != _IN_A_SESSION])
@@ -85,9 +156,11 @@ def test_the_readme_lists_every_format_and_sink() -> None:
     assert [name for name in FORMATS if f"| `{name}` |" not in readme] == []
 
 
-@pytest.mark.parametrize(("page", "least"), [("laws.md", 20), ("operations.md", 10), ("clusters/standalone.md", 5)])
+@pytest.mark.parametrize(
+    ("page", "least"), [("laws.md", 20), ("operations.md", 10), ("security.md", 50), ("clusters/standalone.md", 5)]
+)
 def test_every_test_that_a_table_names_exists(page: str, least: int) -> None:
-    """The tables of laws, and of what a clear does, name files and functions that are there."""
+    """The tables of laws, of what a clear does, and of threats, name files and functions that are there."""
     named = re.findall(r"`([a-z_/]+/test_\w+\.py)(?:::(\w+))?`", (_ROOT / "docs" / page).read_text())
 
     assert len(named) > least
