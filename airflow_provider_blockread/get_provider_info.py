@@ -27,7 +27,32 @@ def get_provider_info() -> dict[str, Any]:
         "sensors": _modules("sensors", "new_files"),
         "triggers": _modules("triggers", "applications", "new_files", "new_files_events", "remote_work"),
         "connection-types": [_ledger_connection()],
+        "plugins": [{"name": "blockread", "plugin-class": f"{_PACKAGE}.plugins.blockread.BlockReadPlugin"}],
+        "extra-links": [f"{_PACKAGE}.links.pages.{name}" for name in ("WindowLink", "OutputLink", "SparkLink")],
+        "config": _config(),
         "cli": [f"{_PACKAGE}.get_provider_info.cli_commands"],
+    }
+
+
+def _config() -> dict[str, Any]:
+    options: dict[str, dict[str, Any]] = {
+        "ledger_conn_ids": {
+            "description": "The connections of the ledgers that the pages show, separated by commas.",
+            "default": "blockread_default",
+            "example": "blockread_default,blockread_archive",
+        },
+        "spark_history_url": {
+            "description": "The address of Spark's history server, for links from tasks to their applications.",
+            "default": None,
+            "example": "https://spark-history.example.com",
+        },
+    }
+    facts: dict[str, Any] = {"type": "string", "version_added": None}
+    return {
+        "blockread": {
+            "description": "Block read: the pages in Airflow's web interface.",
+            "options": {name: facts | option for name, option in options.items()},
+        }
     }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset
 from airflow.sdk.exceptions import AirflowSkipException
 
+from airflow_provider_blockread.links.pages import OutputLink, WindowLink
 from airflow_provider_blockread.operators.base import StepOperator, owner_of, window_ref
 from airflow_provider_blockread.options import Sink, SparkJob
 
@@ -31,6 +32,7 @@ class CommitWindowOperator(StepOperator):
 
     template_fields = (*StepOperator.template_fields, "window")
     ui_color = "#cfe8d5"
+    operator_extra_links = (WindowLink(), OutputLink())
 
     def __init__(
         self,

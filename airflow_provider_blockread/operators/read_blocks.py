@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from airflow_provider_blockread.links.pages import SparkLink, WindowLink
 from airflow_provider_blockread.operators.base import owner_of, run_identity, window_ref
 from airflow_provider_blockread.operators.deferring import DeferrableOperator
 from airflow_provider_blockread.options import AsRead, FunctionCode, FunctionOption
@@ -42,6 +43,7 @@ class ReadBlocksOperator(DeferrableOperator):
 
     template_fields = (*DeferrableOperator.template_fields, "window", "group")
     ui_color = "#f7e3c4"
+    operator_extra_links = (WindowLink(), SparkLink())
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk.configuration import conf
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.links.pages import WindowLink
 from airflow_provider_blockread.operators.base import StepOperator, owner_of, run_identity
 from airflow_provider_blockread.operators.run_identity import interval_ns, is_replay, window_key
 from airflow_provider_blockread.operators.timetables import require_intervals
@@ -74,6 +75,7 @@ class SplitFilesOperator(StepOperator):
         "files",
     )
     ui_color = "#cfe8d5"
+    operator_extra_links = (WindowLink(),)
 
     def __init__(  # noqa: PLR0913 - keyword-only options
         self,
@@ -102,6 +104,7 @@ class SplitFilesOperator(StepOperator):
         self.group = group or self.task_id
         self.lists_source = files is NO_LIST
         self.files = None if self.lists_source else files
+        self.planned: dict[str, Any] = {}  # the window, once it has run, for its link
         if selection.select == "interval" and self.has_dag():  # type: ignore[no-untyped-call]
             require_intervals(self.dag, self.task_id)
 
@@ -147,6 +150,7 @@ class SplitFilesOperator(StepOperator):
             files=None if self.lists_source else files_of(self.files, context, self.log.info),
         )
         ref = plan(env, request)
+        self.planned = ref.to_json()
         context["ti"].xcom_push(key=WINDOW_KEY, value=ref.to_json())
         if ref.status != "read":
             return []

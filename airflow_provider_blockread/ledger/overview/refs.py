@@ -15,7 +15,7 @@ _MOST_ID = 2**63 - 1  # what a column of ids holds; an address may hold any numb
 
 
 class FeedRow(NamedTuple):
-    """A feed, and the DAGs whose runs asked for one of its generations."""
+    """A feed, and the DAGs whose runs planned or read its windows."""
 
     id: int
     name: str
@@ -48,11 +48,13 @@ def feed_of_file(ledger: Ledger, file: int) -> FeedRow | None:
 
 
 def feed_dags(connection: Connection, feed: int | None = None) -> dict[int, frozenset[str]]:
-    """Return the DAGs whose runs read a feed, or each feed, by its number."""
-    dag = text_before(connection, generations.c.run, "/")
-    query = select(windows.c.feed_id, dag).distinct().join(generations, generations.c.window_id == windows.c.id)
-    query = query.where(generations.c.run.is_not(None))
+    """Return the DAGs whose runs used a feed, or each feed, by its number."""
+    read = select(windows.c.feed_id, generations.c.run).join(generations, generations.c.window_id == windows.c.id)
     found = defaultdict(set)
-    for feed_id, name in connection.execute(query if feed is None else query.where(windows.c.feed_id == feed)):
-        found[feed_id].add(name)
+    for query in (select(windows.c.feed_id, windows.c.run), read):
+        mine = query if feed is None else query.where(windows.c.feed_id == feed)
+        runs = mine.where(query.selected_columns.run.is_not(None)).subquery()
+        dag = text_before(connection, runs.c.run, "/")
+        for feed_id, name in connection.execute(select(runs.c.feed_id, dag).distinct()):
+            found[feed_id].add(name)
     return {feed_id: frozenset(names) for feed_id, names in found.items()}

@@ -1,0 +1,27 @@
+"""Where each feed's files come from and go to, as the options of its newest listing and generation say it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import func, select
+
+from airflow_provider_blockread.ledger.schema.tables import generations, scans, windows
+from airflow_provider_blockread.ledger.store import Ledger
+
+
+def newest_sources(ledger: Ledger) -> list[dict[str, Any]]:
+    """Return the source that each feed has listed last, as JSON; nothing for a feed that lists none."""
+    newest = select(func.max(scans.c.id)).where(scans.c.source.is_not(None)).group_by(scans.c.feed_id)
+    with ledger.reading() as connection:
+        return list(connection.scalars(select(scans.c.source).where(scans.c.id.in_(newest))))
+
+
+def newest_options(ledger: Ledger) -> list[dict[str, Any]]:
+    """Return the options of the newest generation of each feed's newest window that has one, as JSON."""
+    planned = select(windows.c.feed_id, func.max(windows.c.sequence).label("sequence"))
+    newest = planned.join(generations, generations.c.window_id == windows.c.id).group_by(windows.c.feed_id).subquery()
+    same = (windows.c.feed_id == newest.c.feed_id) & (windows.c.sequence == newest.c.sequence)
+    query = select(generations.c.options).join(windows, windows.c.id == generations.c.window_id).join(newest, same)
+    with ledger.reading() as connection:
+        return list(connection.scalars(query.order_by(windows.c.feed_id, generations.c.number)))

@@ -1,0 +1,31 @@
+"""Where the pages are in Airflow's web server, and which ledgers they show."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlsplit
+
+from airflow.sdk.configuration import conf
+
+from airflow_provider_blockread.hooks.ledger import LedgerHook
+
+PREFIX = "/blockread"
+"""Where the pages are mounted, below the path of Airflow's own."""
+
+
+def base_path() -> str:
+    """Return the path of Airflow's own pages, without a slash at its end."""
+    return urlsplit(str(conf.get("api", "base_url", fallback="/"))).path.rstrip("/")
+
+
+def shown_ledgers() -> list[str]:
+    """Return the connections of the ledgers that the pages show: `[blockread] ledger_conn_ids`."""
+    named = conf.get("blockread", "ledger_conn_ids", fallback=LedgerHook.default_conn_name)
+    return [conn_id for name in named.split(",") if (conn_id := name.strip())]
+
+
+def window_page(ledger_conn_id: str | None, window: str) -> str:
+    """Return the address of a window's page, empty where the pages do not show its ledger."""
+    ledger = ledger_conn_id or LedgerHook.default_conn_name
+    if not window or ledger not in shown_ledgers():
+        return ""
+    return f"{base_path()}{PREFIX}/ledgers/{quote(ledger, safe='')}/windows/{quote(window, safe='')}"

@@ -1,0 +1,58 @@
+"""The site that Airflow's web server shows: the ledgers of its connections, its users, and its own pages."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from urllib.parse import quote
+
+from airflow_provider_blockread.hooks.ledger import LedgerHook
+from airflow_provider_blockread.links.addresses import base_path, shown_ledgers
+from airflow_provider_blockread.observer import LogObserver
+from airflow_provider_blockread.pages.site import Site
+from airflow_provider_blockread.plugins.connected_stores import ConnectedStores
+from airflow_provider_blockread.plugins.users import airflow_user
+from airflow_provider_blockread.steps.model import Environment
+
+_log = logging.getLogger(__name__)
+
+
+def airflow_site() -> Site:
+    """Return the site of the ledgers in `[blockread] ledger_conn_ids`."""
+    ledgers: dict[str, Callable[[], Environment]] = {name: partial(_open, name) for name in shown_ledgers()}
+    return Site(ledgers=ledgers, visitor=airflow_user, links=AirflowLinks(base_path()))
+
+
+class AirflowLinks:
+    """Addresses of Airflow's own pages.
+
+    Args:
+        root: their path, as `base_path` returns it.
+    """
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+
+    def dag(self, dag: str) -> str | None:
+        """Return the address of a DAG's page."""
+        return f"{self._root}/dags/{quote(dag, safe='')}"
+
+    def run(self, dag: str, run: str) -> str | None:
+        """Return the address of a run's page."""
+        return f"{self.dag(dag)}/runs/{quote(run, safe='')}"
+
+    def task(self, dag: str, run: str, task: str, map_index: int) -> str | None:
+        """Return the address of a task instance's page; `map_index` is -1 for one that is not mapped."""
+        mapped = "" if map_index < 0 else f"/mapped/{map_index}"
+        return f"{self.run(dag, run)}/tasks/{quote(task, safe='')}{mapped}"
+
+
+def _open(conn_id: str) -> Environment:
+    """Return the ledger of a connection, and the stores that its windows need.
+
+    Raises:
+        BlockReadError: when the ledger cannot be used.
+    """
+    ledger = LedgerHook(None if conn_id == LedgerHook.default_conn_name else conn_id).get_conn()
+    return Environment(ledger=ledger, stores=ConnectedStores(ledger), observer=LogObserver(_log.info, _log.warning))

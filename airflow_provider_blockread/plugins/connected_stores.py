@@ -1,0 +1,54 @@
+"""The stores of a ledger's windows, with the credentials of Airflow's connections."""
+
+from __future__ import annotations
+
+import time
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.hooks.stores import credentials_for
+from airflow_provider_blockread.ledger.overview.places import newest_options, newest_sources
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.options import FileSource, GenerationOptions
+from airflow_provider_blockread.options.values import from_json
+from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage.backends.base import FsspecStore
+from airflow_provider_blockread.storage.stores import Stores
+
+_AGAIN_S = 30.0  # before the ledger is asked again for places that it does not know
+
+
+class ConnectedStores(Stores):
+    """Stores that learn from a ledger which connection opens which place.
+
+    A feed's newest source and sink name the connections. A place that they do not name is opened with the server's own
+    identity.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__()
+        self._ledger = ledger
+        self._asked_at = float("-inf")
+
+    def remote(self, uri: str) -> tuple[FsspecStore, str]:
+        """Return the store of a URI that is not of the local disk; see `Stores.remote`."""
+        place = uris.canonical(uri)
+        if not any(uris.relative_to(place, root) is not None for root in self._credentials):
+            self._learn()
+        return super().remote(uri)
+
+    def _learn(self) -> None:
+        if time.monotonic() - self._asked_at < _AGAIN_S:
+            return
+        self._asked_at = time.monotonic()
+        for source in map(from_json, newest_sources(self._ledger)):
+            if isinstance(source, FileSource):
+                self._add(source, None)
+        for options in map(GenerationOptions.from_json, newest_options(self._ledger)):
+            self._add(None, options)
+
+    def _add(self, source: FileSource | None, options: GenerationOptions | None) -> None:
+        try:
+            found = credentials_for(source, options.sink if options else None)
+        except OptionsError:  # its connection is gone: only this feed's pages lack it
+            return
+        self._credentials |= {uris.canonical(root): dict(given) for root, given in found.items()}

@@ -1,0 +1,93 @@
+"""Who may do what with the pages in Airflow: everybody asks each route for feeds of one DAG, of two, and of none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from starlette.testclient import TestClient
+
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.queries import list_windows
+from airflow_provider_blockread.pages.routes import ROUTES, Needs, Page
+
+pytestmark = pytest.mark.airflow
+
+Browser = Callable[..., TestClient]
+
+#: Names and roles; what a name says beside the role is in `managers`.
+PEOPLE = {
+    "nobody": ("", ""),
+    "viewer": ("vera", "VIEWER"),
+    "user": ("ulf", "USER"),
+    "user of alpha": ("al-only-alpha", "USER"),
+    "user of beta": ("carl-only-beta", "USER"),
+    "user without logs": ("nell-nologs", "USER"),
+    "administrator": ("ann", "ADMIN"),
+}
+#: Who may, by what a route needs and whose feed it is about.
+MAY = {
+    (Needs.SEE, "of alpha"): {"viewer", "user", "user of alpha", "user without logs", "administrator"},
+    (Needs.SEE, "shared"): {"viewer", "user", "user without logs", "administrator"},
+    (Needs.SEE, "by hand"): {"administrator"},
+    (Needs.READ_RECORDS, "of alpha"): {"viewer", "user", "user of alpha", "administrator"},
+    (Needs.READ_RECORDS, "shared"): {"viewer", "user", "administrator"},
+    (Needs.READ_RECORDS, "by hand"): {"administrator"},
+    (Needs.CHANGE, "of alpha"): {"user", "user of alpha", "user without logs", "administrator"},
+    (Needs.CHANGE, "shared"): {"user", "user without logs", "administrator"},
+    (Needs.CHANGE, "by hand"): {"administrator"},
+}
+KNOWN = set(PEOPLE) - {"nobody"}
+
+
+def _status(browser: TestClient, page: Page, path: str) -> int:
+    origin = {"origin": "http://testserver"} if page.method != "GET" else {}
+    return browser.request(page.method, f"/blockread{path}", headers=origin).status_code
+
+
+@pytest.mark.parametrize("page", ROUTES, ids=lambda page: f"{page.method} {page.path}")
+@pytest.mark.parametrize("feed", ["of alpha", "shared", "by hand"])
+def test_a_route_opens_for_those_who_may(page: Page, feed: str, browser: Browser, ledger: Ledger) -> None:
+    """Nobody is asked to sign in (401), those who may not are refused (403), and no one else is."""
+    (window, *_) = list_windows(ledger, feed)
+    number = ["of alpha", "shared", "by hand"].index(feed) + 1
+    with ledger.reading() as connection:
+        file = connection.exec_driver_sql("SELECT min(id) FROM files WHERE feed_id = ?", (number,)).scalar_one()
+    names = {
+        "ledger": "blockread_default",
+        "window": window.window.id,
+        "file": file,
+        "feed": number,
+        "action": "abandon",
+    }
+    path = page.path.replace(":int", "").format(**names)
+    statuses = {person: _status(browser(*who), page, path) for person, who in PEOPLE.items()}
+    may = KNOWN if page.needs is Needs.SIGNED_IN else MAY[page.needs, feed]
+
+    assert statuses.pop("nobody") == 401
+    assert {person for person, status in statuses.items() if status not in {401, 403}} == may
+    assert {status for person, status in statuses.items() if person not in may} <= {403}
+
+
+def test_no_other_route_is_mounted(browser: Browser) -> None:
+    """What the pages do not list is not there, not even for an administrator; style sheets are open to all."""
+    admin = browser(*PEOPLE["administrator"])
+    others = ("/docs", "/openapi.json", "/redoc", "/ledgers/blockread_default", "/static/../routes.py")
+
+    assert {admin.get(f"/blockread{path}").status_code for path in others} == {404}
+    assert browser().get("/blockread/static/pages.css").status_code == 200
+
+
+def test_a_token_of_nobody_is_refused(browser: Browser) -> None:
+    """A cookie that Airflow did not make opens nothing."""
+    client = browser()
+    client.cookies.set("_token", "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbm4iLCJyb2xlIjoiQURNSU4ifQ.")
+
+    assert client.get("/blockread/").status_code in {401, 403}
+
+
+def test_lists_hold_only_what_a_user_may_see(browser: Browser) -> None:
+    """The list of feeds leaves out those of DAGs that the user may not read, and those of no DAG."""
+    seen = {person: browser(*PEOPLE[person]).get("/blockread/").text for person in ("user of alpha", "administrator")}
+
+    assert "by hand" not in seen["user of alpha"]
