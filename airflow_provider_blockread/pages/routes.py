@@ -8,6 +8,7 @@ from enum import Enum
 
 from starlette.responses import Response
 
+from airflow_provider_blockread.pages.tabs import dag, run, task
 from airflow_provider_blockread.pages.views import feed, feeds, file, health, search, window
 from airflow_provider_blockread.pages.visit import Visit
 
@@ -36,6 +37,11 @@ _LEDGER = "/ledgers/{ledger}"
 ROUTES = (
     Page(path="/", view=feeds.show, needs=Needs.SIGNED_IN),
     Page(path="/search", view=search.show, needs=Needs.SIGNED_IN),
+    Page(path="/tabs/dag", view=dag.show, needs=Needs.SIGNED_IN),
+    Page(path="/tabs/run", view=run.show, needs=Needs.SIGNED_IN),
+    Page(path="/tabs/run/live", view=run.live, needs=Needs.SIGNED_IN),
+    Page(path="/tabs/task", view=task.show, needs=Needs.SIGNED_IN),
+    Page(path="/tabs/task/live", view=task.live, needs=Needs.SIGNED_IN),
     Page(path=f"{_LEDGER}/health", view=health.show, needs=Needs.SIGNED_IN),
     Page(path=f"{_LEDGER}/feeds/{{feed:int}}", view=feed.show, needs=Needs.SEE),
     Page(path=f"{_LEDGER}/windows/{{window}}", view=window.show, needs=Needs.SEE),

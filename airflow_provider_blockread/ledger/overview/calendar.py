@@ -1,0 +1,82 @@
+"""A feed day by day: which windows its days have, and what was published of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, case, func, select
+
+from airflow_provider_blockread.ledger.dialect import day_of
+from airflow_provider_blockread.ledger.schema.tables import IS_UNFINISHED, generations, windows
+from airflow_provider_blockread.ledger.store import Ledger
+
+_DAY_NS = 86_400 * 1_000_000_000
+_SUMS = ("windows", "empty", "published", "failed", "records", "bad_records", "bytes", "rows")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Day:
+    """A day in UTC: that of a window's interval, or that of its planning where it has none."""
+
+    date: date
+    windows: int = 0
+    empty: int = 0
+    published: int = 0
+    failed: int = 0  # whose newest work ended in an error
+    records: int = 0  # and all below: of what is published
+    bad_records: int = 0
+    bytes: int = 0
+    rows: int = 0
+
+    @property
+    def state(self) -> str:
+        """The worst of its windows in one word; `gap` for a day without any."""
+        if self.failed:
+            return "failed"
+        if not self.windows:
+            return "gap"
+        if self.published + self.empty < self.windows:
+            return "planned"
+        return "published" if self.published else "empty"
+
+
+def feed_days(ledger: Ledger, feed: int, days: int) -> list[Day]:
+    """Return the last days of a feed, today included, the oldest first."""
+    today = ledger.now().astimezone(UTC).date()
+    first = today - timedelta(days=days - 1)
+    since = datetime(first.year, first.month, first.day, tzinfo=UTC)
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    start = windows.c.interval_start_ns
+    with ledger.reading() as connection:
+        of_intervals = _sums(start // _DAY_NS, feed, start >= int(since.timestamp()) * 1_000_000_000)
+        for row in connection.execute(of_intervals):
+            name = str(datetime.fromtimestamp(int(row.day) * 86_400, UTC).date())
+            found[name] = {sum_: int(getattr(row, sum_)) for sum_ in _SUMS}
+        planned = and_(start.is_(None), windows.c.created_at >= since)
+        for row in connection.execute(_sums(day_of(connection, windows.c.created_at), feed, planned)):
+            known = found[str(row.day)]
+            found[str(row.day)] = {sum_: known.get(sum_, 0) + int(getattr(row, sum_)) for sum_ in _SUMS}
+    dates = (first + timedelta(days=number) for number in range(days))
+    return [Day(date=one, **found.get(str(one), {})) for one in dates]
+
+
+def _sums(day: ColumnElement[Any], feed: int, wanted: ColumnElement[bool]) -> Any:  # noqa: ANN401 - a select
+    shown, begun = generations.alias("shown"), generations.alias("begun")
+    unfinished = select(generations.c.window_id, generations.c.error).where(IS_UNFINISHED).subquery(begun.name)
+    query = select(
+        day.label("day"),
+        func.count().label("windows"),
+        func.sum(case((windows.c.state == "empty", 1), else_=0)).label("empty"),
+        func.count(shown.c.number).label("published"),
+        func.sum(case((unfinished.c.error.is_not(None), 1), else_=0)).label("failed"),
+        *(
+            func.coalesce(func.sum(shown.c[name]), 0).label(name)
+            for name in ("records", "bad_records", "bytes", "rows")
+        ),
+    )
+    query = query.outerjoin(shown, and_(shown.c.window_id == windows.c.id, shown.c.state == "published"))
+    query = query.outerjoin(unfinished, unfinished.c.window_id == windows.c.id)
+    return query.where(windows.c.feed_id == feed, windows.c.state != "abandoned", wanted).group_by(day)

@@ -1,0 +1,42 @@
+"""The windows of one run of Airflow, and the group that one of its tasks reads."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import func, select
+
+from airflow_provider_blockread.ledger.model import Group
+from airflow_provider_blockread.ledger.overview.windows import WindowRow, window_rows
+from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, group_from
+from airflow_provider_blockread.ledger.schema.tables import feeds, generations, groups, windows
+from airflow_provider_blockread.ledger.store import Ledger
+
+
+def windows_of_run(ledger: Ledger, run: str) -> list[WindowRow]:
+    """Return the windows that a run of Airflow (`dag_id/run_id`) planned or read, by feed, in the order of planning."""
+    planned = select(windows.c.id).where(windows.c.run == run)
+    read = select(generations.c.window_id).where(generations.c.run == run)
+    query = select(*WINDOW_COLUMNS).join(feeds).where(windows.c.id.in_(planned.union(read)))
+    with ledger.reading() as connection:
+        rows = connection.execute(query.order_by(feeds.c.name, windows.c.sequence)).all()
+        return window_rows(connection, rows, ledger.now())
+
+
+def newest_groups(ledger: Ledger, row: WindowRow) -> list[Group]:
+    """Return the groups of a window's newest generation, in order; none before it is planned."""
+    if row.generation is None:
+        return []
+    mine = (groups.c.window_id == row.window.id, groups.c.generation == row.generation.number)
+    with ledger.reading() as connection:
+        return [
+            group_from(found) for found in connection.execute(select(groups).where(*mine).order_by(groups.c.number))
+        ]
+
+
+def last_published(ledger: Ledger, feed: int) -> datetime | None:
+    """Return when a window of the feed was published last; None before the first one."""
+    query = select(func.max(generations.c.published_at)).join(windows, windows.c.id == generations.c.window_id)
+    with ledger.reading() as connection:
+        found: datetime | None = connection.scalar(query.where(windows.c.feed_id == feed))
+    return found

@@ -1,0 +1,175 @@
+"""A window and a group of it, as the tabs show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from airflow_provider_blockread.errors import shell_word
+from airflow_provider_blockread.ledger.model import Group
+from airflow_provider_blockread.ledger.windows.progress import group_progress
+from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.pages.look.strips import Segment, Strip, strip
+from airflow_provider_blockread.pages.look.words import number, share
+from airflow_provider_blockread.pages.tabs.places import Place, RunWindow
+from airflow_provider_blockread.pages.tabs.troubles import Trouble, trouble_of, with_ledger
+
+#: States in which something moves without anybody's help.
+MOVING = frozenset({"planning", "waiting", "reading", "proving", "publishing"})
+_WIDEST = 100  # groups that are drawn one by one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step on a window's way; `kind` is `past`, `now`, `wrong` or empty for one to come."""
+
+    name: str
+    kind: str
+    detail: str = ""
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """What works now, and its command."""
+
+    why: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupCard:
+    """A group: how far its newest attempt is."""
+
+    group: Group
+    state: str
+    bar: Strip
+    blocks: int  # done
+    bytes: int  # read
+    records: int
+    bad_records: int
+    seconds: float | None  # since it began, or that it took
+    left_s: float | None  # seconds that the rest takes at this rate
+    last_sign_at: datetime | None
+    trouble: Trouble | None
+
+    @property
+    def moves(self) -> bool:
+        """Whether it changes by itself."""
+        return self.state in MOVING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowCard:
+    """A window of a run."""
+
+    found: RunWindow
+    steps: tuple[Step, ...]
+    bar: Strip | None  # of its groups
+    trouble: Trouble | None
+    actions: tuple[Action, ...]
+    hides_trouble: bool  # something failed, and the visitor may not see records, which errors quote
+
+    @property
+    def moves(self) -> bool:
+        """Whether it changes by itself."""
+        return self.found.row.state in MOVING
+
+
+def group_card(found: RunWindow, group: Group) -> GroupCard:
+    """Return a group as its task shows it."""
+    now = found.env.ledger.now()
+    progress = group_progress(group, now)
+    done = group.state == "done"
+    read = group.bytes if done else group.bytes_done
+    end = group.finished_at if group.state in {"done", "failed"} else group.progress_at or now
+    seconds = (end - group.started_at).total_seconds() if end and group.started_at else None
+    running = progress.state == "reading"
+    rate = read / seconds if read and seconds else 0.0
+    blocks = group.planned.blocks if done else group.blocks_done
+    return GroupCard(
+        group=group,
+        state=progress.state,
+        bar=_bar(progress.state, blocks, group.planned.blocks),
+        blocks=blocks,
+        bytes=read,
+        records=group.records if done else group.records_done,
+        bad_records=group.bad_records if done else group.bad_records_done,
+        seconds=seconds,
+        left_s=max(group.planned.bytes - read, 0) / rate if running and rate else None,
+        last_sign_at=progress.last_sign_at,
+        trouble=trouble_of(group.error, found.env.ledger.name) if group.error and found.reads_records else None,
+    )
+
+
+def window_card(found: RunWindow, groups: Iterable[Group], place: Place) -> WindowCard:
+    """Return a window as its run shows it."""
+    row, name = found.row, found.env.ledger.name
+    error = row.error
+    return WindowCard(
+        found=found,
+        steps=_steps(found),
+        bar=_groups_bar(found, list(groups)),
+        trouble=trouble_of(error, name) if error and found.reads_records else None,
+        actions=tuple(_actions(found, place)),
+        hides_trouble=bool(error) and not found.reads_records,
+    )
+
+
+def _bar(state: str, done: int, of: int) -> Strip:
+    label = f"{number(done)} of {number(of)} blocks, {share(done, of)} %"
+    if state in {"done", "waiting"}:
+        return strip([Segment(kind="done" if state == "done" else "planned", label=label)], label)
+    return strip([Segment(kind=state, label=label, full=min(done / of, 0.999) if of else 0.0)], label)
+
+
+def _groups_bar(found: RunWindow, groups: list[Group]) -> Strip | None:
+    now, row = found.env.ledger.now(), found.row
+    if not groups:
+        return None
+    if len(groups) > _WIDEST:
+        return _bar(row.state, row.groups.blocks_done, row.window.blocks)
+    segments = []
+    for group in groups:
+        state = group_progress(group, now).state
+        bad = group.bad_records or group.bad_records_done
+        full = 1.0 if state != "reading" else min(group.blocks_done / max(group.planned.blocks, 1), 0.999)
+        planned = f"{number(group.planned.blocks)} blocks, {format_bytes(group.planned.bytes)}"
+        label = f"group {group.ref.group}: {state}, {planned}{f', {number(bad)} bad records' if bad else ''}"
+        kind = "planned" if state == "waiting" else state
+        segments.append(Segment(kind=kind, label=label, weight=max(group.planned.bytes, 1), full=full, tick=bool(bad)))
+    return strip(segments, f"{number(row.groups.done)} of {number(len(groups))} groups read")
+
+
+def _steps(found: RunWindow) -> tuple[Step, ...]:
+    """Return where a window is on its way: planned, read, proven, published."""
+    row, newest = found.row, found.row.generation
+    if newest is None:
+        planned = Step(name="planned", kind="now" if row.state == "planning" else "wrong", at=row.window.created_at)
+        return (planned, *(Step(name=name, kind="") for name in ("read", "proven", "published")))
+    over = newest.state in {"published", "verified"}
+    proven = newest.proven_at is not None
+    read = proven or (row.window.groups > 0 and row.groups.done == row.window.groups)
+    done = (True, read, proven, over)
+    ats = (row.window.created_at, row.groups.ended_at if read else None, newest.proven_at, newest.published_at)
+    names = ("planned", "read", "proven", "verified" if newest.mode == "verify" else "published")
+    details = ("", f"{number(row.groups.done)} of {number(row.window.groups)} groups", "", "")
+    at_work = "wrong" if row.state in {"failed", "stalled"} else "now"
+    kinds = ["past" if is_done else at_work if index and done[index - 1] else "" for index, is_done in enumerate(done)]
+    return tuple(
+        Step(name=name, kind=kind, detail=detail, at=at)
+        for name, kind, detail, at in zip(names, kinds, details, ats, strict=True)
+    )
+
+
+def _actions(found: RunWindow, place: Place) -> Iterable[Action]:
+    row = found.row
+    if row.state not in {"failed", "stalled"}:
+        return
+    what = "Fix the cause, and read on" if row.state == "failed" else "Read on"
+    clear = f"airflow dags clear {shell_word(place.dag)} --run-id {shell_word(place.run)} --only-failed"
+    yield Action(why=f"{what}: clear the failed tasks of this run.", command=clear)
+    fate = "What is published stays." if row.shown else "Its files go to a later window of the feed."
+    abandon = with_ledger(f"blockread windows abandon {row.window.id}", found.env.ledger.name)
+    yield Action(why=f"Give it up. {fate}", command=abandon)

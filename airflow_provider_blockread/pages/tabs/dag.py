@@ -1,0 +1,94 @@
+"""A DAG: its feeds, with what waits, and thirty days of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from starlette.responses import Response
+
+from airflow_provider_blockread.ledger.model import LateFiles
+from airflow_provider_blockread.ledger.overview.calendar import Day, feed_days
+from airflow_provider_blockread.ledger.overview.feeds import FeedSums, feeds_at_a_glance
+from airflow_provider_blockread.ledger.windows.selection import late_files
+from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.pages.look.conditions import Condition, condition_of
+from airflow_provider_blockread.pages.look.strips import Segment, Strip, strip
+from airflow_provider_blockread.pages.look.words import number, plural
+from airflow_provider_blockread.pages.site import FeedRef
+from airflow_provider_blockread.pages.tabs.places import in_ledgers, place_of
+from airflow_provider_blockread.pages.visit import Visit
+from airflow_provider_blockread.steps.model import Environment
+
+DAYS = 30
+_NO_INTERVAL = (0, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedCard:
+    """A feed of the DAG."""
+
+    ref: FeedRef
+    sums: FeedSums
+    condition: Condition
+    days: tuple[Day, ...]
+    calendar: Strip
+    late: LateFiles
+    now: datetime
+
+    def total(self, name: str) -> int:
+        """Return the sum over all days of one of their numbers."""
+        return sum(int(getattr(day, name)) for day in self.days)
+
+
+def show(visit: Visit) -> Response:
+    """Return the page."""
+    place = place_of(visit)
+
+    def look(name: str, env: Environment) -> Iterator[FeedCard]:
+        for sums in feeds_at_a_glance(env.ledger):
+            ref = FeedRef(ledger=name, id=sums.id, name=sums.name, dags=sums.dags)
+            if place.dag in sums.dags and visit.may_see(ref):
+                yield _card(visit, env, ref, sums)
+
+    cards, problems = in_ledgers(visit, look)
+    return visit.page("tabs/dag.html", {"place": place, "cards": cards, "problems": problems})
+
+
+def _card(visit: Visit, env: Environment, ref: FeedRef, sums: FeedSums) -> FeedCard:
+    now, days = env.ledger.now(), tuple(feed_days(env.ledger, ref.id, DAYS))
+    return FeedCard(
+        ref=ref,
+        sums=sums,
+        condition=condition_of(sums, now),
+        days=days,
+        calendar=_calendar(visit, ref, days),
+        late=late_files(env.ledger, ref.name, _NO_INTERVAL),
+        now=now,
+    )
+
+
+def _calendar(visit: Visit, ref: FeedRef, days: tuple[Day, ...]) -> Strip:
+    feed = visit.to.feed(ref.ledger, ref.id)
+    segments = [
+        Segment(
+            kind=day.state,
+            label=_label(day),
+            href=f"{feed}?day={day.date}" if day.windows else None,
+            tick=bool(day.bad_records),
+        )
+        for day in days
+    ]
+    return strip(segments, f"The last {DAYS} days, oldest first")
+
+
+def _label(day: Day) -> str:
+    if not day.windows:
+        return f"{day.date}: no window"
+    said = [f"{day.published} of {plural(day.windows, 'window')} published"]
+    said += [f"{number(day.failed)} failed"] if day.failed else []
+    said += [f"{number(day.empty)} with nothing new"] if day.empty else []
+    said += [f"{number(day.rows)} rows", format_bytes(day.bytes)] if day.published else []
+    said += [f"{number(day.bad_records)} bad records"] if day.bad_records else []
+    return f"{day.date}: {', '.join(said)}"

@@ -1,0 +1,98 @@
+"""What a place in Airflow has to do with the site's ledgers, as far as the visitor may see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+from urllib.parse import urlencode
+
+from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.ledger.overview.refs import feed_row
+from airflow_provider_blockread.ledger.overview.runs import last_published, windows_of_run
+from airflow_provider_blockread.ledger.overview.windows import WindowRow
+from airflow_provider_blockread.pages.site import FeedRef
+from airflow_provider_blockread.pages.visit import Visit
+from airflow_provider_blockread.steps.model import Environment
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A DAG, one of its runs, or a task instance in it; `map_index` is -1 for a task that is not mapped."""
+
+    dag: str
+    run: str
+    task: str
+    map_index: int
+
+    @property
+    def owner(self) -> str:
+        """The name of the task instance in the ledger."""
+        return f"{self.dag}/{self.run}/{self.task}/{self.map_index}"
+
+    @property
+    def query(self) -> str:
+        """The query of an address of this place."""
+        index = {"map_index": self.map_index} if self.map_index >= 0 else {}
+        return urlencode({"dag_id": self.dag, "run_id": self.run, "task_id": self.task} | index)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunWindow:
+    """A window of a run."""
+
+    ledger: str  # the connection's name
+    env: Environment
+    feed: FeedRef
+    row: WindowRow
+    reads_records: bool  # whether the visitor may see bytes of records, and so errors, which quote them
+    since: datetime | None  # when a window of the feed was published last
+
+    @property
+    def planner(self) -> str:
+        """The task that planned it; empty where none of Airflow's did."""
+        parts = self.row.window.owner.split("/")
+        return parts[-2] if len(parts) > 3 else ""  # noqa: PLR2004 - dag, run, task, index
+
+
+def place_of(visit: Visit) -> Place:
+    """Return the place that the query names. Airflow leaves its placeholder where a task is not mapped."""
+    index = visit.asked("map_index")
+    return Place(
+        dag=visit.asked("dag_id"),
+        run=visit.asked("run_id"),
+        task=visit.asked("task_id"),
+        map_index=int(index) if index.isdecimal() else -1,
+    )
+
+
+def run_windows(visit: Visit, place: Place) -> tuple[list[RunWindow], list[str]]:
+    """Return the run's windows that the visitor may see, and why ledgers cannot be looked into."""
+
+    def look(ledger: str, env: Environment) -> Iterator[RunWindow]:
+        for row in windows_of_run(env.ledger, f"{place.dag}/{place.run}"):
+            found = feed_row(env.ledger, row.feed_id)
+            if found is None:
+                continue
+            feed = FeedRef(ledger=ledger, id=found.id, name=found.name, dags=found.dags)
+            if visit.may_see(feed):
+                reads = visit.visitor.may_read_records(feed)
+                since = last_published(env.ledger, feed.id) if row.window.state == "empty" else None
+                yield RunWindow(ledger=ledger, env=env, feed=feed, row=row, reads_records=reads, since=since)
+
+    return in_ledgers(visit, look)
+
+
+def in_ledgers(visit: Visit, look: Callable[[str, Environment], Iterator[T]]) -> tuple[list[T], list[str]]:
+    """Return what is found in all ledgers of the site, and why some cannot be looked into."""
+    found: list[T] = []
+    problems = []
+    for name in visit.ledgers.names:
+        try:
+            found += look(name, visit.ledgers.open(name))
+        except BlockReadError as error:
+            problems.append(f"{name}: {error}")
+    return found, problems

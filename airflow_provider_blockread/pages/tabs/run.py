@@ -1,0 +1,35 @@
+"""A run: a card for each of its windows, from planned to published."""
+
+from __future__ import annotations
+
+from starlette.responses import JSONResponse, Response
+
+from airflow_provider_blockread.ledger.overview.runs import newest_groups
+from airflow_provider_blockread.pages.tabs.cards import window_card
+from airflow_provider_blockread.pages.tabs.places import place_of, run_windows
+from airflow_provider_blockread.pages.visit import Visit
+
+
+def show(visit: Visit) -> Response:
+    """Return the page."""
+    return visit.page("tabs/run.html", _values(visit))
+
+
+def live(visit: Visit) -> Response:
+    """Return the cards, as JSON, for a page that shows them already."""
+    values = _values(visit)
+    html = visit.templates.get_template("tabs/cards.html").render(values | {"visit": visit, "to": visit.to})
+    return JSONResponse({"html": html, "moving": values["moving"], "state": values["state"]})
+
+
+def _values(visit: Visit) -> dict[str, object]:
+    place = place_of(visit)
+    found, problems = run_windows(visit, place)
+    cards = [window_card(one, newest_groups(one.env.ledger, one.row), place) for one in found]
+    return {
+        "place": place,
+        "cards": cards,
+        "problems": problems,
+        "moving": any(card.moves for card in cards),
+        "state": " ".join(card.found.row.state for card in cards),
+    }

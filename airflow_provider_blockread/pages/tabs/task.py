@@ -1,0 +1,72 @@
+"""A task instance: the group that it reads, or the window that it plans or publishes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from starlette.responses import JSONResponse, Response
+
+from airflow_provider_blockread.ledger.model import Group
+from airflow_provider_blockread.ledger.overview.runs import newest_groups
+from airflow_provider_blockread.pages.tabs.cards import group_card, window_card
+from airflow_provider_blockread.pages.tabs.places import Place, RunWindow, place_of, run_windows
+from airflow_provider_blockread.pages.visit import Visit
+
+
+class _Found(NamedTuple):
+    """The window that a task works on, and the group that it reads, if it reads one."""
+
+    window: RunWindow
+    groups: list[Group]
+    group: Group | None
+
+
+def show(visit: Visit) -> Response:
+    """Return the page."""
+    return visit.page("tabs/task.html", _values(visit))
+
+
+def live(visit: Visit) -> Response:
+    """Return the same as JSON, for a page that shows it already."""
+    values = _values(visit)
+    html = visit.templates.get_template("tabs/work.html").render(values | {"visit": visit, "to": visit.to})
+    return JSONResponse({"html": html, "moving": values["moving"], "state": values["state"]})
+
+
+def _values(visit: Visit) -> dict[str, object]:
+    place = place_of(visit)
+    windows, problems = run_windows(visit, place)
+    found = _found(windows, place)
+    group = None if found is None or found.group is None else group_card(found.window, found.group)
+    window = None if found is None else window_card(found.window, found.groups, place)
+    moving = (group.moves if group else window.moves) if window else False
+    state = (group.state if group else window.found.row.state) if window else ""
+    return {
+        "place": place,
+        "group": group,
+        "window": window,
+        "problems": problems,
+        "moving": moving,
+        "state": state,
+    }
+
+
+def _found(windows: list[RunWindow], place: Place) -> _Found | None:
+    """Return what a task instance works on, by the names that the ledger has of tasks.
+
+    A task that has not begun is in no ledger. It works on the window that a task of its own task group has planned; its
+    place among the mapped ones is the number of its group.
+    """
+    listed = [(one, newest_groups(one.env.ledger, one.row)) for one in windows]
+    for one, groups in listed:
+        mine = next((group for group in groups if group.owner == place.owner), None)
+        if mine is not None:
+            return _Found(one, groups, mine)
+    task_group = place.task.rpartition(".")[0]
+    near = ((one, groups) for one, groups in listed if one.planner.rpartition(".")[0] == task_group)
+    found = next(near, None)
+    if found is None:
+        return None
+    one, groups = found
+    mapped = place.map_index if place.task != one.planner else -1
+    return _Found(one, groups, next((group for group in groups if group.ref.group == mapped), None))

@@ -1,0 +1,65 @@
+"""Errors as people need them: what went wrong, the bytes of the record, and the commands that help."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from airflow_provider_blockread.errors import shell_word
+
+_OFFSET = re.compile(r" record at byte (\d+) of ")
+_RECORD = re.compile(r"""; the record is (b'(?:[^'\\]|\\.)*'|b"(?:[^"\\]|\\.)*")""")
+_COMMAND = re.compile(r"`(blockread [^`]+)`")
+_WIDTH = 16  # bytes of a line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByteLine:
+    """Some bytes of a record, as text and in hex."""
+
+    offset: int
+    text: str
+    hex: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """An error in parts: its first line, the lines behind it, an excerpt of the record, and commands."""
+
+    headline: str
+    lines: str
+    excerpt: tuple[ByteLine, ...]
+    commands: tuple[str, ...]
+
+
+def trouble_of(error: str, ledger: str) -> Trouble:
+    """Return what an error says, in parts.
+
+    Args:
+        error: as a group or a generation keeps it.
+        ledger: the address of the ledger, for the commands.
+    """
+    headline, _, rest = error.partition("\n")
+    offset, record = _OFFSET.search(headline), _RECORD.search(headline)
+    excerpt = tuple(_lines(ast.literal_eval(record[1]), int(offset[1]))) if offset and record else ()
+    commands = dict.fromkeys(with_ledger(command, ledger) for command in _COMMAND.findall(error))
+    return Trouble(
+        headline=_RECORD.sub("", headline) if excerpt else headline,
+        lines=rest,
+        excerpt=excerpt,
+        commands=tuple(commands),
+    )
+
+
+def with_ledger(command: str, ledger: str) -> str:
+    """Return a command that is complete: with the address of its ledger, which holds no password."""
+    return command if "--state " in command else f"{command} --state {shell_word(ledger)}"
+
+
+def _lines(record: bytes, offset: int) -> Iterator[ByteLine]:
+    for start in range(0, len(record), _WIDTH):
+        some = record[start : start + _WIDTH]
+        text = "".join(chr(byte) if 0x20 <= byte < 0x7F else "·" for byte in some)  # noqa: PLR2004 - ASCII
+        yield ByteLine(offset=offset + start, text=text, hex=some.hex(" "))

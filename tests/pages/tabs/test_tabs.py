@@ -1,0 +1,132 @@
+"""The tabs of a DAG, a run and a task: what they say of windows in every state, and to whom."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from starlette.testclient import TestClient
+
+from airflow_provider_blockread.ledger.files.discovery import record_files
+from airflow_provider_blockread.ledger.model import Claim, Window
+from airflow_provider_blockread.ledger.schema.tables import groups
+from airflow_provider_blockread.ledger.windows.groups import claim_group, fail_group
+from airflow_provider_blockread.ledger.windows.planning import claim_window
+from airflow_provider_blockread.pages.app import make_app
+from airflow_provider_blockread.steps.model import Environment
+from tests.ledger.conftest import Clock
+from tests.ledger.make import FEED, STALE_S, freeze_window, pending, plan, publish, ref, version
+from tests.pages.conftest import site_of
+from tests.pages.visitors import Person
+
+RUN = "dag_id=load&run_id=manual__1"
+BAD = (
+    "csv record at byte 47 of file:///in/a block 0 bytes [0, 63), line 4: column 'when' is not of type date: 'bad'; the"
+    " record is b'3,\"<b>\\x00\",bad'; leave the file out with `blockread windows exclude W file:///in/a --reason bad`"
+)
+
+
+@pytest.fixture
+def window(env: Environment) -> Window:
+    """A window of two groups, planned by a run."""
+    record_files(env.ledger, FEED, [version("a"), version("b")], complete=False)
+    planned = plan("k1", files=2, owner="load/manual__1/logs.plan/-1")
+    return freeze_window(env.ledger, replace(planned, run="load/manual__1"), pending(env.ledger))
+
+
+def _read(env: Environment, window: Window, group: int) -> Claim:
+    owner = f"load/manual__1/logs.read/{group}"
+    return claim_group(env.ledger, ref(window, group), owner=owner, clear_number=0, stale_after_s=STALE_S)
+
+
+def test_a_task_shows_how_far_its_group_is(client: TestClient, env: Environment, window: Window, clock: Clock) -> None:
+    """Blocks, bytes and records of its newest attempt, their speed, and how long the rest takes."""
+    _read(env, window, 1)
+    clock.pass_seconds(5)
+    so_far = {"records_done": 1234, "bytes_done": 5, "progress_at": env.ledger.now()}
+    with env.ledger.writing() as connection:
+        connection.execute(groups.update().where(groups.c.number == 1).values(so_far))
+    text = client.get(f"/tabs/task?{RUN}&task_id=logs.read&map_index=1").text
+    live = client.get(f"/tabs/task/live?{RUN}&task_id=logs.read&map_index=1").json()
+
+    assert "group 1 of 2" in text
+    assert "0 of 2 blocks, 0 %" in text
+    assert "1,234" in text
+    assert "<dt>time left</dt><dd>5.0 s" in text
+    assert (live["moving"], live["state"]) == (True, "reading")
+    assert live["html"].strip() in text
+
+
+def test_a_task_that_has_not_begun_shows_its_group(client: TestClient, window: Window) -> None:
+    """Its place among the mapped tasks is the number of its group; a task elsewhere has no window."""
+    assert "group 1 of 2" in client.get(f"/tabs/task?{RUN}&task_id=logs.read&map_index=1").text
+    assert window.id in client.get(f"/tabs/task?{RUN}&task_id=logs.commit&map_index=%7BMAP_INDEX%7D").text
+    assert "has read nothing" in client.get(f"/tabs/task?{RUN}&task_id=mail&map_index=-1").text
+
+
+def test_an_error_comes_first_with_the_record(client: TestClient, env: Environment, window: Window) -> None:
+    """The bytes of the record are there as text and in hex, and the command that the error names is complete."""
+    fail_group(env.ledger, _read(env, window, 0), BAD)
+    text = client.get(f"/tabs/task?{RUN}&task_id=logs.read&map_index=0").text
+
+    assert text.index("is not of type date") < text.index("group 0 of 2")
+    assert "3,&#34;&lt;b&gt;·&#34;,bad" in text
+    assert "33 2c 22 3c 62 3e 00 22 2c 62 61 64" in text
+    assert f"blockread windows exclude W file:///in/a --reason bad --state {env.ledger.name}" in text
+
+
+def test_an_error_is_only_for_those_who_may_read_records(env: Environment, window: Window) -> None:
+    """It quotes the record; who may not see it learns that the group failed, and why nothing more is shown."""
+    fail_group(env.ledger, _read(env, window, 0), BAD)
+    stranger = TestClient(make_app(site_of(env, Person(reads=set()))))
+    pages = [
+        stranger.get(f"/tabs/{place}").text for place in (f"run?{RUN}", f"task?{RUN}&task_id=logs.read&map_index=0")
+    ]
+
+    assert all("failed" in page and "quotes records" in page for page in pages)
+    assert not any("bad" in page.replace("bad so far", "").replace("<dt>bad", "") for page in pages)
+
+
+def test_a_run_shows_its_windows(client: TestClient, env: Environment, window: Window) -> None:
+    """A window that failed has its reason and what works now, as commands; a published one its numbers."""
+    fail_group(env.ledger, _read(env, window, 0), BAD)
+    failed = client.get(f"/tabs/run?{RUN}").text
+    publish(env.ledger, window)
+    published = client.get(f"/tabs/run?{RUN}").text
+
+    assert "airflow dags clear load --run-id manual__1 --only-failed" in failed
+    assert f"blockread windows abandon {window.id} --state" in failed
+    assert published.count('<li class="past">') == 4
+    assert "What works now" not in published
+
+
+def test_a_run_without_files_says_since_when(client: TestClient, env: Environment, window: Window) -> None:
+    """It says since when nothing is new, not that something is empty."""
+    publish(env.ledger, window)
+    with claim_window(env.ledger, FEED, "k2", owner="load/manual__2/logs.plan/-1", run="load/manual__2"):
+        pass
+
+    assert "Nothing new since <time" in client.get("/tabs/run?dag_id=load&run_id=manual__2").text
+    assert "No window of this run" in client.get("/tabs/run?dag_id=load&run_id=manual__3").text
+
+
+def test_a_dag_shows_its_feeds(client: TestClient, env: Environment, window: Window) -> None:
+    """What waits, and thirty days with what was published; the DAG of another feed shows none of it."""
+    publish(env.ledger, window)
+    record_files(env.ledger, FEED, [version("late", size=2048)], complete=False)
+    text = client.get("/tabs/dag?dag_id=load").text
+
+    assert "<dt>waiting</dt><dd>1<small>2.0 kB, oldest" in text
+    assert "1 of 1 window published, 9 rows" in text
+    assert text.count(": no window</title>") == 29
+    assert "No feed of this DAG" in client.get("/tabs/dag?dag_id=other").text
+
+
+def test_feeds_that_a_visitor_may_not_see_are_not_there(env: Environment, window: Window) -> None:
+    """A run's windows and a DAG's feeds are left out, without a trace."""
+    stranger = TestClient(make_app(site_of(env, Person(sees=set()))))
+    pages = (f"run?{RUN}", f"run/live?{RUN}", "dag?dag_id=load", f"task?{RUN}&task_id=logs.read&map_index=0")
+
+    texts = [stranger.get(f"/tabs/{page}").text for page in pages]
+
+    assert not any(word in text for text in texts for word in (window.id, window.key, "<section"))
