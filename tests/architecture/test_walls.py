@@ -10,7 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.tree import ON_API_SERVER, PACKAGE, RING_0, RING_1, RING_3B, UNDER_SPARK, module_name, package_files
+from tests.architecture.tree import (
+    ON_API_SERVER,
+    PACKAGE,
+    RING_0,
+    RING_1,
+    RING_3B,
+    UNDER_SPARK,
+    module_name,
+    package_files,
+)
 
 WALL = Path(__file__).with_name("wall.py")
 NOT_ON_EXECUTORS = ["airflow", "alembic", "click", "pyspark", "rich", "sqlalchemy"]
