@@ -29,14 +29,16 @@ pytestmark = [
     pytest.mark.timeout(900),  # seconds; the first of these tests starts Airflow
 ]
 
+Processes = list[psutil.Process]
 
-def begin(airflow: Airflow, dag_id: str, state: str = "deferred") -> tuple[str, list[psutil.Process]]:
+
+def begin(airflow: Airflow, dag_id: str, state: str = "deferred", *, polled: bool = True) -> tuple[str, Processes]:
     """Start a run and return it with its driver's process, once the driver is at work and a trigger polls it."""
     airflow.land(dag_id, a=10)
     run = airflow.start(dag_id)
     airflow.until("it waits", lambda: airflow.states(dag_id, run).get("logs.read[0]") == state)
     processes = asleep(airflow, dag_id)
-    if state == "deferred":  # Airflow stops no trigger that has not begun
+    if polled:  # Airflow stops no trigger that has not begun
         first = heartbeat(airflow, dag_id)
         airflow.until("a trigger polls", lambda: heartbeat(airflow, dag_id) != first)
     return run, processes
@@ -56,7 +58,7 @@ def heartbeat(airflow: Airflow, dag_id: str) -> datetime | None:
     return group.heartbeat_at
 
 
-def end(airflow: Airflow, processes: list[psutil.Process]) -> None:
+def end(airflow: Airflow, processes: Processes) -> None:
     """Wait for the end of processes."""
     airflow.until("the driver has ended", lambda: not any(process.is_running() for process in processes))
 
@@ -147,7 +149,7 @@ def test_a_task_marked_as_failed_stops_its_driver(airflow: Airflow) -> None:
 
 def test_a_wait_that_takes_too_long_stops_the_driver(airflow: Airflow) -> None:
     """Airflow resumes the task to fail it, and asks nobody to stop the application; cleared, it is read again."""
-    run, processes = begin(airflow, "late")
+    run, processes = begin(airflow, "late", polled=False)
     assert airflow.finish("late", run) == "failed"
     end(airflow, processes)
 
@@ -160,7 +162,7 @@ def test_a_wait_that_takes_too_long_stops_the_driver(airflow: Airflow) -> None:
 
 def test_the_driver_of_a_killed_worker_is_adopted(airflow: Airflow) -> None:
     """The worker dies behind the submission, before it can say so; its next try waits for the same application."""
-    run, processes = begin(airflow, "adopted", "running")
+    run, processes = begin(airflow, "adopted", "running", polled=False)
     (submit,) = {one for one in processes if "--on-cluster" not in cmdline(one)}
     (driver,) = {one for one in processes if "--on-cluster" in cmdline(one)}
     os.kill(submit.ppid(), signal.SIGKILL)
