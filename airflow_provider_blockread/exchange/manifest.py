@@ -15,6 +15,7 @@ from operator import attrgetter, ne
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from airflow_provider_blockread.blocks import Block, BlockGroup, FileVersion
@@ -85,17 +86,20 @@ def render_manifest(blocks: Iterable[Block], *, identity: Mapping[str, str]) -> 
     )
 
 
-def read_manifest(stores: Stores, uri: str, expected_hash: str, *, group: int | None = None) -> Iterator[Block]:
-    """Yield the manifest's blocks in order, or those of one group.
+def read_manifest(
+    stores: Stores, uri: str, expected_hash: str, *, group: int | None = None, file: int | None = None
+) -> Iterator[Block]:
+    """Yield the manifest's blocks in order, or those of one group, or of one file.
 
     Raises:
         ExchangeError: when the manifest is missing, or is not the one that was planned.
     """
     data = read_checked(stores, uri, expected_hash, MANIFEST)
     try:
-        with pq.ParquetFile(io.BytesIO(data)) as file:
-            for index in _row_groups(file, group):
-                yield from _from_table(file.read_row_group(index))
+        with pq.ParquetFile(io.BytesIO(data)) as opened:
+            for index in _row_groups(opened, group):
+                table = opened.read_row_group(index)
+                yield from _from_table(table if file is None else table.filter(pc.field("file") == file))
     except pa.ArrowException as error:
         msg = f"manifest {uri} cannot be read ({error}); {remedy(MANIFEST)}"
         raise ExchangeError(msg) from error

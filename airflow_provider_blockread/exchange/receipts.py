@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from airflow_provider_blockread.errors import ExchangeError
@@ -40,8 +41,8 @@ def write_receipts(stores: Stores, uri: str, batches: Iterable[pa.RecordBatch]) 
     return content_hash(sink.getvalue())
 
 
-def read_receipts(stores: Stores, uri: str, expected_hash: str) -> Iterator[Receipt]:
-    """Yield the receipts of one attempt in block order.
+def read_receipts(stores: Stores, uri: str, expected_hash: str, *, of_file: int | None = None) -> Iterator[Receipt]:
+    """Yield the receipts of one attempt in block order, or those of one file.
 
     Raises:
         ExchangeError: when the file is missing, or is not what the attempt wrote.
@@ -50,7 +51,7 @@ def read_receipts(stores: Stores, uri: str, expected_hash: str) -> Iterator[Rece
     try:
         with pq.ParquetFile(io.BytesIO(data)) as file:
             for batch in file.iter_batches(32_768, columns=list(_FIELDS)):
-                yield from _from_batch(batch)
+                yield from _from_batch(batch if of_file is None else batch.filter(pc.field("file") == of_file))
     except (pa.ArrowException, TypeError) as error:
         msg = f"receipt file {uri} cannot be read ({error}); clear the group's task so that it is read again"
         raise ExchangeError(msg) from error

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from airflow_provider_blockread.ledger.overview.refs import all_feeds
 from airflow_provider_blockread.pages.addresses import Addresses
 from airflow_provider_blockread.pages.site import FeedRef, Site, Visitor
 from airflow_provider_blockread.steps.model import Environment
@@ -86,6 +87,32 @@ class Visit:
     def may_see(self, feed: FeedRef) -> bool:
         """Return whether the visitor may see another feed than that of the page."""
         return self.visitor.may_see(feed)
+
+    def seen(self, ledger: str) -> dict[int, FeedRef]:
+        """Return the feeds of a ledger that the visitor may see, by their numbers.
+
+        Raises:
+            BlockReadError: when the ledger cannot be used now.
+        """
+        known = all_feeds(self.ledgers.open(ledger).ledger)
+        refs = (FeedRef(ledger=ledger, id=row.id, name=row.name, dags=row.dags) for row in known)
+        return {ref.id: ref for ref in refs if self.may_see(ref)}
+
+    @property
+    def may_read_records(self) -> bool:
+        """Whether the visitor may see bytes of the records of the page's feed."""
+        return self.feed is not None and self.visitor.may_read_records(self.feed)
+
+    def quoted(self, error: str | None, feed: FeedRef | None = None) -> str | None:
+        """Return an error's text, which may quote records, to a visitor who may read those of the feed."""
+        about = feed or self.feed
+        if error is None or (about is not None and self.visitor.may_read_records(about)):
+            return error
+        return "The error may quote records; it is shown to those who may read the logs of the feed's DAGs."
+
+    def fragment(self, template: str, values: Mapping[str, Any]) -> str:
+        """Return a part of a page."""
+        return self.templates.get_template(template).render({"to": self.to, "visit": self, **values})
 
     def page(self, template: str, values: Mapping[str, Any], status: int = 200) -> HTMLResponse:
         """Return the page that a template makes of these values."""

@@ -139,14 +139,15 @@ def excluded_files(ledger: Ledger, feed: int, *, limit: int = 100) -> list[Exclu
         return [ExcludedFile(*row) for row in rows]
 
 
-def find_files(ledger: Ledger, text: str, *, limit: int) -> list[FoundFile]:
-    """Return file versions whose path is this text, or else holds it, newest first."""
+def find_files(ledger: Ledger, text: str, *, of: Sequence[int], limit: int) -> list[FoundFile]:
+    """Return file versions of these feeds whose path is this text, or else holds it, newest first."""
     columns = (files.c.id, files.c.path, files.c.size, files.c.state, files.c.feed_id, feeds.c.name, files.c.window_id)
-    query = select(*columns).join(feeds).order_by(files.c.id.desc()).limit(limit)
+    query = select(*columns).join(feeds).where(files.c.feed_id.in_(of)).order_by(files.c.id.desc()).limit(limit)
     with ledger.reading() as connection:
         same = connection.execute(query.where(files.c.path_digest == path_digest(text))).all()
         # Found first, sorted afterwards: in the order of the index, a rare name would be looked for row by row.
-        holding = select(files.c.id).where(files.c.path.contains(text, autoescape=True)).limit(limit).subquery()
+        holds = files.c.path.contains(text, autoescape=True)
+        holding = select(files.c.id).where(holds, files.c.feed_id.in_(of)).limit(limit).subquery()
         rows = same or connection.execute(query.where(files.c.id.in_(select(holding.c.id)))).all()
         return [FoundFile(*row) for row in rows]
 

@@ -31,6 +31,14 @@ def feed_row(ledger: Ledger, feed: int) -> FeedRow | None:
         return None if name is None else FeedRow(feed, name, feed_dags(connection, feed).get(feed, frozenset()))
 
 
+def all_feeds(ledger: Ledger) -> list[FeedRow]:
+    """Return all feeds by name."""
+    with ledger.reading() as connection:
+        dags = feed_dags(connection)
+        rows = connection.execute(select(feeds.c.id, feeds.c.name).order_by(feeds.c.name))
+        return [FeedRow(row.id, row.name, dags.get(row.id, frozenset())) for row in rows]
+
+
 def feed_of_window(ledger: Ledger, window: str) -> FeedRow | None:
     """Return the feed of the window with this id, if there is one."""
     with ledger.reading() as connection:

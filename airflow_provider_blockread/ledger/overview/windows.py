@@ -118,10 +118,11 @@ def open_windows(connection: Connection, now: datetime, *, feed: int | None = No
     return window_rows(connection, connection.execute(query.limit(MOST_OPEN)).all(), now)
 
 
-def find_windows(ledger: Ledger, text: str, *, limit: int) -> list[WindowRow]:
-    """Return the newest windows of all feeds whose key holds a text, or whose id begins with it."""
+def find_windows(ledger: Ledger, text: str, *, of: Sequence[int], limit: int) -> list[WindowRow]:
+    """Return the newest windows of these feeds whose key holds a text, or whose id begins with it."""
     named = or_(windows.c.key.icontains(text, autoescape=True), windows.c.id.startswith(text, autoescape=True))
-    query = _selected().where(named).order_by(windows.c.created_at.desc(), windows.c.sequence.desc()).limit(limit)
+    query = _selected().where(named, windows.c.feed_id.in_(of)).limit(limit)
+    query = query.order_by(windows.c.created_at.desc(), windows.c.sequence.desc())
     with ledger.reading() as connection:
         return window_rows(connection, connection.execute(query).all(), ledger.now())
 
@@ -184,9 +185,9 @@ def _group_sums(connection: Connection, newest: Iterable[Generation]) -> Mapping
     query = select(
         groups.c.window_id,
         func.sum(case((is_done, 1), else_=0)),
-        func.sum(case((is_done, groups.c.blocks), else_=0)),
-        func.sum(groups.c.read_bytes),
-        func.sum(groups.c.records),
+        func.sum(case((is_done, groups.c.blocks), else_=groups.c.blocks_done)),
+        func.sum(case((is_done, groups.c.read_bytes), else_=groups.c.bytes_done)),
+        func.sum(case((is_done, groups.c.records), else_=groups.c.records_done)),
         func.min(groups.c.started_at),
         func.max(groups.c.finished_at),
         func.min(groups.c.error),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -16,6 +18,7 @@ _LEAST_LAG = timedelta(hours=1)
 _LAG_WITHOUT_PACE = timedelta(days=1)
 _PACES = 2  # so many windows may a file wait for
 _SHOWN_CHARS = 240  # of an error
+_WHERE = re.compile(r"^(\w+Error: )?(feed .{1,200}? )?window [0-9a-f]{16}( group \d+)?: ")  # said beside it already
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +33,11 @@ class Condition:
     why: str
 
 
-def condition_of(feed: FeedSums, now: datetime) -> Condition:
-    """Return how a feed is now."""
+def condition_of(feed: FeedSums, now: datetime, quoted: Callable[[str | None], str | None]) -> Condition:
+    """Return how a feed is now; `quoted` returns what the visitor may read of an error."""
     wrong = [one for one in feed.open if one.state in {"failed", "stalled"}]
     if wrong:
-        return Condition(word="failing", why=_wrong(feed, wrong[0], now))
+        return Condition(word="failing", why=_wrong(feed, wrong[0], now, quoted))
     oldest = at_ns(feed.backlog.oldest_ns)
     lag = now - oldest if oldest is not None else timedelta()
     limit = _LAG_WITHOUT_PACE if feed.pace is None else max(_LEAST_LAG, _PACES * feed.pace)
@@ -48,13 +51,13 @@ def condition_of(feed: FeedSums, now: datetime) -> Condition:
     return Condition(word=word, why=_doing(at_work) if at_work else _resting(feed, now))
 
 
-def _wrong(feed: FeedSums, first: WindowRow, now: datetime) -> str:
+def _wrong(feed: FeedSums, first: WindowRow, now: datetime, quoted: Callable[[str | None], str | None]) -> str:
     failed, stalled = feed.count("failed"), feed.count("stalled")
     counts = [f"{plural(n, 'window')} {word}" for n, word in ((failed, "failed"), (stalled, "stalled")) if n]
     if first.state == "stalled" and first.progress.last_sign_at is not None:
         why = f"no sign of life for {duration((now - first.progress.last_sign_at).total_seconds())}"
     else:
-        why = (first.error or "").partition("\n")[0]
+        why = _WHERE.sub("", (quoted(first.error) or "").partition("\n")[0])
     return f"{' and '.join(counts)}: {why[:_SHOWN_CHARS]}" if why else " and ".join(counts)
 
 

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.pages.look import words
+from airflow_provider_blockread.records.excerpts import excerpt
 
 _FILTERS = (
     *(words.number, words.size, words.duration, words.exact, words.clock, words.at_ns, words.short),
@@ -26,7 +27,7 @@ def make_templates() -> Environment:
         lstrip_blocks=True,
         finalize=_shown,
     )
-    made.filters |= {function.__name__: function for function in _FILTERS} | {"ago": words.when}
+    made.filters |= {function.__name__: function for function in _FILTERS} | {"ago": words.when, "excerpt": excerpt}
     made.globals |= {"plural": words.plural, "rate": words.rate}
     return made
 

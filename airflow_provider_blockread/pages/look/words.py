@@ -13,6 +13,7 @@ from airflow_provider_blockread.options.sizes import format_bytes
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 _NS = 1_000_000_000
 _SHORT_ID = 6
+_MOST_DIGITS = 18
 _LEAST_S = 0.05  # a shorter time says nothing about a rate
 
 #: A shape beside each colour, so that colour alone says nothing.
@@ -138,3 +139,9 @@ def lines(text: str | None) -> str:
 def share(part: float, whole: float) -> int:
     """Return a share in percent, rounded down, so that 100 means all."""
     return math.floor(100 * part / whole) if whole else 0
+
+
+def whole(text: str) -> int | None:
+    """Return the whole number that a text of an address says, if it says one that a database holds."""
+    digits = text.removeprefix("-")
+    return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS else None

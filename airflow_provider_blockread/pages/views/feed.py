@@ -29,7 +29,7 @@ from airflow_provider_blockread.ledger.upkeep.cleaning import listed_source
 from airflow_provider_blockread.pages.addresses import Addresses
 from airflow_provider_blockread.pages.look.conditions import condition_of
 from airflow_provider_blockread.pages.look.strips import Segment, Strip, strip
-from airflow_provider_blockread.pages.look.words import duration, number, rate, size
+from airflow_provider_blockread.pages.look.words import duration, number, rate, size, whole
 from airflow_provider_blockread.pages.site import FeedRef
 from airflow_provider_blockread.pages.views.feeds import days_of
 from airflow_provider_blockread.pages.visit import Visit
@@ -87,7 +87,7 @@ def show(visit: Visit) -> Response:
     values = {
         "sums": sums,
         "now": now,
-        "condition": condition_of(sums, now),
+        "condition": condition_of(sums, now, visit.quoted),
         "today": days_of(sums.days, now)[-1],
         "fortnight": days_of(sums.days, now),
         "roots": _roots(listed_source(ledger, feed.name)),
@@ -112,14 +112,14 @@ def _windows(visit: Visit, ledger: Ledger, feed: int) -> dict[str, Any]:
         bad=bool(visit.asked("bad")),
         rebuilt=bool(visit.asked("rebuilt")),
     )
-    rows = list_page(ledger, feed, wanted, before=_whole(visit.asked("before")), limit=_PAGE + 1)
+    rows = list_page(ledger, feed, wanted, before=whole(visit.asked("before")), limit=_PAGE + 1)
     more = rows[_PAGE - 1].window.sequence if len(rows) > _PAGE else None
     return {"wanted": wanted, "rows": rows[:_PAGE], "more": more}
 
 
 def _waiting(visit: Visit, ledger: Ledger, feed: int) -> dict[str, Any]:
     after = None
-    time, file = _whole(visit.asked("time")), _whole(visit.asked("file"))
+    time, file = whole(visit.asked("time")), whole(visit.asked("file"))
     if time is not None and file is not None:
         after = (time, visit.request.query_params.get("path", ""), file)
     late = visit.asked("show") == "late"
@@ -128,7 +128,7 @@ def _waiting(visit: Visit, ledger: Ledger, feed: int) -> dict[str, Any]:
 
 
 def _left(visit: Visit, ledger: Ledger, feed: int) -> dict[str, Any]:
-    rows = left_out_files(ledger, feed, after=_whole(visit.asked("file")) or 0, limit=_PAGE + 1)
+    rows = left_out_files(ledger, feed, after=whole(visit.asked("file")) or 0, limit=_PAGE + 1)
     return {"files": rows[:_PAGE], "more": rows[_PAGE - 1].id if len(rows) > _PAGE else None}
 
 
@@ -186,11 +186,6 @@ def _roots(source: Mapping[str, Any] | None) -> list[str]:
 def _sink(options: Mapping[str, Any]) -> str:
     sink = options.get("sink")
     return str(sink.get("uri", "")) if isinstance(sink, Mapping) else ""
-
-
-def _whole(text: str) -> int | None:
-    digits = text.removeprefix("-")
-    return int(text) if digits.isascii() and digits.isdigit() and len(digits) < 19 else None  # noqa: PLR2004
 
 
 def _day(text: str) -> datetime | None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from starlette.responses import Response
 
@@ -61,7 +62,7 @@ def _of_ledger(visit: Visit, name: str) -> Shown:
     for sums in found:
         ref = FeedRef(ledger=name, id=sums.id, name=sums.name, dags=sums.dags)
         if visit.may_see(ref):
-            condition = condition_of(sums, now)
+            condition = condition_of(sums, now, partial(visit.quoted, feed=ref))
             entries.append(Entry(ref=ref, sums=sums, condition=condition, days=days_of(sums.days, now)))
     entries.sort(key=lambda entry: (CONDITIONS.index(entry.condition.word), entry.ref.name))
     return Shown(ledger=name, now=now, entries=tuple(entries), hidden=len(found) - len(entries))

@@ -1,17 +1,129 @@
-"""The page: file."""
+"""One file version: its life, its blocks, and the bytes around an offset."""
 
 from __future__ import annotations
 
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.ledger.overview.files import FileLife, file_life, file_versions
+from airflow_provider_blockread.ledger.overview.window import window_detail
+from airflow_provider_blockread.ledger.overview.windows import WindowRow
+from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.pages.look.dumps import dump
+from airflow_provider_blockread.pages.look.strips import Segment, Strip, strip
+from airflow_provider_blockread.pages.look.words import plural, whole
+from airflow_provider_blockread.pages.views.evidence import BadRecord, FileBlock, bad_records, file_blocks
 from airflow_provider_blockread.pages.visit import Visit
+from airflow_provider_blockread.records.reading import open_source
+from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.storage.versions import open_version
+
+_DRAWN = 400  # segments of the strip
+_LISTED = 200  # rows of the list of blocks
+_BEFORE, _SHOWN = 128, 4096  # bytes around an offset
+_MOST_STREAMED = 64 * 2**20  # bytes of a compressed file that a page decodes
+#: Of the blocks that share a segment, the worst one gives it its colour.
+_WORST = ("failed", "stalled", "reading", "waiting", "done")
 
 
 def show(visit: Visit) -> Response:
     """Return the page."""
-    return visit.page("file.html", {})
+    env, life = visit.env, _life(visit)
+    row = life.windows[-1] if life.windows else None
+    blocks, note, bad, bad_note = _evidence(visit, life, row)
+    seen = visit.seen(visit.ledger)
+    values = {
+        "life": life,
+        "now": env.ledger.now(),
+        "row": row,
+        "versions": [one for one in file_versions(env.ledger, life.path) if one.feed_id in seen],
+        "blocks": blocks[:_LISTED],
+        "block_count": len(blocks),
+        "drawn": _strip(blocks, bad) if blocks else None,
+        "note": note,
+        "bad": bad,
+        "bad_note": bad_note,
+    }
+    return visit.page("file.html", values)
 
 
 def records(visit: Visit) -> Response:
-    """Return the page with the bytes around an offset."""
-    return visit.page("records.html", {})
+    """Return the bytes around an offset."""
+    env, life = visit.env, _life(visit)
+    at = min(max(whole(visit.asked("at")) or 0, 0), life.size)
+    length = whole(visit.asked("length")) or 0
+    start = max(at - _BEFORE, 0)
+    error, data = "", b""
+    try:
+        data = _bytes(visit, life, start, start + _SHOWN)
+    except BlockReadError as failure:
+        error = str(failure)
+    mark = (at, at + max(length, 1))
+    values = {"life": life, "at": at, "lines": dump(data, start, mark=mark), "error": error, "start": start}
+    values |= {"end": start + len(data), "step": _SHOWN, "now": env.ledger.now(), "before": _BEFORE}
+    return visit.page("records.html", values)
+
+
+def _life(visit: Visit) -> FileLife:
+    life = file_life(visit.env.ledger, int(visit.request.path_params["file"]))
+    if life is None:
+        raise HTTPException(404)
+    return life
+
+
+def _bytes(visit: Visit, life: FileLife, start: int, end: int) -> bytes:
+    """Return bytes of the version, decoded where it is compressed.
+
+    Raises:
+        BlockReadError: when the file is gone, or another version now.
+    """
+    version = FileVersion(life.path, life.size, life.mtime_ns, life.etag)
+    with open_version(visit.env.stores, version) as file:
+        row = life.windows[-1] if life.windows else None
+        if row is not None and row.generation is not None:
+            options = GenerationOptions.from_json(row.generation.options)
+            source, _ = open_source(file, make_format(options.record_format), name=life.path, size=life.size)
+            if not source.streamed or end <= _MOST_STREAMED:
+                return source.read(start, end)
+        file.seek(start)
+        return file.read(end - start)
+
+
+def _evidence(visit: Visit, life: FileLife, row: WindowRow | None) -> tuple[list[FileBlock], str, list[BadRecord], str]:
+    """Return the file's blocks and bad records in its newest window, and why there are none if that failed."""
+    if row is None:
+        return [], "No window has taken this file yet, so it has no blocks.", [], ""
+    generation = row.shown or row.generation
+    if generation is None or row.window.pruned_at is not None:
+        return [], "The window's detail is gone: it was pruned, or never opened.", [], ""
+    bad: list[BadRecord] = []
+    bad_note = ""
+    if visit.may_read_records and life.bad_records:
+        detail = window_detail(visit.env.ledger, row.window.id, generation.number)
+        bad, bad_note = bad_records(visit.env, detail.outputs, path=life.path)
+    try:
+        return file_blocks(visit.env, row, generation, life.id), "", bad, bad_note
+    except BlockReadError as error:
+        return [], str(error), bad, bad_note
+
+
+def _strip(blocks: list[FileBlock], bad: list[BadRecord]) -> Strip:
+    size = -(-len(blocks) // _DRAWN)
+    pieces = [blocks[start : start + size] for start in range(0, len(blocks), size)]
+    numbers = {one.block for one in bad}
+    return strip([_segment(piece, numbers) for piece in pieces], f"{plural(len(blocks), 'block')} of the file")
+
+
+def _segment(piece: list[FileBlock], bad: set[int]) -> Segment:
+    first, last = piece[0], piece[-1]
+    kind = min((one.state for one in piece), key=lambda word: _WORST.index(word) if word in _WORST else len(_WORST))
+    name = f"block {first.number}" if len(piece) == 1 else f"blocks {first.number} to {last.number}"
+    read = [one.receipt for one in piece if one.receipt is not None]
+    label = f"{name}: {kind}, bytes {first.start:,} to {last.end:,}, group {first.group}"
+    if read:
+        records, wrong = sum(one.records for one in read), sum(one.bad_records for one in read)
+        label += f", {plural(records, 'record')}, {wrong:,} bad, first record at byte {read[0].first_start:,}"
+    tick = any(one.bad_records for one in read) or any(one.number in bad for one in piece)
+    return Segment(kind=kind, label=label, weight=last.end - first.start, tick=tick)

@@ -1,12 +1,29 @@
-"""The page: health."""
+"""A ledger's health: its database, what is stuck, and what mends it."""
 
 from __future__ import annotations
 
 from starlette.responses import Response
 
+from airflow_provider_blockread.ledger.overview.health import OLD, ledger_health
 from airflow_provider_blockread.pages.visit import Visit
 
 
 def show(visit: Visit) -> Response:
-    """Return the page."""
-    return visit.page("health.html", {"address": visit.env.ledger.name})
+    """Return the page; of feeds that the visitor may not see, nothing is listed."""
+    ledger = visit.env.ledger
+    found, seen = ledger_health(ledger), visit.seen(visit.ledger)
+    values = {
+        "found": found,
+        "name": visit.ledger,
+        "uuid": ledger.uuid,
+        "seen": seen,
+        "stuck": [one for one in found.stuck if one.feed_id in seen],
+        "at_work": [one for one in found.at_work if one.feed_id in seen],
+        "listings": [one for one in found.listings if one.feed_id in seen],
+        "unfinished": [one for one in found.unfinished if one.feed_id is None or one.feed_id in seen],
+        "old_days": OLD.days,
+        "errors": {
+            one.window.id: visit.quoted(one.error, seen[one.feed_id]) for one in found.stuck if one.feed_id in seen
+        },
+    }
+    return visit.page("health.html", values)

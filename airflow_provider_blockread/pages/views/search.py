@@ -1,12 +1,52 @@
-"""The page: search."""
+"""Search: feeds by name, windows by key or id, files by path, in all ledgers that the visitor may see."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from starlette.responses import Response
 
+from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.ledger.overview.files import FoundFile, find_files
+from airflow_provider_blockread.ledger.overview.windows import WindowRow, find_windows
+from airflow_provider_blockread.pages.site import FeedRef
 from airflow_provider_blockread.pages.visit import Visit
+
+_MOST = 50  # hits of each kind in each ledger
+_LEAST_CHARS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hits:
+    """What was found in one ledger."""
+
+    ledger: str
+    feeds: tuple[FeedRef, ...] = ()
+    windows: tuple[WindowRow, ...] = ()
+    files: tuple[FoundFile, ...] = ()
+    error: str = ""
+
+    @property
+    def size(self) -> int:
+        """How many hits there are."""
+        return len(self.feeds) + len(self.windows) + len(self.files)
 
 
 def show(visit: Visit) -> Response:
     """Return the page."""
-    return visit.page("search.html", {})
+    text = visit.asked("q")
+    hits = [_in_ledger(visit, name, text) for name in visit.ledgers.names] if len(text) >= _LEAST_CHARS else []
+    return visit.page("search.html", {"text": text, "hits": hits, "most": _MOST, "least": _LEAST_CHARS})
+
+
+def _in_ledger(visit: Visit, name: str, text: str) -> Hits:
+    try:
+        ledger, seen = visit.ledgers.open(name).ledger, visit.seen(name)
+        return Hits(
+            ledger=name,
+            feeds=tuple(ref for ref in seen.values() if text.casefold() in ref.name.casefold())[:_MOST],
+            windows=tuple(find_windows(ledger, text, of=list(seen), limit=_MOST)),
+            files=tuple(find_files(ledger, text, of=list(seen), limit=_MOST)),
+        )
+    except BlockReadError as error:
+        return Hits(ledger=name, error=str(error))

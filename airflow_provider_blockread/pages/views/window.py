@@ -1,17 +1,189 @@
-"""The page: window."""
+"""One window: where it is on its way, what its groups do, and what proves it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
+from airflow_provider_blockread.errors import printable
+from airflow_provider_blockread.ledger.model import Generation, Group
+from airflow_provider_blockread.ledger.overview.window import window_detail, window_files
+from airflow_provider_blockread.ledger.overview.windows import WindowRow, window_row
+from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
+from airflow_provider_blockread.ledger.windows.generations import list_generations, list_groups
+from airflow_provider_blockread.ledger.windows.progress import Progress, group_progress
+from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.pages.look.proofs import next_actions, proof_of, stages_of
+from airflow_provider_blockread.pages.look.strips import Segment, Strip, strip
+from airflow_provider_blockread.pages.look.words import number, whole
+from airflow_provider_blockread.pages.views.evidence import bad_records
 from airflow_provider_blockread.pages.visit import Visit
+
+_PAGE = 50  # files of a list
+_GROUPS = 100  # that are listed; those that are not done come first
+_MOVING = {"planning", "reading", "proving", "publishing"}
+_TASK_PARTS = 4  # of the name of an owner that is a task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRow:
+    """A group in the list."""
+
+    group: Group
+    progress: Progress
+    blocks: int  # done
+    records: int
+    bad_records: int
+    bytes: int
+    seconds: float | None  # that the attempt has taken
+    left_s: float | None  # about how long the rest takes, while it is read
+    owner: str
+    owner_link: str | None
+
+    @property
+    def share(self) -> float:
+        """How much of it is done, from 0 to 1."""
+        return 1.0 if self.progress.state == "done" else self.bytes / max(self.group.planned.bytes, 1)
 
 
 def show(visit: Visit) -> Response:
     """Return the page."""
-    return visit.page("window.html", {})
+    ledger, row = visit.env.ledger, _row(visit)
+    generations = list_generations(ledger, row.window.id)
+    asked = whole(visit.asked("generation"))
+    chosen = next((one for one in generations if one.number == asked), row.shown or row.generation)
+    newest = row.generation.number if row.generation else 0
+    detail = window_detail(ledger, row.window.id, chosen.number if chosen else 0)
+    after, only_bad = whole(visit.asked("file")) or 0, bool(visit.asked("bad"))
+    files = window_files(ledger, row.window.id, newest, bad=only_bad, after=after, limit=_PAGE + 1)
+    bad, bad_note = bad_records(visit.env, detail.outputs) if visit.may_read_records else ([], "")
+    error = visit.quoted(row.error)
+    values = {
+        "row": row,
+        "generations": generations[::-1],
+        "chosen": chosen,
+        "detail": detail,
+        "proof": proof_of(row, chosen, detail) if chosen else [],
+        "files": files[:_PAGE],
+        "only_bad": only_bad,
+        "more": files[_PAGE - 1].id if len(files) > _PAGE else None,
+        "bad": bad,
+        "bad_note": bad_note,
+        "error": error,
+        "actions": next_actions(row, detail, [one.path for one in files if printable(one.path) in (row.error or "")]),
+        "withdrawal": find_withdrawal(ledger, row.window.id),
+        "planner": _task(visit, row.window.owner),
+        "run_link": _run_link(visit, chosen.run if chosen else None),
+    }
+    return visit.page("window.html", values | _moving(visit, row))
 
 
 def live(visit: Visit) -> Response:
-    """Return how far the window is, as JSON."""
-    return JSONResponse({"window": visit.request.path_params["window"]})
+    """Return how far the window is, as JSON; a page asks for it again while `moving`."""
+    row = _row(visit)
+    values = _moving(visit, row)
+    counts = row.groups
+    return JSONResponse(
+        {
+            "window": row.window.id,
+            "state": row.state,
+            "moving": values["moving"],
+            "groups": row.window.groups,
+            "groups_done": counts.done,
+            "blocks": row.window.blocks,
+            "blocks_done": counts.blocks_done,
+            "bytes": row.window.bytes,
+            "bytes_done": counts.read_bytes,
+            "records_done": counts.records,
+            "html": visit.fragment("window_live.html", {"row": row} | values),
+        }
+    )
+
+
+def _row(visit: Visit) -> WindowRow:
+    row = window_row(visit.env.ledger, str(visit.request.path_params["window"]))
+    if row is None:
+        raise HTTPException(404)
+    return row
+
+
+def _moving(visit: Visit, row: WindowRow) -> dict[str, Any]:
+    """Return what changes while a window is read."""
+    ledger, generation = visit.env.ledger, row.generation
+    now = ledger.now()
+    groups = list_groups(ledger, row.window.id, generation.number) if generation else []
+    rows = [_group(visit, one, now) for one in groups]
+    first = {"failed": 0, "stalled": 0, "reading": 1, "waiting": 2}
+    listed = sorted(rows, key=lambda one: (first.get(one.progress.state, 3), one.group.ref.group))
+    return {
+        "now": now,
+        "moving": row.state in _MOVING,
+        "stages": stages_of(row),
+        "groups": listed[:_GROUPS],
+        "group_count": len(rows),
+        "drawn": _strip(rows, generation) if rows else None,
+        "skew": _skew(rows),
+    }
+
+
+def _group(visit: Visit, group: Group, now: datetime) -> GroupRow:
+    done = group.state == "done"
+    read = group.bytes if done else group.bytes_done
+    ended = group.finished_at if group.state != "running" else now
+    seconds = (ended - group.started_at).total_seconds() if ended and group.started_at else None
+    rest = group.planned.bytes - read
+    moving = group.state == "running" and bool(read) and bool(seconds)
+    owner, owner_link = _task(visit, group.owner or "")
+    return GroupRow(
+        group=group,
+        progress=group_progress(group, now),
+        blocks=group.planned.blocks if done else group.blocks_done,
+        records=group.records if done else group.records_done,
+        bad_records=group.bad_records if done else group.bad_records_done,
+        bytes=read,
+        seconds=seconds,
+        left_s=rest * seconds / read if moving and seconds else None,
+        owner=owner,
+        owner_link=owner_link,
+    )
+
+
+def _task(visit: Visit, owner: str) -> tuple[str, str | None]:
+    """Return the name of an owner that is a task, and its page in Airflow; or else the owner, and no page."""
+    parts = owner.split("/")
+    if len(parts) != _TASK_PARTS or not parts[-1].removeprefix("-").isdecimal():
+        return owner, None
+    dag, run, task, index = parts
+    name = task if index == "-1" else f"{task}[{index}]"
+    return name, visit.site.links.task(dag, run, task, int(index))
+
+
+def _strip(rows: list[GroupRow], generation: Generation | None) -> Strip:
+    segments = [
+        Segment(
+            kind=one.progress.state,
+            label=f"group {one.group.ref.group}: {one.progress.state}, {one.blocks:,} of {one.group.planned.blocks:,}"
+            f" blocks, {format_bytes(one.group.planned.bytes)}, {number(one.records)} records",
+            weight=max(one.group.planned.bytes, 1),
+            full=one.share if one.progress.state == "reading" else 1.0,
+            tick=one.bad_records > 0,
+        )
+        for one in rows
+    ]
+    return strip(segments, f"The groups of generation {generation.number if generation else 1}, as wide as their bytes")
+
+
+def _skew(rows: list[GroupRow]) -> float | None:
+    """Return how many times longer the slowest group took than the median one; None for fewer than three."""
+    took = sorted(one.seconds for one in rows if one.progress.state == "done" and one.seconds)
+    few = 3
+    return took[-1] / took[len(took) // 2] if len(took) >= few else None
+
+
+def _run_link(visit: Visit, run: str | None) -> str | None:
+    dag, slash, name = (run or "").partition("/")
+    return visit.site.links.run(dag, name) if slash else None

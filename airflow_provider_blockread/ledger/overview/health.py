@@ -1,0 +1,139 @@
+"""How the ledger is: its database, what is stuck, and what was begun and not ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from sqlalchemy import Connection, func, literal_column, select, text
+
+from airflow_provider_blockread.ledger.overview.windows import WindowRow, open_windows
+from airflow_provider_blockread.ledger.schema import tables
+from airflow_provider_blockread.ledger.schema.columns import metadata
+from airflow_provider_blockread.ledger.schema.tables import feeds, generations, scans, windows
+from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings, requests, withdrawals
+from airflow_provider_blockread.ledger.store import Ledger
+
+OLD = timedelta(days=90)
+"""How long ago a window was published whose detail the page proposes to prune."""
+
+_LATE = timedelta(hours=1)  # a listing that has not ended by then has died, or is very long
+
+
+class TableRows(NamedTuple):
+    """A table, and about how many rows it has."""
+
+    name: str
+    rows: int
+
+
+class Unfinished(NamedTuple):
+    """A command that was begun and not ended."""
+
+    what: str
+    feed_id: int | None
+    window: str | None
+    who: str
+    began_at: datetime
+
+
+class Listing(NamedTuple):
+    """The newest listing of a feed."""
+
+    feed_id: int
+    feed: str
+    began_at: datetime
+    finished_at: datetime | None
+    seen: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """What the health page shows of a ledger."""
+
+    database: str  # SQLite or PostgreSQL
+    revision: str
+    bytes: int
+    tables: tuple[TableRows, ...]  # the largest first
+    stuck: tuple[WindowRow, ...]  # failed and stalled windows
+    at_work: tuple[WindowRow, ...]
+    unfinished: tuple[Unfinished, ...]
+    listings: tuple[Listing, ...]  # the newest of each feed
+    prunable: int  # windows published longer ago than `OLD` whose detail is still there
+    now: datetime
+
+    def is_late(self, listing: Listing) -> bool:
+        """Return whether a listing should have ended by now."""
+        return listing.finished_at is None and listing.began_at < self.now - _LATE
+
+
+def ledger_health(ledger: Ledger) -> Health:
+    """Return how a ledger is."""
+    now = ledger.now()
+    with ledger.reading() as connection:
+        found = open_windows(connection, now)
+        return Health(
+            database={"sqlite": "SQLite"}.get(connection.dialect.name, "PostgreSQL"),
+            revision=tables.REVISIONS[-1],
+            bytes=_size(connection),
+            tables=_rows(connection),
+            stuck=tuple(one for one in found if one.state in {"failed", "stalled"}),
+            at_work=tuple(one for one in found if one.state not in {"failed", "stalled", "waiting"}),
+            unfinished=tuple(_unfinished(connection)),
+            listings=tuple(_listings(connection)),
+            prunable=_prunable(connection, now - OLD),
+            now=now,
+        )
+
+
+def _size(connection: Connection) -> int:
+    if connection.dialect.name == "sqlite":
+        file = Path(str(connection.engine.url.database))
+        names = (file, file.with_name(f"{file.name}-wal"))
+        return sum(name.stat().st_size for name in names if name.exists())
+    sizes = (func.coalesce(func.pg_total_relation_size(func.to_regclass(name)), 0) for name in metadata.tables)
+    return sum(int(connection.scalar(select(size)) or 0) for size in sizes)
+
+
+def _rows(connection: Connection) -> tuple[TableRows, ...]:
+    """Return about how many rows each table has, without counting a million of them."""
+    if connection.dialect.name == "sqlite":
+        counted = [
+            TableRows(name, connection.scalar(select(func.max(literal_column("rowid"))).select_from(table)) or 0)
+            for name, table in metadata.tables.items()
+            if table.dialect_options["sqlite"]["with_rowid"]
+        ]
+    else:
+        query = text("SELECT reltuples FROM pg_class WHERE oid = to_regclass(:name)")
+        counted = [
+            TableRows(name, max(int(connection.scalar(query, {"name": name}) or 0), 0)) for name in metadata.tables
+        ]
+    return tuple(sorted(counted, key=lambda one: -one.rows))
+
+
+def _unfinished(connection: Connection) -> list[Unfinished]:
+    asked = select(requests.c.action, requests.c.who, requests.c.began_at).where(requests.c.finished_at.is_(None))
+    taken = select(windows.c.feed_id, withdrawals.c.window_id, withdrawals.c.who, withdrawals.c.began_at)
+    taken = taken.join(windows, windows.c.id == withdrawals.c.window_id).where(withdrawals.c.finished_at.is_(None))
+    cleaned = select(
+        windows.c.feed_id, cleanings.c.window_id, func.min(cleanings.c.who), func.min(cleanings.c.began_at)
+    )
+    cleaned = cleaned.join(windows, windows.c.id == cleanings.c.window_id).where(cleanings.c.state == "planned")
+    cleaned = cleaned.group_by(windows.c.feed_id, cleanings.c.window_id)
+    found = [Unfinished(row.action, None, None, row.who, row.began_at) for row in connection.execute(asked.limit(100))]
+    found += [Unfinished("withdrawal", *row) for row in connection.execute(taken.limit(100))]
+    return found + [Unfinished("cleaning", *row) for row in connection.execute(cleaned.limit(100))]
+
+
+def _listings(connection: Connection) -> list[Listing]:
+    newest = select(func.max(scans.c.id)).group_by(scans.c.feed_id)
+    query = select(scans.c.feed_id, feeds.c.name, scans.c.started_at, scans.c.finished_at, scans.c.seen).join(feeds)
+    return [Listing(*row) for row in connection.execute(query.where(scans.c.id.in_(newest)).order_by(feeds.c.name))]
+
+
+def _prunable(connection: Connection, before: datetime) -> int:
+    query = select(func.count()).select_from(generations).join(windows, windows.c.id == generations.c.window_id)
+    old = (generations.c.state == "published", generations.c.published_at < before, windows.c.pruned_at.is_(None))
+    return connection.scalar(query.where(*old)) or 0

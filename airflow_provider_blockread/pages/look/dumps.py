@@ -1,0 +1,42 @@
+"""Bytes for people: text beside hex, sixteen to a line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+_LINE = 16
+
+
+class DumpLine(NamedTuple):
+    """A line of a dump: where it begins, its bytes in hex and as text, each with the marked ones apart."""
+
+    offset: int
+    hex: tuple[str, str, str]  # before, marked, after
+    text: tuple[str, str, str]
+
+
+def dump(data: bytes, offset: int, *, mark: tuple[int, int] | None = None) -> list[DumpLine]:
+    """Return the lines of bytes that begin at `offset`; those of `mark`, a range of offsets, stand apart."""
+    first, last = mark or (0, 0)
+    found = []
+    for start in range(0, len(data), _LINE):
+        line, at = data[start : start + _LINE], offset + start
+        cuts = [min(max(cut - at, 0), len(line)) for cut in (first, last)]
+        pieces = (line[: cuts[0]], line[cuts[0] : cuts[1]], line[cuts[1] :])
+        found.append(DumpLine(at, _three(pieces, _hex), _three(pieces, _text)))
+    return found
+
+
+def _three(pieces: tuple[bytes, bytes, bytes], shown: Callable[[bytes], str]) -> tuple[str, str, str]:
+    before, marked, after = pieces
+    return shown(before), shown(marked), shown(after)
+
+
+def _hex(data: bytes) -> str:
+    return "".join(f"{byte:02x} " for byte in data)
+
+
+def _text(data: bytes) -> str:
+    signs = {0x0A: "⏎", 0x0D: "␍", 0x09: "⇥"}
+    return "".join(signs.get(byte) or (chr(byte) if 0x20 <= byte < 0x7F else "·") for byte in data)  # noqa: PLR2004

@@ -1,0 +1,133 @@
+"""A generation's proof and a window's way, in words with numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from airflow_provider_blockread.errors import shell_word
+from airflow_provider_blockread.ledger.model import Generation
+from airflow_provider_blockread.ledger.overview.window import WindowDetail
+from airflow_provider_blockread.ledger.overview.windows import WindowRow
+from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.pages.look.words import plural
+
+_PROVEN = {"proven", "publishing", "published", "verified", "superseded"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A stage on a window's way; `kind` is past, now, wrong or to come."""
+
+    title: str
+    at: datetime | None
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextAction:
+    """What can be done now, what it does, and the command that does it."""
+
+    title: str
+    effect: str
+    command: str = ""
+
+
+def stages_of(row: WindowRow) -> list[Stage]:
+    """Return where the newest generation of a window is on its way."""
+    generation = row.generation
+    last = "verified" if generation is not None and generation.mode == "verify" else "published"
+    if generation is None:
+        kind = {"planning": "now", "stalled": "wrong", "failed": "wrong"}.get(row.state, "past")
+        planned = Stage(title="planned", at=row.window.created_at, kind=kind)
+        return [planned] + [Stage(title=title, at=None, kind="to come") for title in ("read", "proven", last)]
+    is_read = row.window.groups > 0 and row.groups.done >= row.window.groups
+    reached = 3 if generation.published_at or row.state == "verified" else 2 if generation.proven_at else int(is_read)
+    ended = row.groups.ended_at if is_read else row.groups.began_at
+    times = (ended, generation.proven_at, generation.published_at or generation.proven_at if reached > 2 else None)  # noqa: PLR2004
+    found = [Stage(title="planned", at=row.window.created_at, kind="past")]
+    for place, (title, time) in enumerate(zip(("read", "proven", last), times, strict=True)):
+        open_kind = "wrong" if row.state in {"failed", "stalled"} else "now" if row.state != "waiting" else "to come"
+        kind = "past" if place < reached else open_kind if place == reached else "to come"
+        found.append(Stage(title=title, at=time, kind=kind))
+    return found
+
+
+def proof_of(row: WindowRow, generation: Generation, detail: WindowDetail) -> list[str]:
+    """Return what the proof of a generation found, sentence by sentence; nothing while it is not proven."""
+    if generation.state not in _PROVEN or generation.proven_at is None:
+        return []
+    sums, out = generation.sums, detail.published
+    window = row.window
+    without = f", without {plural(row.excluded, 'file')} left out" if row.excluded else ""
+    borders = max(window.blocks - window.files, 0)
+    read = f"{sums.bytes:,} bytes in {plural(window.blocks, 'block')} of {plural(window.files, 'file')}"
+    said = [f"Every byte is accounted for: {read}{without}."]
+    if borders:
+        said.append(f"Neighbouring blocks agree at {plural(borders, 'border')}: no record is lost or read twice there.")
+    bad = f", {sums.bad_records:,} of them bad" if sums.bad_records else ", none of them bad"
+    skipped = f"; {plural(sums.skipped_records, 'blank line or header', 'blank lines and headers')} skipped"
+    said.append(f"{plural(sums.records, 'record')} read{bad}{skipped if sums.skipped_records else ''}.")
+    if generation.mode == "write":
+        said.append(
+            f"{plural(sums.rows, 'row')} written; {plural(out.files, 'output file')} of {format_bytes(out.bytes)}"
+            f" count {plural(out.rows, 'row')} in their own footers."
+        )
+    if detail.quarantined.files:
+        said.append(f"{plural(detail.quarantined.rows, 'bad record')} kept with their bytes in the quarantine.")
+    if sums.digest:
+        said.append(f"The sum of all record hashes is {sums.digest}.")
+    return said
+
+
+def next_actions(row: WindowRow, detail: WindowDetail, files: Sequence[str] = ()) -> list[NextAction]:
+    """Return what can be done with a window now; `files` are those that its error names."""
+    window = row.window
+    name = shell_word(window.id)
+    give_up = NextAction(
+        title="Give the window up",
+        effect="Its files return to the feed; nothing of it is published.",
+        command=f"blockread windows abandon {name}",
+    )
+    if row.shown is not None and row.state == "published":
+        return _published(row, detail, name)
+    if row.state == "failed":
+        leave = [
+            NextAction(
+                title="Leave the file out",
+                effect="Recorded with your name and reason; the rest of the window is read.",
+                command=f"blockread windows exclude {name} {shell_word(path)} --reason ...",
+            )
+            for path in files[:1]
+        ]
+        clear = "Correct the file or the options, then clear the run from its plan on; what is read stays read."
+        return [NextAction(title="Fix the cause and clear the run", effect=clear), *leave, give_up]
+    if row.state == "stalled":
+        again = "Clear the run, or repeat the command: the next attempt takes over from the one that has ended."
+        return [NextAction(title="Take over", effect=again), give_up]
+    if row.state == "waiting":
+        return [NextAction(title="Wait", effect="No one is at work; the run's next task goes on."), give_up]
+    return []
+
+
+def _published(row: WindowRow, detail: WindowDetail, name: str) -> list[NextAction]:
+    window, outs = row.window, plural(detail.published.files, "output file")
+    read = f"{plural(window.files, 'file')} ({format_bytes(window.bytes)})"
+    return [
+        NextAction(
+            title="Rebuild",
+            effect=f"Read {read} again and replace {outs}. What is published stays until the new pass is proven.",
+            command=f"blockread windows rebuild {name}",
+        ),
+        NextAction(
+            title="Verify",
+            effect=f"Read {read} again and prove them; nothing is written.",
+            command=f"blockread windows verify {name}",
+        ),
+        NextAction(
+            title="Undo",
+            effect=f"Remove {outs} from the output; the files return to the feed, or are excluded from it.",
+            command=f"blockread windows undo {name} --files pending",
+        ),
+    ]

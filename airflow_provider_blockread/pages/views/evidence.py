@@ -1,0 +1,106 @@
+"""What the work area tells about blocks and bad records."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.exchange.manifest import read_manifest
+from airflow_provider_blockread.exchange.model import Receipt
+from airflow_provider_blockread.exchange.receipts import read_receipts
+from airflow_provider_blockread.exchange.results import read_result
+from airflow_provider_blockread.ledger.model import Generation, Group
+from airflow_provider_blockread.ledger.overview.window import Output
+from airflow_provider_blockread.ledger.overview.windows import WindowRow
+from airflow_provider_blockread.ledger.windows.generations import as_read_by, list_groups
+from airflow_provider_blockread.ledger.windows.progress import group_progress
+from airflow_provider_blockread.steps.model import Environment
+
+_MOST_BYTES = 64 * 2**20  # of a quarantine file that a page opens
+_BAD_COLUMNS = ["path", "block", "offset", "length", "reason", "bytes"]
+
+
+class BadRecord(NamedTuple):
+    """A record in the quarantine."""
+
+    path: str
+    block: int
+    offset: int
+    length: int
+    reason: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileBlock:
+    """A block of a file in a window, with the receipt of a group that is done."""
+
+    number: int
+    start: int
+    end: int
+    group: int
+    state: str
+    receipt: Receipt | None = None
+
+
+def file_blocks(env: Environment, row: WindowRow, generation: Generation, file: int) -> list[FileBlock]:
+    """Return the blocks of a file in a window, in order, as far as the work area still has them.
+
+    Raises:
+        ExchangeError: when the plan or the receipts are gone.
+    """
+    plan = as_read_by(row.window, generation)
+    blocks = list(read_manifest(env.stores, plan.manifest_uri, plan.manifest_hash, file=file))
+    named = {block.group for block in blocks}
+    groups = {one.ref.group: one for one in list_groups(env.ledger, row.window.id, generation.number)}
+    receipts: dict[int, Receipt] = {}
+    for number in named & groups.keys():
+        receipts |= {one.block: one for one in _receipts(env, groups[number], file)}
+    now = env.ledger.now()
+    states = {number: group_progress(groups[number], now).state for number in named & groups.keys()}
+    return [
+        FileBlock(
+            number=block.number,
+            start=block.start,
+            end=block.end,
+            group=block.group,
+            state=states.get(block.group, "done" if row.shown else "waiting"),
+            receipt=receipts.get(block.number),
+        )
+        for block in blocks
+    ]
+
+
+def _receipts(env: Environment, group: Group, file: int) -> list[Receipt]:
+    if group.result_uri is None or group.result_hash is None:
+        return []
+    result = read_result(env.stores, group.result_uri, group.result_hash)
+    return list(read_receipts(env.stores, result.receipts_uri, result.receipts_hash, of_file=file))
+
+
+def bad_records(
+    env: Environment, outputs: Sequence[Output], *, path: str = "", limit: int = 100
+) -> tuple[list[BadRecord], str]:
+    """Return the first records of quarantine files, or those of one path; and why there are no more, if that failed."""
+    found: list[BadRecord] = []
+    try:
+        for output in outputs:
+            if output.kind == "quarantine" and output.size <= _MOST_BYTES and len(found) < limit:
+                found += islice(_of_file(env, output.uri, path), limit - len(found))
+    except (pa.ArrowException, BlockReadError) as error:
+        return found, f"The quarantine cannot be read: {error}"
+    return found, ""
+
+
+def _of_file(env: Environment, uri: str, path: str) -> Iterator[BadRecord]:
+    with pq.ParquetFile(io.BytesIO(env.stores.read_bytes(uri))) as opened:
+        for batch in opened.iter_batches(1000, columns=_BAD_COLUMNS):
+            columns = (batch.column(name).to_pylist() for name in _BAD_COLUMNS)
+            yield from (row for row in map(BadRecord, *columns) if not path or row.path == path)
