@@ -30,7 +30,7 @@ from airflow_provider_blockread.options.functions import (
 )
 from airflow_provider_blockread.options.plan import Limits, Selection, Splitting
 from airflow_provider_blockread.options.read import GenerationOptions, Policies, SparkJob
-from airflow_provider_blockread.options.sinks import SINKS, ParquetSink, Sink, TextSink
+from airflow_provider_blockread.options.sinks import SINKS, ColumnarSink, DeltaSink, ParquetSink, Sink, TextSink
 from airflow_provider_blockread.options.sizes import parse_size
 from airflow_provider_blockread.options.source import FileSource
 from airflow_provider_blockread.options.times import (
@@ -51,10 +51,12 @@ __all__ = [
     "ArrowFunction",
     "AsRead",
     "Bounds",
+    "ColumnarSink",
     "Csv",
     "CustomFormat",
     "DataFrameFunction",
     "Delimited",
+    "DeltaSink",
     "Escaped",
     "EventFiles",
     "FileList",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar
 
 from airflow_provider_blockread.errors import OptionsError
@@ -32,6 +32,11 @@ class Sink(Value):
             raise OptionsError(msg)
 
     @property
+    def place(self) -> str:
+        """Where readers look, as messages name it."""
+        return self.uri
+
+    @property
     def work_area(self) -> str:
         """The folder of everything that is not published."""
         return self.work_uri or self.uri.rstrip("/") + ".blockread"
@@ -48,13 +53,12 @@ class Sink(Value):
 
 
 @dataclass(frozen=True)
-class ParquetSink(Sink):
-    """A directory of Parquet files.
+class ColumnarSink(Sink):
+    """Records in Parquet files.
 
     A row group holds `row_group_bytes`, and a task starts its next file after `file_bytes`, both before compression.
     """
 
-    kind: ClassVar[str] = "parquet"
     _: KW_ONLY
     compression: str = "snappy"
     row_group_bytes: int = 64 * 2**20
@@ -63,6 +67,30 @@ class ParquetSink(Sink):
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of(self.kind, "compression", self.compression, ("snappy", "zstd", "gzip", "lz4", "none"))
+
+    @property
+    def suffix(self) -> str:
+        """How the names of its files end."""
+        return ".parquet"
+
+
+@dataclass(frozen=True)
+class ParquetSink(ColumnarSink):
+    """A directory of Parquet files."""
+
+    kind: ClassVar[str] = "parquet"
+
+
+@dataclass(frozen=True)
+class DeltaSink(ColumnarSink):
+    """A Delta Lake table, made when the first records are published.
+
+    `properties` are those of a table that is made, such as `delta.logRetentionDuration`.
+    """
+
+    kind: ClassVar[str] = "delta"
+    _: KW_ONLY
+    properties: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -104,4 +132,4 @@ class TextSink(Sink):
 
 
 #: Sink names as users write them, to the option class of each.
-SINKS: Mapping[str, type[Sink]] = {cls.kind: cls for cls in (ParquetSink, TextSink)}
+SINKS: Mapping[str, type[Sink]] = {cls.kind: cls for cls in (ParquetSink, TextSink, DeltaSink)}

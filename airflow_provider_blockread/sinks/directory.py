@@ -11,7 +11,7 @@ from airflow_provider_blockread.errors import ExchangeError, FileMissingError, P
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import Sink
 from airflow_provider_blockread.sinks.names import FILE_PREFIX, is_data_file, window_prefix
-from airflow_provider_blockread.sinks.protocol import Marker, State, Step
+from airflow_provider_blockread.sinks.protocol import Earlier, Marker, State, Step
 from airflow_provider_blockread.storage import Stores, uris
 
 
@@ -23,6 +23,8 @@ class Directory:
         option: where the folder is, and how its files' names end.
         kind: `output`, or `quarantine`.
     """
+
+    in_place = False
 
     def __init__(self, stores: Stores, option: Sink, kind: str = "output") -> None:
         self._stores = stores
@@ -46,12 +48,12 @@ class Directory:
             raise ExchangeError(msg)
         return replace(output, uri=uris.child(self.uri, name), source=output.uri)
 
-    def steps(self, new: Sequence[OutputFile], earlier: Sequence[OutputFile]) -> list[Step]:
+    def steps(self, new: Sequence[OutputFile], earlier: Earlier) -> list[Step]:
         """Return a move for each new file, and then a removal for each earlier one that is not among them."""
         kept = {output.uri for output in new}
         adds = [Step(kind=self.kind, action="add", source=o.source, target=o.uri, size=o.size) for o in new]
-        gone = [output for output in earlier if output.uri not in kept]
-        return adds + [Step(kind=self.kind, action="remove", source=o.source, target=o.uri) for o in gone]
+        gone = {o.uri: o for outputs in earlier.values() for o in outputs if o.uri not in kept}
+        return adds + [Step(kind=self.kind, action="remove", source=o.source, target=o.uri) for o in gone.values()]
 
     def state(self, step: Step, marker: Marker) -> State:
         """Look where the file is."""
@@ -75,15 +77,17 @@ class Directory:
                 self._remove(step)
         return None
 
-    def undo(self, outputs: Sequence[OutputFile], marker: Marker) -> str | None:
+    def undo(self, outputs: Earlier, marker: Marker) -> int:
         """Remove the files one after another."""
-        del marker
-        for step in self.steps((), outputs):
+        steps = self.steps((), outputs)
+        there = sum(self.state(step, marker) is State.NOT_APPLIED for step in steps)
+        for step in steps:
             self._remove(step)
-        return None
+        return there
 
-    def sweep(self, window: str, keep: Collection[str]) -> list[str]:
+    def sweep(self, window: str, keep: Collection[str], earlier: Collection[str] = ()) -> list[str]:
         """Remove what dead publishers of the window have left here, half copied files included."""
+        del earlier  # a directory has one version
         prefix = window_prefix(window)
         found = [uri for start in (prefix, f".{prefix}") for uri, _ in self._stores.list_names(self.uri, start)]
         stray = sorted(set(found).difference(keep))

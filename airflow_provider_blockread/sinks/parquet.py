@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from airflow_provider_blockread.errors import BlockReadError, ProofError, SourceError
+from airflow_provider_blockread.errors import BlockReadError, FunctionError, ProofError, SourceError
 from airflow_provider_blockread.exchange.model import OutputFile, Target
-from airflow_provider_blockread.options import ParquetSink
+from airflow_provider_blockread.options import ColumnarSink, ParquetSink
 from airflow_provider_blockread.sinks.conform import check_schema, conform, owned
 from airflow_provider_blockread.sinks.directory import Directory
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import Writer
 from airflow_provider_blockread.sinks.staging import StagedFile, StagedFiles, explained
+from airflow_provider_blockread.sinks.statistics import column_statistics, misfit
 from airflow_provider_blockread.storage import Stores
 
 #: A raw text column: hardly a value occurs twice, and its minimum and maximum tell nothing.
@@ -33,25 +35,34 @@ class ParquetDirectory(Directory):
 
     def writer(self, target: Target, name: AttemptName, schema: pa.Schema | None) -> Writer:
         """Return a writer that rolls to the next file at `file_bytes`."""
-        return _ParquetWriter(
+        return ParquetWriter(
             self._stores, self._option, lambda number: name.uri(target.folder, number, self._suffix), schema
         )
 
     def count(self, output: OutputFile) -> int:
         """Return the number of rows that the file's own footer says; only the footer is read."""
-        uri = output.uri
-        try:
-            with self._stores.open_read(uri) as file:
-                return int(pq.read_metadata(file).num_rows)
-        except SourceError as error:
-            msg = f"{uri} cannot be opened; clear the group that wrote it"
-            raise ProofError(msg) from error
-        except (pa.ArrowException, OSError) as error:
-            msg = f"{uri} is truncated or no Parquet file; clear the group that wrote it"
-            raise ProofError(msg) from error
+        return int(read_footer(self._stores, output).num_rows)
 
 
-class _ParquetWriter(StagedFiles["_ParquetFile"]):
+def read_footer(stores: Stores, output: OutputFile) -> pq.FileMetaData:
+    """Return the footer of a file that a task wrote; nothing else is read.
+
+    Raises:
+        ProofError: when the file is missing, truncated or of another kind.
+    """
+    uri = output.uri
+    try:
+        with stores.open_read(uri) as file:
+            return pq.read_metadata(file)
+    except SourceError as error:
+        msg = f"{uri} cannot be opened; clear the group that wrote it"
+        raise ProofError(msg) from error
+    except (pa.ArrowException, OSError) as error:
+        msg = f"{uri} is truncated or no Parquet file; clear the group that wrote it"
+        raise ProofError(msg) from error
+
+
+class ParquetWriter(StagedFiles["_ParquetFile"]):
     """Writes record batches as they come; holds one row group, rolls to the next file at `file_bytes`.
 
     Args:
@@ -59,13 +70,20 @@ class _ParquetWriter(StagedFiles["_ParquetFile"]):
         option: compression and sizes.
         name: gives the URI of a file by its number.
         schema: what every batch must have; None takes it from the first.
+        of_table: the files are those of a table: its readers hold every type, and the reports have statistics.
     """
 
     def __init__(
-        self, stores: Stores, option: ParquetSink, name: Callable[[int], str], schema: pa.Schema | None
+        self,
+        stores: Stores,
+        option: ColumnarSink,
+        name: Callable[[int], str],
+        schema: pa.Schema | None,
+        *,
+        of_table: bool = False,
     ) -> None:
         super().__init__(stores)
-        self._option = option
+        self._option, self._of_table = option, of_table
         self._name = name
         self._schema = schema
         self._group: list[pa.RecordBatch] = []
@@ -77,6 +95,8 @@ class _ParquetWriter(StagedFiles["_ParquetFile"]):
         del block
         if self._schema is None:
             check_schema(batch.schema)
+            if self._of_table and (problem := misfit(batch.schema)):
+                raise FunctionError(problem)
             self._schema = batch.schema
         batch = conform(batch, self._schema)
         if not batch.num_rows:
@@ -106,6 +126,7 @@ class _ParquetWriter(StagedFiles["_ParquetFile"]):
         if self._open is None:
             uri = self._name(len(self._files))
             self._open = _ParquetFile(self._stores, uri, table.schema, self._option.compression)
+            self._open.describes = self._of_table
         groups = max(round(self._group_bytes / self._full), 1)
         self._open.write(table, rows_per_group=-(-table.num_rows // groups), size=self._group_bytes)
         self._group, self._group_bytes = [], 0
@@ -119,6 +140,7 @@ class _ParquetFile(StagedFile):
     def __init__(self, stores: Stores, uri: str, schema: pa.Schema, compression: str) -> None:
         super().__init__(stores, uri)
         self.taken = 0
+        self.describes = False  # the report holds the statistics of its columns
         repeated = [field.name for field in schema if field.name != _RAW]
         try:
             with explained(uri):
@@ -135,6 +157,13 @@ class _ParquetFile(StagedFile):
             self._file.close()
             raise
         self._layers.insert(0, self._parquet)
+
+    def finish(self) -> OutputFile:
+        """Write the footer, and report what it says."""
+        output = super().finish()
+        if not self.describes:
+            return output
+        return replace(output, statistics=column_statistics(self._parquet.writer.metadata))
 
     def write(self, table: pa.Table, *, rows_per_group: int, size: int) -> None:
         """Write row groups of a table of `size` bytes."""

@@ -6,8 +6,9 @@ they are when published) and the *steps* that publish them: many moves into a di
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Enum
 from typing import Protocol
 
@@ -15,6 +16,17 @@ import pyarrow as pa
 
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.sinks.names import AttemptName
+
+#: What generations published into a sink, by their numbers: the files as they are there.
+Earlier = Mapping[int, Sequence[OutputFile]]
+
+
+class Change(Enum):
+    """What is done for a generation, in the order in which it can happen to one."""
+
+    PUBLISH = 0
+    TAKE_BACK = 1
+    WITHDRAW = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +40,18 @@ class Marker:
     feed: str
     window: str
     number: int
+    at: datetime  # when this try began; nothing depends on it
+
+    @staticmethod
+    def number_of(generation: int, change: Change) -> int:
+        """Return the number of a change that is made for a generation: a retry has the same one."""
+        return len(Change) * generation + change.value
+
+    @staticmethod
+    def published(number: int) -> int | None:
+        """Return the generation that a change published; None if it took something away."""
+        generation, change = divmod(number, len(Change))
+        return generation if change == Change.PUBLISH.value else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +59,8 @@ class Step:
     """One step of publishing; `kind` says what it changes: `output`, `quarantine`, or `commit` for a whole table.
 
     `add` brings `size` bytes from source to target; `remove` takes the target away, and the source too, so that an
-    overtaken publisher finds nothing to add.
+    overtaken publisher finds nothing to add. A commit to a table brings all of `new` in the place of `earlier`; the
+    journal keeps these as the outputs of generations.
     """
 
     kind: str
@@ -43,6 +68,8 @@ class Step:
     source: str
     target: str
     size: int = 0
+    new: Sequence[OutputFile] = ()
+    earlier: Earlier = field(default_factory=dict)
 
 
 class State(Enum):
@@ -77,6 +104,7 @@ class RecordSink(Protocol):
 
     uri: str  # of the directory or table
     kind: str  # output | quarantine
+    in_place: bool  # tasks write where readers look, in files that no commit names yet
 
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
         """Create or check the place before anything is read for it, and return where tasks write.
@@ -106,7 +134,7 @@ class RecordSink(Protocol):
             ProofError: when the file is missing, truncated or of another kind.
         """
 
-    def steps(self, new: Sequence[OutputFile], earlier: Sequence[OutputFile]) -> list[Step]:
+    def steps(self, new: Sequence[OutputFile], earlier: Earlier) -> list[Step]:
         """Return the steps that publish new outputs in the place of earlier ones; an output may be among both."""
 
     def state(self, step: Step, marker: Marker) -> State:
@@ -124,11 +152,17 @@ class RecordSink(Protocol):
             ProofError: when a step cannot be taken any more.
         """
 
-    def undo(self, outputs: Sequence[OutputFile], marker: Marker) -> str | None:
-        """Take published outputs away and return the table's version then; None for a directory."""
+    def undo(self, outputs: Earlier, marker: Marker) -> int:
+        """Take published outputs away, those that are there, and return how many files that were."""
 
-    def sweep(self, window: str, keep: Collection[str]) -> list[str]:
-        """Remove files of a window whose URIs are not among those to keep, and return their URIs in order."""
+    def sweep(self, window: str, keep: Collection[str], earlier: Collection[str] = ()) -> list[str]:
+        """Remove files of a window that nobody reads, and return their URIs in order.
+
+        Args:
+            window: its id.
+            keep: URIs of files that are published.
+            earlier: URIs of those that were published; they stay where readers may still use an earlier version.
+        """
 
     def is_empty(self) -> bool:
         """Tell whether no feed has published anything here."""

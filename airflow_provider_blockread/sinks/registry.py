@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields
+from functools import partial
+from importlib import import_module
 from typing import Any
 
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.exchange.layout import published_quarantine
-from airflow_provider_blockread.options import ParquetSink, Sink, TextSink
+from airflow_provider_blockread.options import ColumnarSink, DeltaSink, ParquetSink, Sink, TextSink
 from airflow_provider_blockread.sinks.parquet import ParquetDirectory
 from airflow_provider_blockread.sinks.protocol import RecordSink
+from airflow_provider_blockread.sinks.table import Table
+from airflow_provider_blockread.sinks.table_format import TableFormat
 from airflow_provider_blockread.sinks.text import TextDirectory
 from airflow_provider_blockread.storage import Stores
+
+#: The module and class of each table format, whose library is loaded only where commits are made, and its extra.
+_FORMATS: dict[type[Sink], tuple[str, str]] = {DeltaSink: ("delta:DeltaLake", "delta")}
 
 
 def make_sink(stores: Stores, option: Sink, kind: str = "output") -> RecordSink:
@@ -21,11 +29,32 @@ def make_sink(stores: Stores, option: Sink, kind: str = "output") -> RecordSink:
 
 def quarantine_of(option: Sink, feed: str, window: str) -> Sink:
     """Return where the bad records of a window go: Parquet files in the work area, whatever the sink."""
-    made = option if isinstance(option, ParquetSink) else ParquetSink(option.uri)
-    return replace(made, uri=published_quarantine(option.work_area, feed, window), work_uri=option.work_area)
+    written = option if isinstance(option, ColumnarSink) else ParquetSink(option.uri)
+    same = {field.name: getattr(written, field.name) for field in fields(ColumnarSink)}
+    place = {"uri": published_quarantine(option.work_area, feed, window), "work_uri": option.work_area}
+    return ParquetSink(**same | place)
+
+
+def _table(stores: Stores, option: ColumnarSink, kind: str) -> RecordSink:
+    return Table(stores, option, kind, partial(_format, stores, option))
+
+
+def _format(stores: Stores, option: ColumnarSink) -> TableFormat:
+    path, extra = _FORMATS[type(option)]
+    module, _, name = path.partition(":")
+    try:
+        made: TableFormat = getattr(import_module(f"{__package__}.{module}"), name)(stores, option)
+    except ImportError as error:
+        msg = (
+            f"{option.place}: a {option.kind} sink needs a package that is not installed here; install it:"
+            f" pip install 'airflow-provider-blockread[{extra}]'"
+        )
+        raise OptionsError(msg) from error
+    return made
 
 
 _MAKERS: dict[type[Sink], Callable[[Stores, Any, str], RecordSink]] = {
     ParquetSink: ParquetDirectory,
     TextSink: TextDirectory,
+    DeltaSink: _table,
 }

@@ -7,7 +7,7 @@ an earlier one may have published elsewhere: its files are taken out of the sink
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 
@@ -24,12 +24,14 @@ from airflow_provider_blockread.ledger.windows.journal import (
 from airflow_provider_blockread.ledger.windows.publishing import check_publication
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.proof.model import PartBorders
-from airflow_provider_blockread.sinks.protocol import Marker, RecordSink, State, Step
+from airflow_provider_blockread.sinks.protocol import Change, Earlier, Marker, RecordSink, State, Step
 from airflow_provider_blockread.sinks.registry import make_sink, quarantine_of
 from airflow_provider_blockread.steps.model import Environment
 
 _BATCH_STEPS = 100  # between two looks at the epoch
-_PUBLISH, _TAKE_BACK, _WITHDRAW = range(3)  # in the order in which they can happen to one generation
+
+#: The sinks that generations have published into, by their places, with what they published there.
+Places = dict[tuple[type, str], tuple[RecordSink, Earlier]]
 
 
 class Journal:
@@ -66,11 +68,11 @@ class Journal:
             "output": [file for result in placed for file in result.outputs],
         }
         steps = self._steps(files)
-        entries = [JournalEntry(seq=seq, **asdict(step)) for seq, (_, step) in enumerate(steps)]
+        entries = [_entry(seq, step) for seq, (_, step) in enumerate(steps)]
         outputs = ((kind, file) for kind, of_kind in files.items() for file in of_kind)
         journal(env.ledger, publication, entries, outputs=outputs, parts=parts)
         still_mine = partial(check_publication, env.ledger, publication)
-        marker = _marker(env, self._window, self._generation, _PUBLISH)
+        marker = _marker(env, self._window, self._generation, Change.PUBLISH)
         self.output.apply((), marker, still_mine)  # a window without rows has an output, too
         for _, of_sink in groupby(self._planned(), key=lambda seq: id(steps[seq][0])):
             for seqs in batched(of_sink, _BATCH_STEPS):
@@ -78,14 +80,16 @@ class Journal:
                 version = sink.apply([steps[seq][1] for seq in seqs], marker, still_mine)
                 confirm_entries(env.ledger, publication, seqs, table_version=version)
         still_mine()
+        earlier = self._earlier()
         for sink in self._sinks:
-            for stray in sink.sweep(self._window.id, {file.uri for file in files[sink.kind]}):
+            _, before = earlier.get(_place(sink), (sink, {}))
+            for stray in sink.sweep(self._window.id, {file.uri for file in files[sink.kind]}, _uris(before)):
                 env.observer.log(f"removed {stray}, which no published generation of window {self._window.id} names")
 
     def is_lost(self) -> bool:
         """Return whether a file that is still to be published no longer exists, so that publishing cannot continue."""
         steps = self._steps(self.files())
-        marker = _marker(self._env, self._window, self._generation, _PUBLISH)
+        marker = _marker(self._env, self._window, self._generation, Change.PUBLISH)
         todo = (steps[seq] for seq in self._planned())
         return any(step.action == "add" and sink.state(step, marker) is State.UNKNOWN for sink, step in todo)
 
@@ -95,29 +99,30 @@ class Journal:
 
     def _steps(self, files: Mapping[str, Sequence[OutputFile]]) -> list[tuple[RecordSink, Step]]:
         """Return the steps by number, each with its sink; nothing is removed before all is added."""
-        every = list_generations(self._env.ledger, self._window.id)
-        earlier = published(self._env, self._window, (g for g in every if g.number < self._generation.number))
+        earlier = self._earlier()
         steps: list[tuple[RecordSink, Step]] = []
         for sink in self._sinks:
-            _, replaced = earlier.pop(_place(sink), (sink, []))
+            _, replaced = earlier.pop(_place(sink), (sink, {}))
             steps += [(sink, step) for step in sink.steps(files.get(sink.kind, ()), replaced)]
         for sink, replaced in earlier.values():
             steps += [(sink, step) for step in sink.steps((), replaced)]
         return sorted(steps, key=lambda found: found[1].action == "remove")
 
+    def _earlier(self) -> Places:
+        every = list_generations(self._env.ledger, self._window.id)
+        return published(self._env, self._window, (g for g in every if g.number < self._generation.number))
 
-def published(
-    env: Environment, window: Window, generations: Iterable[Generation]
-) -> dict[tuple[type, str], tuple[RecordSink, list[OutputFile]]]:
-    """Return the sinks that generations have published into, by their places, and the files there, each once."""
-    found: dict[tuple[type, str], tuple[RecordSink, dict[str, OutputFile]]] = {}
+
+def published(env: Environment, window: Window, generations: Iterable[Generation]) -> Places:
+    """Return the sinks that generations have published into, by their places, and the files of each generation."""
+    found: dict[tuple[type, str], tuple[RecordSink, dict[int, Sequence[OutputFile]]]] = {}
     for generation in generations:
         of_generation = Journal(env, window, generation)
         files = of_generation.files()
         for sink in (of_generation.quarantine, of_generation.output) if files or generation.published_at else ():
             _, there = found.setdefault(_place(sink), (sink, {}))
-            there.update((file.uri, file) for file in files.get(sink.kind, ()))
-    return {place: (sink, list(files.values())) for place, (sink, files) in found.items()}
+            there[generation.number] = files.get(sink.kind, ())
+    return dict(found)
 
 
 def undo_incomplete(env: Environment, window: Window) -> None:
@@ -128,28 +133,40 @@ def undo_incomplete(env: Environment, window: Window) -> None:
     every = list_generations(env.ledger, window.id)
     shown = [found for found in every if found.state == "published"]
     halves = [found for found in every if found.state == "superseded" and found.number > sum(g.number for g in shown)]
-    carried = {file.uri for _, files in published(env, window, shown if halves else ()).values() for file in files}
-    for sink, files in published(env, window, halves).values():
-        if half := [file for file in files if file.uri not in carried]:
-            sink.undo(half, _marker(env, window, halves[-1], _TAKE_BACK))
+    carried = {uri for _, files in published(env, window, shown if halves else ()).values() for uri in _uris(files)}
+    for sink, of_halves in published(env, window, halves).values():
+        half = {number: [file for file in files if file.uri not in carried] for number, files in of_halves.items()}
+        if any(half.values()):
+            sink.undo(half, _marker(env, window, halves[-1], Change.TAKE_BACK))
 
 
 def remove_outputs(env: Environment, window: Window) -> int:
     """Take away all that the window's generations ever published, and return how many files were there."""
     every = list_generations(env.ledger, window.id)
     removed = 0
-    for sink, files in published(env, window, every).values():
-        marker = _marker(env, window, every[-1], _WITHDRAW)
-        removed += sum(sink.state(step, marker) is State.NOT_APPLIED for step in sink.steps((), files))
-        sink.undo(files, marker)
-        removed += len(sink.sweep(window.id, ()))
+    places = published(env, window, every)
+    for sink, files in places.values():
+        removed += sink.undo(files, _marker(env, window, every[-1], Change.WITHDRAW))
+        removed += len(sink.sweep(window.id, (), _uris(files)))
+    unpublished = {_place(sink): sink for found in every if (sink := Journal(env, window, found).output).in_place}
+    for place in unpublished.keys() - places.keys():
+        unpublished[place].sweep(window.id, ())
     return removed
 
 
-def _marker(env: Environment, window: Window, generation: Generation, change: int) -> Marker:
-    """Return the marker of a change, whose number follows from what the ledger knows: a retry has the same one."""
-    number = 3 * generation.number + change
-    return Marker(ledger=env.ledger.uuid, feed=window.feed, window=window.id, number=number)
+def _entry(seq: int, step: Step) -> JournalEntry:
+    return JournalEntry(
+        seq=seq, kind=step.kind, action=step.action, source=step.source, target=step.target, size=step.size
+    )
+
+
+def _marker(env: Environment, window: Window, generation: Generation, change: Change) -> Marker:
+    number = Marker.number_of(generation.number, change)
+    return Marker(ledger=env.ledger.uuid, feed=window.feed, window=window.id, number=number, at=env.ledger.now())
+
+
+def _uris(files: Earlier) -> set[str]:
+    return {file.uri for of_generation in files.values() for file in of_generation}
 
 
 def _place(sink: RecordSink) -> tuple[type, str]:

@@ -56,6 +56,14 @@ class Stores:
         vars(other).update(vars(self), _redirect_hosts=tuple(bounds.redirect_hosts))
         return other
 
+    def options_of(self, uri: str) -> Mapping[str, object]:
+        """Return the storage options of the longest matching root, for a library that opens the place by itself."""
+        return self._credentials.get(self._root_of(uris.canonical(uri)), {})
+
+    def _root_of(self, uri: str) -> str:
+        inside = (root for root in self._credentials if uris.relative_to(uri, root) is not None)
+        return max(inside, key=len, default="")
+
     def canonical(self, uri: str) -> str:
         """Return the canonical form of a URI or local path."""
         return uris.canonical(uri)
@@ -67,8 +75,7 @@ class Stores:
             OptionsError: if the scheme is unknown, its package is not installed, or its options do not fit.
         """
         uri = uris.canonical(uri)
-        inside = (root for root in self._credentials if uris.relative_to(uri, root) is not None)
-        root = max(inside, key=len, default="")
+        root = self._root_of(uri)
         key = (uris.scheme_of(uri), uris.authority_of(uri), root, *self._redirect_hosts)
         if key not in self._opened:
             with translated(uri):  # some stores connect at once

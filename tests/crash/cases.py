@@ -160,7 +160,8 @@ def _check(scenario: Scenario, pipe: Doomed, outcome: Outcome) -> None:
         outcome.doubled = sum(found.count(i) > scenario.ids.count(i) for i in set(found))
         if (found, bad) != (scenario.ids, scenario.bad):
             outcome.wrong.append(f"{moment} there are {found} and bad {bad}, not {scenario.ids} and {scenario.bad}")
-        outcome.wrong += [f"{moment}: stray {path}" for path in strays(pipe)]
+        slept = outcome.case.fault is not None and outcome.case.fault.signal == signal.SIGSTOP
+        outcome.wrong += [f"{moment}: stray {path}" for path in strays(pipe, named=slept)]
         outcome.wrong += [f"{moment}: {line}" for line in open_files(pipe)]
         if not outcome.wrong and moment == "after the retry":
             status = pipe.run("next").status

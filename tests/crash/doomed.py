@@ -19,14 +19,14 @@ from fsspec.spec import AbstractFileSystem
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.failures import write_failure
 from airflow_provider_blockread.exchange.model import Submission
-from airflow_provider_blockread.ledger.windows.journal import journal_entries
+from airflow_provider_blockread.ledger.windows.journal import journalled_outputs
 from airflow_provider_blockread.ledger.windows.queries import list_files, list_windows
 from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.options import ArrowFunction, Csv, FormatOption, Policies
 from airflow_provider_blockread.steps import Environment, PlanRequest, Published, WindowRef
 from airflow_provider_blockread.storage import uris
 from tests.crash.as_lines import id_of
-from tests.crash.faults import Fault, Faults, FaultyLedger, FaultyStores, watch_disk
+from tests.crash.faults import Fault, Faults, FaultyLedger, FaultyStores, watch_disk, watch_tables
 from tests.pipeline.make import Pipe, ReadHere
 from tests.sinks.kinds import KINDS
 
@@ -43,6 +43,7 @@ class Bucket(LocalFileSystem):
 
 
 _CSV = Csv(header=True)
+_GENERATIONS = 9  # more than any window of a scenario has
 
 fsspec.register_implementation("bucket", Bucket, clobber=True)
 
@@ -73,6 +74,7 @@ class Doomed(Pipe):
         self.job = dataclasses.replace(self.job, heartbeat_s=59.0)
         super().__post_init__()
         watch_disk(self.faults)
+        watch_tables(self.faults)
 
     @property
     def work(self) -> Path:
@@ -181,6 +183,17 @@ def in_a_child(work: Callable[[], None], report: Path | None = None) -> int:
         os._exit(code)
 
 
+def apart(pipe: Doomed, work: Callable[[], object]) -> None:
+    """Do work in another process: one that has used the library of a Delta table cannot be forked any more."""
+
+    def alone() -> None:
+        work()
+
+    pipe.close()
+    _, status = os.waitpid(in_a_child(alone), 0)
+    assert not status, status
+
+
 def die_at(pipe: Doomed, name: str, work: Callable[[], object], *, skip: int = 0) -> None:
     """Let another process do the work and die at a fault point, which it has passed `skip` times before."""
 
@@ -194,20 +207,31 @@ def die_at(pipe: Doomed, name: str, work: Callable[[], object], *, skip: int = 0
     assert os.WIFSIGNALED(status), name
 
 
-def strays(pipe: Doomed) -> list[str]:
-    """Return what lies where it must not: anything that no generation of a published window has put there."""
+def strays(pipe: Doomed, *, named: bool = False) -> list[str]:
+    """Return what lies where it must not: anything that no generation of a published window has put there.
+
+    Args:
+        pipe: the feed.
+        named: look only at what readers of a table find, as a task that wakes up too late may leave a file there.
+    """
     ledger = pipe.env.ledger
+    is_table = KINDS[pipe.kind].table is not None
+    windows = list_windows(ledger, pipe.feed, limit=1000)
+    last = {w.window.id: w.published or (_GENERATIONS if is_table else 0) for w in windows}
     listed = {
-        uris.name_of(entry.target)
-        for summary in list_windows(ledger, pipe.feed, limit=1000)
-        for number in range(1, (summary.published or 0) + 1)
-        for entry in journal_entries(ledger, summary.window.id, number)
-        if entry.action == "add"
+        uris.name_of(file.uri)
+        for window, number in last.items()
+        for generation in range(1, number + 1)
+        for files in journalled_outputs(ledger, window, generation).values()
+        for file in files
     }
     kept = pipe.work / "quarantine"
     files = [path for path in pipe.folder.rglob("*") if path.is_file()]
     ours = [path for path in files if not path.name.startswith(("ledger.db", "test-"))]
     free = [path for path in ours if pipe.source not in path.parents and pipe.work not in path.parents]
+    if is_table:  # its files stay for readers of earlier versions, and so does its log
+        free = [path for path in free if not {"_delta_log", "metadata"}.intersection(path.parts)]
+        free = [path for path in free if path.name in pipe.published()] if named else free
     placed = [*free, *(path for path in kept.rglob("*") if path.is_file())]
     return sorted(str(path) for path in placed if path.name not in listed)
 

@@ -19,6 +19,7 @@ from sqlalchemy import Connection, Engine, event
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.ledger.overlap import THREAD
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.sinks.table import Table
 from airflow_provider_blockread.storage.stores import Stores
 from tests.crash.sites import READ_ONLY, running_site
 
@@ -172,6 +173,21 @@ class FaultyStores(Stores):
         self._faults.reach("store", ":before")
         yield
         self._faults.reach("store", ":after")
+
+
+_commit_to_table = Table._commit
+
+
+def watch_tables(faults: Faults) -> None:
+    """Let the process die before and after each commit to a table."""
+
+    def commit(self: Table, *arguments: Any) -> str:
+        faults.reach("table", ":before")
+        version = _commit_to_table(self, *arguments)
+        faults.reach("table", ":after")
+        return version
+
+    Table._commit = commit  # type: ignore[method-assign]
 
 
 def watch_disk(faults: Faults) -> None:

@@ -23,6 +23,7 @@ from tests.crash.scenarios.making import Scenario
 from tests.crash.server import quick_folder
 from tests.crash.sites import all_sites, fault_names
 from tests.postgres import new_ledger, new_schema
+from tests.sinks.kinds import KINDS
 
 #: Scenarios in which tests let processes fall asleep: one that publishes may wake up with a copy half made.
 SLEEPING = ("first", "rebuild", "another disk", "object store")
@@ -77,7 +78,7 @@ UNREACHED = {
 DATABASES = ("sqlite", "postgresql")
 
 _CASE_S = 60.0  # some take one; that one hangs is an outcome, too
-_STORES = ("store", "disk")
+_STORES = ("store", "disk", "table")
 
 #: What each scenario comes by, by database and name.
 Traces = dict[tuple[str, str], Outcome]
@@ -102,7 +103,8 @@ class Lab:
         """The scenarios, each with a sink that the seed decides, or with every sink."""
         kinds = list(SINKS)
         turns = range(len(kinds)) if self.everything else range(1)
-        return [(s, kinds[(i + self.seed + turn) % len(kinds)]) for i, s in enumerate(SCENARIOS) for turn in turns]
+        found = [(s, kinds[(i + self.seed + turn) % len(kinds)]) for i, s in enumerate(SCENARIOS) for turn in turns]
+        return [(s, kind if s.into_tables or KINDS[kind].table is None else kinds[0]) for s, kind in found]
 
     def case(
         self, database: str, scenario: Scenario, kind: str, fault: Fault | None = None, *, retry: str = "run"

@@ -4,6 +4,7 @@
     commit:ledger.windows.groups.claim_group/1           a transaction that writes is committed; `:before` and `:after`
     store:sinks.directory.Directory._add/1       a store is changed; `:before` and `:after`
     disk:storage.backends.disk.LocalDisk.move/1           one step of such a change on the local disk
+    table:sinks.table.Table.apply/1      a commit is made to a table; `:before` and `:after`
 
 A name is the kind, module and function, and the number of the place in the function, from 1. The names come from the
 code's syntax tree, and the place that is running from its frame, so the package knows nothing of all this.
@@ -37,7 +38,7 @@ _CHANGES = {
     "remove_folder",
 }
 _STEPS = {"write_bytes", "replace", "unlink", "mkdir", "copyfile", "rmtree", "link"}
-_BOTH_SIDES = ("commit", "store")
+_BOTH_SIDES = ("commit", "store", "table")
 
 #: Statements that only answer what people ask; they change nothing, and are no fault points.
 READ_ONLY = ("statement:ledger.windows.queries.", "statement:ledger.overview.")
@@ -101,6 +102,8 @@ class Places(ast.NodeVisitor):
         if not isinstance(func, ast.Attribute):
             return ""
         owner = ast.unparse(func.value).rpartition(".")[2]
+        if self._module == "sinks.table" and func.attr == "_commit":
+            return "table"
         if self._module.startswith("ledger."):
             is_statement = func.attr in _STATEMENTS and owner not in {"cursor", "raw"}
             is_migration = owner == "op" and func.attr not in {"f", "get_bind"}

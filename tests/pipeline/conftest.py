@@ -45,7 +45,7 @@ def pipe(tmp_path: Path, spark: InProcessSpark) -> Iterator[Pipe]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run what publishes, replaces and takes away into every sink, but for tests of columns that not all can hold.
+    """Run what publishes, replaces and takes away into every sink, but for tests of what not all can hold or do.
 
     Into the first one only by `make unit`, which leaves out what is slow.
     """
@@ -54,6 +54,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         of_columns = metafunc.definition.get_closest_marker("columns")
         first, *others = [name for name in SINKS if KINDS[name].holds_columns or not of_columns]
         metafunc.parametrize("sink", [first, *(pytest.param(name, marks=pytest.mark.slow) for name in others)])
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out tests of single files, some of them with other arguments, where a sink is a table."""
+    left_out = [item for item in items if item.get_closest_marker("files") and _is_into_table(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _is_into_table(item: pytest.Item) -> bool:
+    call = getattr(item, "callspec", None)
+    return call is not None and KINDS[call.params.get("sink", "parquet")].table is not None
 
 
 @pytest.fixture

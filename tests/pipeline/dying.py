@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from airflow_provider_blockread.sinks.directory import Directory
 from airflow_provider_blockread.steps import journal
@@ -25,6 +26,16 @@ def place(name: str) -> tuple[object, str]:
     if name in _OF_DIRECTORIES:
         return Directory, _OF_DIRECTORIES[name]
     return next(module for module in (committing, journal, withdrawing) if hasattr(module, name)), name
+
+
+def param(name: str) -> ParameterSet:
+    """Return such a step as the last argument of a test, which runs only where it is taken."""
+    return pytest.param(name, marks=pytest.mark.files if name in _OF_DIRECTORIES else ())
+
+
+def place_param(name: str) -> ParameterSet:
+    """Return the place of such a step as the last arguments of a test, which runs only where it is taken."""
+    return pytest.param(*place(name), marks=pytest.mark.files if name in _OF_DIRECTORIES else ())
 
 
 @contextmanager

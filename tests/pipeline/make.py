@@ -169,7 +169,7 @@ class Pipe:
 
     def published(self) -> list[str]:
         """Return the names of all files in the output."""
-        return sorted(path.name for path in self.out.rglob("*") if path.is_file()) if self.out.exists() else []
+        return KINDS[self.kind].names(str(self.out))
 
     def attempt_files(self, name: str) -> list[Path]:
         """Return all files of that name in the work area, in order."""

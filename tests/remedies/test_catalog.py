@@ -14,6 +14,7 @@ from tests.remedies.catalog import (
     catalog_data_source,
     catalog_ledger,
     catalog_pipeline,
+    catalog_tables,
     catalog_upkeep,
 )
 from tests.remedies.catalog.inventory import every_message, messages
@@ -22,7 +23,7 @@ from tests.remedies.catalog.model import Entry, Explained, Remedy
 #: The folders and files whose messages each catalog holds; the pipeline's holds all others.
 _DATA = ("blocks/", "options/", "records/", "storage/")
 
-_PIPELINE = (catalog_airflow, catalog_data_source, catalog_ledger, catalog_pipeline, catalog_upkeep)
+_PIPELINE = (catalog_airflow, catalog_data_source, catalog_ledger, catalog_pipeline, catalog_tables, catalog_upkeep)
 CATALOGS = {"data": catalog_data.CATALOG, "pipeline": [entry for one in _PIPELINE for entry in one.CATALOG]}
 SIDES = sorted(CATALOGS)
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+from deltalake import DeltaTable
 
 from airflow_provider_blockread.exchange.model import OutputFile
-from airflow_provider_blockread.options import SINKS, ParquetSink, Sink, TextSink
+from airflow_provider_blockread.options import SINKS, DeltaSink, ParquetSink, Sink, TextSink
 from airflow_provider_blockread.sinks.names import AttemptName
-from airflow_provider_blockread.sinks.protocol import Marker, State, Step
+from airflow_provider_blockread.sinks.protocol import Change, Earlier, Marker, State, Step
 from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.storage import Stores
 
@@ -29,11 +33,21 @@ class Kind:
     read: Callable[[str], list[dict[str, Any]]]  # the rows of a file
     holds_columns: bool = True  # False: one column `value`
     early: Mapping[str, Any] = field(default_factory=dict)  # options that let a task write what it has at once
+    table: Callable[[str], tuple[list[dict[str, Any]], list[str]]] | None = None  # rows and names of files, by a reader
 
     def rows(self, folder: str) -> list[dict[str, Any]]:
-        """Return the rows of all files in a folder but hidden ones."""
+        """Return the rows of all files in a folder but hidden ones, or of the table there."""
+        if self.table is not None:
+            return self.table(folder)[0]
         files = [uri for uri, _ in STORES.list_names(folder) if uri.rpartition("/")[2][0] not in "._"]
         return [row for uri in files for row in self.read(uri)]
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names of all files in a folder, or of those that a table there consists of."""
+        if self.table is not None:
+            return sorted(self.table(folder)[1])
+        path = Path(folder)
+        return sorted(found.name for found in path.rglob("*") if found.is_file()) if path.exists() else []
 
 
 def _read_parquet(uri: str) -> list[dict[str, Any]]:
@@ -47,9 +61,18 @@ def _read_text(uri: str) -> list[dict[str, Any]]:
     return [{"value": line} for line in text.decode().split("\n")[:-1]]
 
 
+def _read_delta(folder: str) -> tuple[list[dict[str, Any]], list[str]]:
+    """Read with polars what the table consists of, and look into its log for the names."""
+    if not (Path(folder) / "_delta_log").exists():
+        return [], []
+    names = [Path(uri).name for uri in DeltaTable(folder).file_uris()]
+    return pl.read_delta(folder).to_dicts(), names
+
+
 #: By the names of `SINKS`, each of which must be here.
 KINDS: Mapping[str, Kind] = {
     "parquet": Kind(option=ParquetSink, read=_read_parquet, early={"row_group_bytes": 8}),
+    "delta": Kind(option=DeltaSink, read=_read_parquet, early={"row_group_bytes": 8}, table=_read_delta),
     "text": Kind(option=TextSink, read=_read_text, holds_columns=False),
     "text gzip a block": Kind(
         option=partial(TextSink, compression="gzip", per="block"), read=_read_text, holds_columns=False
@@ -63,25 +86,32 @@ assert set(SINKS) == {name.partition(" ")[0] for name in KINDS}
 BLOCK = 5
 
 
-#: Of any change.
-MARKER = Marker(ledger="l", feed="f", window="ab12", number=1)
-
-
 @dataclass
 class Bench:
     """A sink, and how tests fill it."""
 
     kind: str
     option: Sink
-    marker: Marker = MARKER
 
     def __post_init__(self) -> None:
         """Make the sink."""
         self.sink = make_sink(STORES, self.option)
         self.target = self.sink.prepare(None, f"{self.option.work_area}/stage")
+        self.marker = self.marker_of()
+
+    @property
+    def is_table(self) -> bool:
+        """Whether one commit publishes all files of a window."""
+        return KINDS[self.kind].table is not None
+
+    def marker_of(self, window: str = "ab12", generation: int = 1, change: Change = Change.PUBLISH) -> Marker:
+        """Return the marker of a change."""
+        number = Marker.number_of(generation, change)
+        return Marker(ledger="l", feed="f", window=window, number=number, at=datetime.now(UTC))
 
     def stage(self, *values: str, window: str = "ab12", generation: int = 1) -> list[OutputFile]:
-        """Return a file of each value, twice, as tasks leave them."""
+        """Return a file of each value, twice, as tasks leave them; what is applied next is of this generation."""
+        self.marker = self.marker_of(window, generation)
         files = []
         for attempt, value in enumerate(values):
             name = AttemptName(window=window, generation=generation, group=0, epoch=1, attempt=attempt)
@@ -90,13 +120,24 @@ class Bench:
             files += writer.close()
         return files
 
+    def placed(self, files: Sequence[OutputFile], generation: int = 1) -> Earlier:
+        """Return what a generation has published."""
+        return {generation: [self.sink.placed(file) for file in files]} if files else {}
+
     def steps(self, new: Sequence[OutputFile], earlier: Sequence[OutputFile] = ()) -> list[Step]:
-        """Return the steps that publish staged files in the place of others."""
-        return self.sink.steps(*([self.sink.placed(file) for file in files] for files in (new, earlier)))
+        """Return the steps that publish staged files in the place of others, of the first generation."""
+        return self.sink.steps([self.sink.placed(file) for file in new], self.placed(earlier))
 
     def apply(self, steps: Sequence[Step]) -> None:
         """Take steps."""
         self.sink.apply(steps, self.marker, lambda: None)
+
+    def undo(self, files: Sequence[OutputFile]) -> int:
+        """Take away what the newest generation published."""
+        generation = self.marker.number // len(Change)
+        return self.sink.undo(
+            self.placed(files, generation), self.marker_of(generation=generation, change=Change.WITHDRAW)
+        )
 
     def publish(self, *values: str, window: str = "ab12", generation: int = 1) -> list[OutputFile]:
         """Publish files and return them as they were staged."""

@@ -91,11 +91,12 @@ def propose_undoing(env: Environment, window: Window, *, files: str | None = Non
     if held is not None:
         return _continued(env, "undo", window, held, files)
     shown = [found for found in list_generations(env.ledger, window.id) if found.state in SHOWN]
-    found = [(sink.uri, file) for sink, files in published(env, window, shown).values() for file in files]
-    size, rows = (sum(getattr(file, name) for _, file in found) for name in ("size", "rows"))
-    places = ", ".join(sorted({uri for uri, _ in found})) or "the output"
+    places = published(env, window, shown).values()
+    found = {file.uri: file for _, of_place in places for files in of_place.values() for file in files}
+    size, rows = (sum(getattr(file, name) for file in found.values()) for name in ("size", "rows"))
+    names = ", ".join(sorted({sink.uri for sink, of_place in places if any(of_place.values())})) or "the output"
     what = (
-        f"{len(found):,} published files ({format_bytes(size)}, {rows:,} rows) are removed from {places}, one by one;"
+        f"{len(found):,} published files ({format_bytes(size)}, {rows:,} rows) are removed from {names};"
         f" {_files(window)} {_FATES[files or 'excluded']}"
     )
     return Intent(action="undo", windows=(window_intent(window, what),), notes=(_KEY,))

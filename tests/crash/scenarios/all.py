@@ -9,7 +9,7 @@ from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
 from airflow_provider_blockread.ledger.windows.generations import get_generation
 from airflow_provider_blockread.options import Selection
 from airflow_provider_blockread.options.plan import Limits
-from tests.crash.doomed import Doomed, Tasks, die_at
+from tests.crash.doomed import Doomed, Tasks, apart, die_at
 from tests.crash.scenarios.clean import CLEANING
 from tests.crash.scenarios.corrected import CORRECTED
 from tests.crash.scenarios.making import FILES, Scenario
@@ -21,7 +21,7 @@ from tests.pipeline.make import START
 
 def _published(pipe: Doomed) -> None:
     pipe.put_old(FILES)
-    pipe.run()
+    apart(pipe, pipe.run)
 
 
 def _half_planned(key: str) -> Callable[[Doomed], None]:
@@ -173,8 +173,8 @@ SCENARIOS = [
     Scenario(name="failed read", setup=_small_row_groups, act=_failing_read, repeats=True),
     Scenario(name="failed proof", act=_failing_proof, repeats=True),
     Scenario(name="lost manifest", prepare=_manifest_lost, act=_window()),
-    Scenario(name="object store", setup=_to_bucket, prepare=_published, act=_window(1)),
-    Scenario(name="another disk", setup=_to_another_disk, prepare=_published, act=_window(1)),
-    Scenario(name="half copied", setup=_to_another_disk, prepare=_half_copied, act=_window()),
+    Scenario(name="object store", setup=_to_bucket, prepare=_published, act=_window(1), into_tables=False),
+    Scenario(name="another disk", setup=_to_another_disk, prepare=_published, act=_window(1), into_tables=False),
+    Scenario(name="half copied", setup=_to_another_disk, prepare=_half_copied, act=_window(), into_tables=False),
     Scenario(name="upgrade", act=_upgrading, makes_ledger=True),
 ]

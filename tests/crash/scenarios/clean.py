@@ -14,7 +14,7 @@ from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.steps.plan.cleaned import restore_files
 from airflow_provider_blockread.steps.upkeep.cleaning import CleanRequest, clean
-from tests.crash.doomed import Doomed, Tasks, die_at
+from tests.crash.doomed import Doomed, Tasks, apart, die_at
 from tests.crash.scenarios.making import FILES, Scenario
 from tests.crash.scenarios.upkeep import later, long_ago
 from tests.disks import another_disk
@@ -25,7 +25,7 @@ _NEW = {"a.csv": b"landed since\n"}
 
 def _published(pipe: Doomed) -> None:
     pipe.put_old(FILES)
-    pipe.run()
+    apart(pipe, pipe.run)
 
 
 def _taken_name(pipe: Doomed) -> None:

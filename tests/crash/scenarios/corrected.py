@@ -9,7 +9,7 @@ from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, rebuild
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon
-from tests.crash.doomed import Doomed, Tasks, die_at
+from tests.crash.doomed import Doomed, Tasks, apart, die_at
 from tests.crash.scenarios.making import FILES, Scenario
 
 _CORRECTED = {"b.csv": b"id,msg\n33,ww\n44,vv\n"}
@@ -17,7 +17,7 @@ _CORRECTED = {"b.csv": b"id,msg\n33,ww\n44,vv\n"}
 
 def _half_read(pipe: Doomed) -> None:
     pipe.put_old(FILES)
-    pipe.read(pipe.plan(), groups=[0])
+    apart(pipe, lambda: pipe.read(pipe.plan(), groups=[0]))
 
 
 def _corrected(pipe: Doomed) -> None:

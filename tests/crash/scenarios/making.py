@@ -21,5 +21,6 @@ class Scenario:
     prepare: Callable[[Doomed], object] = lambda pipe: pipe.put_old(FILES)  # in the first one
     ids: list[int] = field(default_factory=lambda: [1, 2, 3])
     bad: list[bytes] = field(default_factory=lambda: BAD)
+    into_tables: bool = True  # False: it is about files that are moved into a directory
     repeats: bool = False  # only as a whole: its tasks go different ways the second time
     makes_ledger: bool = False  # so that there is none before

@@ -17,7 +17,7 @@ from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, propose_rebuild, rebuild
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, undo
-from tests.crash.doomed import Doomed, Tasks, die_at
+from tests.crash.doomed import Doomed, Tasks, apart, die_at
 from tests.crash.scenarios.making import FILES, Scenario
 from tests.ledger.schema.revisions import one_more_revision
 from tests.pipeline.make import START
@@ -59,7 +59,7 @@ def _published(pipe: Doomed) -> None:
 
 def _published_at_once(pipe: Doomed) -> None:
     pipe.put_old(FILES)
-    pipe.run()
+    apart(pipe, pipe.run)
 
 
 def _published_in_the_end(pipe: Doomed) -> None:

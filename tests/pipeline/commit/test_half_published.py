@@ -17,6 +17,8 @@ from airflow_provider_blockread.storage.backends.disk import LocalDisk
 from tests.pipeline.dying import Died, dying
 from tests.pipeline.make import Pipe
 
+pytestmark = pytest.mark.files
+
 _ALL = ["a1", "a2", "b1", "b2"]
 
 

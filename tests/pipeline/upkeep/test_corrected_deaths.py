@@ -7,7 +7,7 @@ import pytest
 from airflow_provider_blockread.steps.plan import replaying
 from airflow_provider_blockread.steps.upkeep import rebuilding
 from tests.pipeline.correcting import NEW, ONCE, Died, correct, fail, kill, reprocess, states
-from tests.pipeline.dying import place
+from tests.pipeline.dying import place_param
 from tests.pipeline.make import Pipe
 
 pytestmark = pytest.mark.slow
@@ -16,7 +16,7 @@ _PLAN = ["choose_newer", "plan_newer", "start_corrected", "open_ref"]
 _COMMIT = ["mark_proven", "journal", "publish_file", "confirm_entries", "sweep", "finish_publication"]
 
 
-@pytest.mark.parametrize(("module", "step"), [*((replaying, name) for name in _PLAN), *map(place, _COMMIT)])
+@pytest.mark.parametrize(("module", "step"), [*((replaying, name) for name in _PLAN), *map(place_param, _COMMIT)])
 @pytest.mark.parametrize(("after", "way"), [(False, "retry"), (False, "reprocess"), (True, "retry"), (True, "clear")])
 def test_whatever_dies_it_goes_on(here: Pipe, module: object, step: str, way: str, *, after: bool) -> None:
     """The corrected file is read once, by a retry, another clear, or the command; nothing of the old one is shown."""
@@ -36,7 +36,7 @@ def test_whatever_dies_it_goes_on(here: Pipe, module: object, step: str, way: st
 
 _COMMAND = [
     *((rebuilding, name) for name in ("plan_newer", "start_requested", "open_ref", "finish_request")),
-    *map(place, ("mark_proven", "publish_file", "finish_publication")),
+    *map(place_param, ("mark_proven", "publish_file", "finish_publication")),
 ]
 
 

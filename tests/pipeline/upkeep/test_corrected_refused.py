@@ -92,6 +92,7 @@ def lose_half(here: Pipe, **asked: int) -> None:
     here.pass_seconds(121)  # until the dead publisher's heartbeat is stale
 
 
+@pytest.mark.files
 @pytest.mark.parametrize("clears", [False, True])
 def test_a_half_that_was_lost(here: Pipe, *, clears: bool) -> None:
     """A generation that can never be published makes way for one that reads files as they are, if asked."""
@@ -107,6 +108,7 @@ def test_a_half_that_was_lost(here: Pipe, *, clears: bool) -> None:
     assert states(here) == [(3, "replaced", True), (9, "done", True)]
 
 
+@pytest.mark.files
 def test_a_half_that_was_lost_of_a_file_that_has_become_too_small(here: Pipe) -> None:
     """Readers have seen a half of the window, so that it is undone."""
     here.put({"a.txt": b"a1\n", "b.txt": b"b1\nb2\n"})
@@ -166,6 +168,7 @@ def test_two_at_once(here: Pipe) -> None:
     assert (here.run(clear_number=1).generation, here.values()) == (2, NEW)
 
 
+@pytest.mark.files
 def test_reprocess_leaves_alone_what_has_not_changed(here: Pipe) -> None:
     """Neither a window of a range, nor one whose files are as planned, nor one that is half published."""
     here.put({"b.txt": b"b1\nb2\n"})

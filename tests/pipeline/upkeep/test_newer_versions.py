@@ -27,7 +27,7 @@ from airflow_provider_blockread.steps.upkeep.rebuilding import (
     rebuild,
 )
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, undo
-from tests.pipeline.dying import place
+from tests.pipeline.dying import param, place, place_param
 from tests.pipeline.make import Pipe
 
 _OLD = ["a1", "a2", "b1", "b2", "c1", "c2"]
@@ -114,8 +114,8 @@ def test_a_scan_in_between_leaves_it_to_the_window(here: Pipe, *, adds: bool) ->
 
 _STEPS = [
     *((rebuilding, name) for name in ("plan_newer", "start_requested", "open_ref", "finish_request")),
-    *(place(name) for name in ("mark_proven", "journal", "publish_file", "remove_file", "confirm_entries")),
-    *(place(name) for name in ("sweep", "finish_publication")),
+    *map(place_param, ("mark_proven", "journal", "publish_file", "remove_file", "confirm_entries")),
+    *map(place_param, ("sweep", "finish_publication")),
 ]
 
 
@@ -143,6 +143,7 @@ def test_whatever_dies_the_same_command_goes_on(here: Pipe, module: object, step
     assert _states(here) == [(6, "replaced", True), (9, "done", True)]
 
 
+@pytest.mark.files
 def test_a_failure_leaves_what_is_published(here: Pipe) -> None:
     """The version stays with the generation that failed, and goes back when another takes its place."""
     old = _publish(here)
@@ -208,7 +209,7 @@ def test_what_comes_after_goes_on_from_the_newer_version(here: Pipe) -> None:
 
 
 @pytest.mark.parametrize("files", ["pending", "excluded"])
-@pytest.mark.parametrize("step", ["mark_proven", "publish_file", "confirm_entries", "finish_publication"])
+@pytest.mark.parametrize("step", map(param, ("mark_proven", "publish_file", "confirm_entries", "finish_publication")))
 def test_an_undo_in_the_middle(here: Pipe, files: str, step: str) -> None:
     """Nothing is left in the output, and the newer version is read once by a later window, if it is to be read."""
     _publish(here)

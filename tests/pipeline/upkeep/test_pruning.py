@@ -57,6 +57,7 @@ def _windows(here: Pipe) -> list[Any]:
     return [summary.window for summary in list_windows(here.env.ledger)]
 
 
+@pytest.mark.files
 def test_old_windows_become_identities(here: Pipe) -> None:
     """Detail and folders go, the output stays as it was, and the next listing takes nothing of it again."""
     three_windows(here)
@@ -128,6 +129,7 @@ def test_windows_at_work_are_left_alone(here: Pipe) -> None:
     assert len(here.values()) == 10
 
 
+@pytest.mark.files
 def test_leftovers_of_finished_windows_go(here: Pipe) -> None:
     """Attempts that count for nothing and what was staged and not published; receipts of what is published stay."""
     here.put({"a.txt": b"a\n"})
@@ -239,6 +241,7 @@ def interrupted(here: Pipe, after: int) -> Iterator[list[int]]:
         here.env = plain
 
 
+@pytest.mark.files
 @pytest.mark.slow
 def test_pruning_goes_on_after_a_crash_anywhere(here: Pipe, tmp_path: Path) -> None:
     """Stopped before any statement or removal, a repetition ends as if nothing had happened."""

@@ -20,7 +20,7 @@ from airflow_provider_blockread.steps.upkeep.rebuilding import (
     propose_rebuild,
     rebuild,
 )
-from tests.pipeline.dying import place
+from tests.pipeline.dying import param, place
 from tests.pipeline.make import START, Pipe
 
 _KEYS = ["d1", "d2", "d3"]
@@ -112,7 +112,7 @@ def test_a_failure_stops_and_the_rest_is_done_later(here: Pipe) -> None:
     assert _generations(here) == [3, 3, 3]
 
 
-@pytest.mark.parametrize("step", ["publish_file", "remove_file", "confirm_entries", "finish_publication"])
+@pytest.mark.parametrize("step", map(param, ("publish_file", "remove_file", "confirm_entries", "finish_publication")))
 def test_a_rebuild_that_died_while_publishing_is_resumed(here: Pipe, step: str) -> None:
     """What was half published is completed, and nothing is read again."""
     which = _three(here)
@@ -146,6 +146,7 @@ def test_a_rebuild_that_died_between_windows_is_resumed(here: Pipe) -> None:
     assert (_generations(here), here.values()) == ([3, 3, 3], _ALL)
 
 
+@pytest.mark.files
 def test_somebody_elses_half_is_completed_first(here: Pipe) -> None:
     """A half published generation goes forward; where it has lost files it is taken back; then the rebuild begins."""
     here.put({"a.txt": b"a1\na2\n", "b.txt": b"b1\nb2\n"})

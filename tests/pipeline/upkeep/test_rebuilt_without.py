@@ -141,6 +141,7 @@ def _without_b(here: Pipe) -> None:
     os.utime(here.source / "b.txt", ns=(kept.st_mtime_ns, kept.st_mtime_ns))
 
 
+@pytest.mark.files
 @pytest.mark.columns
 def test_what_a_scan_without_a_file_finds_is_not_for_others(here: Pipe) -> None:
     """The next rebuild scans that file, too."""
@@ -155,6 +156,7 @@ def test_what_a_scan_without_a_file_finds_is_not_for_others(here: Pipe) -> None:
     assert here.values() == [value.encode() for value in before]
 
 
+@pytest.mark.files
 @pytest.mark.columns
 def test_columns_inferred_without_a_file_are_not_for_others(here: Pipe) -> None:
     """The next rebuild infers them anew, so that the file's records fit."""

@@ -14,7 +14,7 @@ from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, propose_rebuild, rebuild
 from airflow_provider_blockread.steps.upkeep.withdrawing import undo
-from tests.pipeline.dying import place
+from tests.pipeline.dying import param, place
 from tests.pipeline.make import Pipe
 
 _ALL = ["a1", "a2", "b1", "b2", "c1", "c2"]
@@ -133,6 +133,7 @@ def test_a_source_that_is_gone(here: Pipe) -> None:
     assert here.values() == _ALL
 
 
+@pytest.mark.files
 def test_a_published_file_that_was_harmed_is_not_carried_over(here: Pipe) -> None:
     """The proof counts what readers see, so that a file which is gone fails it and nothing is replaced."""
     old = _publish(here)
@@ -159,7 +160,9 @@ def test_a_group_whose_result_is_gone_is_read_again(here: Pipe) -> None:
     assert (_reads(here), here.values()) == ([[1, 1, 1], [0, 1, 1]], _ALL)
 
 
-@pytest.mark.parametrize("step", ["publish_file", "remove_file", "confirm_entries", "sweep", "finish_publication"])
+@pytest.mark.parametrize(
+    "step", map(param, ("publish_file", "remove_file", "confirm_entries", "sweep", "finish_publication"))
+)
 def test_one_that_died_while_publishing_goes_on(here: Pipe, step: str) -> None:
     """Whatever was moved or removed by then, the repetition ends with each record once."""
     _publish(here)
@@ -173,6 +176,7 @@ def test_one_that_died_while_publishing_goes_on(here: Pipe, step: str) -> None:
     assert (done.generation, here.values(), len(here.published())) == (2, _ALL, 3)
 
 
+@pytest.mark.files
 def test_a_half_that_lost_its_files_is_taken_back(here: Pipe) -> None:
     """Nothing that was carried over goes with it: readers see those files."""
     old = _publish(here)

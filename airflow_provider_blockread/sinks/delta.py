@@ -1,0 +1,191 @@
+"""A Delta Lake table, through deltalake, which needs no JVM.
+
+The marker is a transaction of the table's own log: application `blockread/<ledger>/<feed>/<window>`, whose version is
+the number of the change. Without a time of its own it never expires, whatever the table's retention.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Schema, Transaction
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
+
+from airflow_provider_blockread.errors import ProofError, TransientError
+from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.options import DeltaSink
+from airflow_provider_blockread.sinks.names import FILE_PREFIX
+from airflow_provider_blockread.sinks.object_store import object_store_options
+from airflow_provider_blockread.sinks.protocol import Marker
+from airflow_provider_blockread.sinks.table_format import Files, TableChangedError
+from airflow_provider_blockread.storage import Stores, uris
+
+_CONSTRAINT = "delta.constraints."
+
+
+class DeltaLake:
+    """The table at a place.
+
+    Args:
+        stores: have the credentials of the place.
+        option: where it is, and the properties of a table that is made.
+    """
+
+    def __init__(self, stores: Stores, option: DeltaSink) -> None:
+        self.uri = uris.canonical(option.uri)
+        self._properties = dict(option.properties)
+        self._root = uris.local_path(self.uri) or self.uri
+        self._options = object_store_options(self.uri, stores.options_of(self.uri))
+
+    def location(self) -> str:
+        """Return the folder of the table: its files are directly in it."""
+        return self.uri
+
+    def load(self) -> _State | None:
+        """Return the newest state; None if no table is there."""
+        with self.explained():
+            try:
+                return _State(self, DeltaTable(self._root, storage_options=self._options))
+            except TableNotFoundError:
+                return None
+
+    def create(self, files: Files, marker: Marker) -> str:
+        """Make the table; its columns may all hold nulls."""
+        with self.explained():
+            try:
+                create_table_with_add_actions(
+                    self._root,
+                    _schema(files.schema),
+                    [self.added(file, marker) for file in files.add],
+                    mode="error",
+                    configuration=self._properties,
+                    storage_options=self._options,
+                    commit_properties=_properties(marker),
+                )
+            except (CommitFailedError, DeltaError) as error:
+                if self.load() is None:
+                    raise
+                raise TableChangedError from error
+        return "0"
+
+    def added(self, file: OutputFile, marker: Marker) -> AddAction:
+        """Return the action that adds a file."""
+        bounds = file.statistics
+        kept = {
+            "numRecords": file.rows,
+            "minValues": bounds.get("min", {}),
+            "maxValues": bounds.get("max", {}),
+            "nullCount": bounds.get("nulls", {}),
+        }
+        return AddAction(self.path_of(file.uri), file.size, {}, _ms(marker), data_change=True, stats=json.dumps(kept))
+
+    def path_of(self, uri: str) -> str:
+        """Return a file's path as the log has it."""
+        return uris.relative_to(uri, self.uri) or uri
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Translate errors of the library in the body."""
+        try:
+            yield
+        except (DeltaError, OSError) as error:
+            msg = f"{self.uri}: the Delta table cannot be read or written ({_first_line(error)}); retry when it can be"
+            raise TransientError(msg) from error
+
+
+class _State:
+    """One version of the table."""
+
+    def __init__(self, lake: DeltaLake, table: DeltaTable) -> None:
+        self._lake, self._table = lake, table
+        self.version = str(table.version())
+
+    def marker(self, marker: Marker) -> int | None:
+        """Return the version of the window's transaction."""
+        return self._table.transaction_version(_application(marker))
+
+    def live(self, files: Collection[str]) -> set[str]:
+        """Return which files this version consists of."""
+        found = set(map(uris.canonical, self._table.file_uris())).intersection(files) if files else set()
+        if found and "deletionVectors" in (self._table.protocol().writer_features or ()):
+            parts = pa.table(self._table.deletion_vectors())["filepath"]
+            found -= {uris.canonical(uri) for uri in parts.to_pylist()}  # some of their rows were deleted
+        return found
+
+    def is_ours(self) -> bool:
+        """Return whether any file of this version has a name that a task gives."""
+        return any(path.rpartition("/")[2].startswith(FILE_PREFIX) for path in self._table.file_uris())
+
+    def refuse(self, schema: pa.Schema) -> str:
+        """Return in words what the table demands of rows, and these do not fulfil."""
+        name, properties = self._lake.uri, self._table.metadata().configuration
+        if ruled := sorted(key.removeprefix(_CONSTRAINT) for key in properties if key.startswith(_CONSTRAINT)):
+            return f"{name} has a constraint {ruled[0]!r}, which a file cannot be checked against; drop the constraint"
+        if properties.get("delta.columnMapping.mode", "none") != "none":
+            return f"{name} maps its columns to other names in files, which are written without; choose another table"
+        if partitions := self._table.metadata().partition_columns:
+            return f"{name} is partitioned by {', '.join(partitions)}; choose a table without partitions"
+        return _difference(name, _schema(schema), self._table.schema())
+
+    def commit(self, files: Files, marker: Marker) -> str:
+        """Append the next version, if this is still the newest one."""
+        lake = self._lake
+        if files.remove and self._table.metadata().configuration.get("delta.appendOnly") == "true":
+            msg = (
+                f"{lake.uri} is append-only, so nothing that was published can be replaced or undone; set its property"
+                " delta.appendOnly to false, then retry"
+            )
+            raise ProofError(msg)
+        actions: list[AddAction | RemoveAction] = [lake.added(file, marker) for file in files.add]
+        actions += [RemoveAction(lake.path_of(file.uri), True, _ms(marker)) for file in files.remove]  # noqa: FBT003 - takes no names
+        with lake.explained():
+            try:
+                self._table.create_write_transaction(
+                    actions, mode="append", schema=self._table.schema(), commit_properties=_properties(marker)
+                )
+            except CommitFailedError as error:
+                raise TableChangedError from error
+        return str(int(self.version) + 1)
+
+
+def _application(marker: Marker) -> str:
+    return f"blockread/{marker.ledger}/{marker.feed}/{marker.window}"
+
+
+def _properties(marker: Marker) -> CommitProperties:
+    """Return what goes into the commit; the library does not repeat it, as it would not look for the files again."""
+    names = {"ledger": marker.ledger, "feed": marker.feed, "window": marker.window, "change": str(marker.number)}
+    return CommitProperties(
+        custom_metadata={f"blockread.{name}": text for name, text in names.items()},
+        max_commit_retries=0,
+        app_transactions=[Transaction(app_id=_application(marker), version=marker.number)],
+    )
+
+
+def _schema(schema: pa.Schema) -> Schema:
+    return Schema.from_arrow(pa.schema([field.with_nullable(True).remove_metadata() for field in schema]))  # noqa: FBT003
+
+
+def _difference(name: str, rows: Schema, table: Schema) -> str:
+    held = {field.name: field for field in table.fields}
+    for field in rows.fields:
+        if field.name not in held:
+            return f"{name} has no column {field.name!r}; add it to the table, or leave it out of the output"
+        if field.type != held[field.name].type:
+            of_table = held[field.name].type
+            return f"{name} has column {field.name!r} as {of_table}, not {field.type}; cast it to the table's type"
+    given = {field.name for field in rows.fields}
+    needed = [field.name for field in table.fields if not field.nullable and field.name not in given]
+    return f"{name} needs column {needed[0]!r}, which may not be null; add it to the output" if needed else ""
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+def _ms(marker: Marker) -> int:
+    return int(marker.at.timestamp() * 1000)

@@ -1,0 +1,90 @@
+"""What tables keep about the columns of a file, so that readers skip files, and which columns tables can hold."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+_COLUMNS = 32  # of a file, whose statistics are kept; as Delta Lake has it
+_LONGEST = 64  # characters of a text whose bounds are kept
+_HELD = (
+    pa.types.is_boolean,
+    pa.types.is_signed_integer,
+    pa.types.is_float32,
+    pa.types.is_float64,
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_date32,
+    pa.types.is_timestamp,
+    pa.types.is_decimal128,
+)
+_LISTS = (pa.types.is_list, pa.types.is_large_list)
+
+
+def misfit(schema: pa.Schema) -> str:
+    """Return in words why a table cannot hold such rows; empty if it can."""
+    twice = [name for name, times in Counter(name.lower() for name in schema.names).items() if times > 1]
+    if twice:
+        return (
+            f"two columns are named {twice[0]!r}, which tables do not distinguish by case; rename one in the function"
+        )
+    for field in schema:
+        if (found := _unheld(field.type)) is not None:
+            return (
+                f"column {field.name!r} has type {found}, which tables do not hold; cast it in the function, or declare"
+                " another type"
+            )
+    return ""
+
+
+def _unheld(kind: pa.DataType) -> pa.DataType | None:
+    """Return the first type in a type that tables do not hold."""
+    if any(is_list(kind) for is_list in _LISTS):
+        return _unheld(kind.value_type)
+    if pa.types.is_map(kind):
+        return _unheld(kind.key_type) or _unheld(kind.item_type)
+    if pa.types.is_struct(kind):
+        return next((found for field in kind if (found := _unheld(field.type)) is not None), None)
+    return None if any(is_held(kind) for is_held in _HELD) else kind
+
+
+def column_statistics(footer: pq.FileMetaData) -> dict[str, dict[str, Any]]:
+    """Return the least and greatest value (`min`, `max`) and the number of nulls of each column, by name, as JSON.
+
+    A bound that JSON cannot hold exactly is left out.
+    """
+    found: dict[str, dict[str, Any]] = {"min": {}, "max": {}, "nulls": {}}
+    groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
+    for place in range(min(footer.num_columns, _COLUMNS)):
+        column = footer.schema.column(place)
+        parts = [group.column(place).statistics for group in groups]
+        if column.max_repetition_level or column.path != column.name or not all(parts):
+            continue
+        if all(part.has_null_count for part in parts):
+            found["nulls"][column.name] = sum(part.null_count for part in parts)
+        valued = [part for part in parts if part.has_min_max]
+        if valued and len(valued) == sum(part.num_values > 0 for part in parts):
+            bounds = [_json(min(part.min for part in valued)), _json(max(part.max for part in valued))]
+            if None not in bounds:
+                found["min"][column.name], found["max"][column.name] = bounds
+    return found
+
+
+def _json(value: object) -> object:
+    """Return a bound as the log of a Delta table has it, None if that would not be exact."""
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, str):
+        return value if len(value) <= _LONGEST else None
+    is_number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    return value if is_number and not isinstance(value, (bool, Decimal)) else None

@@ -1,0 +1,245 @@
+"""Publishing into a table of files: tasks write into its own location, and one commit brings exactly the proven files.
+
+The commit carries the marker of its change. It is made on a state of the table in which the marker was looked for and
+every file to be replaced was seen, and it fails if the table has changed since: then all of this is done again.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
+
+import pyarrow as pa
+
+from airflow_provider_blockread.errors import (
+    BlockReadError,
+    ExchangeError,
+    FileMissingError,
+    OptionsError,
+    ProofError,
+    TransientError,
+)
+from airflow_provider_blockread.exchange.model import OutputFile, Target
+from airflow_provider_blockread.options import ColumnarSink
+from airflow_provider_blockread.sinks.names import AttemptName, is_data_file, window_prefix
+from airflow_provider_blockread.sinks.parquet import ParquetWriter, read_footer
+from airflow_provider_blockread.sinks.protocol import Earlier, Marker, State, Step, Writer
+from airflow_provider_blockread.sinks.statistics import misfit
+from airflow_provider_blockread.sinks.table_format import Files, Snapshot, TableChangedError, TableFormat
+from airflow_provider_blockread.storage import Stores, uris
+
+_TRIES = 60
+_LONGEST_S = 2.0  # between two of them
+_THREADS = 16  # that look at files of a remote store
+_SHOWN = 3  # files that a message lists
+
+
+class Table:
+    """A sink of files that a table format names; the format's library is needed on Airflow's side only.
+
+    Args:
+        stores: opens the table's location.
+        option: how its files are written.
+        kind: `output`; the quarantine of a table is a directory.
+        make: returns the format, whose library is loaded then.
+    """
+
+    in_place = True
+
+    def __init__(self, stores: Stores, option: ColumnarSink, kind: str, make: Callable[[], TableFormat]) -> None:
+        self._stores, self._option, self.kind = stores, option, kind
+        self._make = make
+        self.uri = option.place
+
+    @cached_property
+    def _format(self) -> TableFormat:
+        return self._make()
+
+    def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
+        """Return the table's own location, if the table can hold such rows; one that is not there is not made."""
+        del staging
+        if schema is not None and (problem := misfit(schema)):
+            msg = f"{self.uri}: {problem}"
+            raise OptionsError(msg)
+        snapshot = self._format.load()
+        if schema is not None and snapshot is not None and (problem := snapshot.refuse(schema)):
+            raise OptionsError(problem)
+        return Target(folder=self._format.location())
+
+    def writer(self, target: Target, name: AttemptName, schema: pa.Schema | None) -> Writer:
+        """Return a writer that rolls to the next file at `file_bytes`, and reports what its columns hold."""
+        suffix = self._option.suffix
+        return ParquetWriter(
+            self._stores,
+            self._option,
+            lambda number: name.uri(target.folder, number, suffix),
+            schema,
+            of_table=True,
+        )
+
+    def placed(self, output: OutputFile) -> OutputFile:
+        """Return a file as it is: it stays where its task wrote it."""
+        if not is_data_file(uris.name_of(output.uri), self._option.suffix):
+            msg = (
+                f"{output.uri} is not a data file of a group, so it will not be published; clear the group that lists"
+                " it"
+            )
+            raise ExchangeError(msg)
+        return replace(output, source=output.uri)
+
+    def count(self, output: OutputFile) -> int:
+        """Return the number of rows that the file's own footer says; only the footer is read."""
+        return int(read_footer(self._stores, output).num_rows)
+
+    def steps(self, new: Sequence[OutputFile], earlier: Earlier) -> list[Step]:
+        """Return one step for all files; none where nothing was or is published."""
+        if not new and not any(earlier.values()):
+            return []
+        action, size = ("add" if new else "remove"), sum(file.size for file in new)
+        return [Step(kind="commit", action=action, source="", target=self.uri, size=size, new=new, earlier=earlier)]
+
+    def state(self, step: Step, marker: Marker) -> State:
+        """Look for the marker in the table, and for the files that it would name."""
+        snapshot = self._format.load()
+        at = None if snapshot is None else snapshot.marker(marker)
+        if at == marker.number or (at or 0) > marker.number:
+            return State.APPLIED if at == marker.number or step.action == "remove" else State.UNKNOWN
+        try:
+            self._require_files(step.new if snapshot is None else _absent(snapshot, step.new))
+        except BlockReadError as error:
+            if isinstance(error, TransientError):
+                raise
+            return State.UNKNOWN
+        return State.NOT_APPLIED
+
+    def apply(self, steps: Sequence[Step], marker: Marker, still_mine: Callable[[], None]) -> str | None:
+        """Make the commit of a step, unless the table has it; without a step, make the location."""
+        if not steps:
+            still_mine()
+            self._stores.makedirs(self._format.location())
+            return None
+        (step,) = steps
+        for _ in self._tries():
+            snapshot = self._format.load()
+            at = None if snapshot is None else snapshot.marker(marker)
+            if snapshot is not None and at is not None and at >= marker.number:
+                still_mine()
+                self._refuse_overtaken(at, marker)
+                return snapshot.version
+            files = self._changes(snapshot, step.new, step.earlier, at)
+            still_mine()
+            with suppress(TableChangedError):
+                return self._commit(snapshot, files, marker)
+        raise self._busy()
+
+    def undo(self, outputs: Earlier, marker: Marker) -> int:
+        """Remove in one commit those of the files that the table consists of; the marker keeps late publishers out."""
+        for _ in self._tries():
+            snapshot = self._format.load()
+            at = None if snapshot is None else snapshot.marker(marker)
+            if snapshot is None or (at is not None and at >= marker.number):
+                return 0
+            files = self._changes(snapshot, (), outputs, at)
+            with suppress(TableChangedError):
+                self._commit(snapshot, files, marker)
+                return len(files.remove)
+        raise self._busy()
+
+    def sweep(self, window: str, keep: Collection[str], earlier: Collection[str] = ()) -> list[str]:
+        """Remove what attempts at the window have left that no commit ever named.
+
+        Files that were replaced stay for readers of an earlier version, until the table's owner expires it.
+        """
+        named = {*keep, *earlier}
+        found = [uri for uri, _ in self._stores.list_names(self._format.location(), window_prefix(window))]
+        stray = sorted(uri for uri in found if uri not in named)
+        for uri in stray:
+            self._stores.remove(uri)
+        return stray
+
+    def is_empty(self) -> bool:
+        """Tell whether the table is not there, or was never published into."""
+        snapshot = self._format.load()
+        return snapshot is None or not snapshot.is_ours()
+
+    def _commit(self, snapshot: Snapshot | None, files: Files, marker: Marker) -> str:
+        return self._format.create(files, marker) if snapshot is None else snapshot.commit(files, marker)
+
+    def _changes(self, snapshot: Snapshot | None, new: Sequence[OutputFile], earlier: Earlier, at: int | None) -> Files:
+        """Return what is to be changed, or refuse: another writer has changed the window's files."""
+        wanted = {file.uri for file in new}
+        known = {file.uri: file for file in chain.from_iterable(earlier.values())}
+        live = set() if snapshot is None else snapshot.live({*wanted, *known})
+        shown = None if at is None else Marker.published(at)
+        needed = {file.uri for file in earlier.get(shown, ())} if shown is not None else set()
+        if snapshot is not None:
+            needed |= wanted & known.keys()  # carried over: never added a second time
+        if gone := sorted(needed - live):
+            self._refuse_gone(gone)
+        add = [file for file in new if file.uri not in live]
+        self._require_files(add)
+        schema = read_footer(self._stores, add[0]).schema.to_arrow_schema() if add else None
+        if schema is not None and snapshot is not None and (problem := snapshot.refuse(schema)):
+            raise ProofError(problem)
+        return Files(add=add, remove=[known[uri] for uri in sorted(live - wanted)], schema=schema)
+
+    def _require_files(self, files: Sequence[OutputFile]) -> None:
+        """Refuse files that are gone, or are not as their tasks wrote them."""
+        for file, size in zip(files, self._sizes(files), strict=True):
+            if size is None:
+                msg = f"{file.uri} is gone and {self.uri} does not hold it; clear the run from its plan on"
+                raise ProofError(msg)
+            if size != file.size:
+                msg = f"{file.uri} has {size} bytes instead of {file.size}; clear the group that wrote it"
+                raise ProofError(msg)
+
+    def _sizes(self, files: Sequence[OutputFile]) -> Iterable[int | None]:
+        if not files or uris.local_path(files[0].uri) is not None:
+            return map(self._size, files)
+        with ThreadPoolExecutor(_THREADS) as threads:
+            return list(threads.map(self._size, files))
+
+    def _size(self, file: OutputFile) -> int | None:
+        try:
+            return self._stores.stat(file.uri).size
+        except FileMissingError:
+            return None
+
+    def _refuse_overtaken(self, at: int, marker: Marker) -> None:
+        if at > marker.number:
+            msg = (
+                f"{self.uri}: window {marker.window} is gone from the table, or a later change of it is there"
+                f" ({at}, this is {marker.number}); clear the run from its plan on"
+            )
+            raise ProofError(msg)
+
+    def _refuse_gone(self, gone: list[str]) -> None:
+        names = ", ".join(map(uris.name_of, gone[:_SHOWN])) + (f" and {len(gone) - _SHOWN} more" * (len(gone) > _SHOWN))
+        msg = (
+            f"{self.uri} no longer consists of {names}, which this window published: another writer has rewritten its"
+            " rows (by a compaction, DELETE or restore), so they cannot be replaced by file; restore a version of the"
+            " table that has these files, then retry"
+        )
+        raise ProofError(msg)
+
+    def _busy(self) -> TransientError:
+        msg = f"{self.uri}: other writers have committed {_TRIES} times meanwhile; retry when they are done"
+        return TransientError(msg)
+
+    def _tries(self) -> Iterator[int]:
+        """Yield the numbers of the tries, with growing pauses between them."""
+        for number in range(_TRIES):
+            if number:
+                time.sleep(random.uniform(0, min(_LONGEST_S, 0.01 * 2**number)))  # noqa: S311 - spreads writers
+            yield number
+
+
+def _absent(snapshot: Snapshot, files: Sequence[OutputFile]) -> list[OutputFile]:
+    live = snapshot.live({file.uri for file in files})
+    return [file for file in files if file.uri not in live]

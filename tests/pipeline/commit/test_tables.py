@@ -1,0 +1,210 @@
+"""A commit to a table that died somewhere: it goes forward or is taken back, and readers see whole windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from airflow_provider_blockread.errors import ConflictError, ProofError
+from airflow_provider_blockread.ledger.windows.generations import get_generation
+from airflow_provider_blockread.ledger.windows.queries import get_window, list_windows
+from airflow_provider_blockread.options import SINKS
+from airflow_provider_blockread.sinks.table import Table
+from airflow_provider_blockread.steps import WindowRef, commit
+from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
+from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, undo
+from tests.pipeline.dying import Died, dying
+from tests.pipeline.make import Pipe, ReadHere
+from tests.sinks.kinds import KINDS
+
+_ALL = ["a1", "a2", "b1", "b2"]
+_MOMENTS = ["before", "after"]
+
+
+@pytest.fixture(params=[name for name in SINKS if KINDS[name].table])
+def tables(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Pipe]:
+    """A feed into each kind of table."""
+    made = Pipe(folder=tmp_path, submitter=ReadHere(), kind=request.param)
+    yield made
+    made.close()
+
+
+@contextmanager
+def _dying(moment: str, name: str = "apply") -> Iterator[None]:
+    """Let the process die before or right after a change of the table."""
+    change = getattr(Table, name)
+
+    def die(self: Table, *arguments: Any) -> Any:
+        if name == "apply" and not arguments[0]:
+            return change(self, *arguments)
+        if moment == "after":
+            change(self, *arguments)
+        raise Died
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Table, name, die)
+        with pytest.raises(Died):
+            yield
+
+
+def _half(here: Pipe, moment: str, *, clear_number: int = 0) -> WindowRef:
+    here.put({"a.txt": b"a1\na2\n", "b.txt": b"b1\nb2\n"})
+    here.group_bytes = 6
+    if clear_number:
+        here.run()
+    ref = here.plan(clear_number=clear_number)
+    here.read(ref, clear_number=clear_number)
+    with _dying(moment):
+        here.commit(ref)
+    assert here.state() == "publishing"
+    return ref
+
+
+def _lose(here: Pipe, generation: int) -> None:
+    """Remove the files of a generation, as somebody does who clears what no table names."""
+    for path in here.folder.rglob(f"part-w*-g{generation}-*"):
+        path.unlink()
+
+
+@pytest.mark.parametrize("moment", _MOMENTS)
+@pytest.mark.parametrize("clear_number", [0, 1])
+def test_whole_run_is_cleared(tables: Pipe, moment: str, clear_number: int) -> None:
+    """Clearing a run whose commit died completes what it had begun; the ledger knows the table's version."""
+    ref = _half(tables, moment, clear_number=clear_number)
+    assert tables.values() == ([] if moment == "before" and not clear_number else _ALL)
+    done = tables.run(clear_number=clear_number + 1)
+
+    assert (done.status, done.generation, tables.values()) == ("published", ref.generation, _ALL)
+    assert get_generation(tables.env.ledger, ref.window, ref.generation).table_version
+    assert tables.run(clear_number=clear_number + 2).generation == ref.generation + 1
+    assert tables.values() == _ALL
+
+
+@pytest.mark.parametrize("clear_number", [0, 1])
+def test_staged_files_are_lost(tables: Pipe, clear_number: int) -> None:
+    """A generation that cannot go forward makes way for another, and what was published before stays."""
+    ref = _half(tables, "before", clear_number=clear_number)
+    _lose(tables, ref.generation)
+    with pytest.raises(ProofError, match="clear the run from its plan on"):
+        tables.commit(ref)
+    assert "lost files before they were published" in tables.plan(clear_number=clear_number).message
+    assert tables.values() == (_ALL if clear_number else [])
+    done = tables.run(clear_number=clear_number)
+
+    assert (done.status, done.generation, tables.values()) == ("published", clear_number + 2, _ALL)
+
+
+@pytest.mark.parametrize("moment", _MOMENTS)
+def test_taking_back_a_lost_generation_dies(tables: Pipe, moment: str) -> None:
+    """The next try takes it back again, and changes nothing of what is published."""
+    ref = _half(tables, "before", clear_number=1)
+    _lose(tables, ref.generation)
+    with _dying(moment, "undo"):
+        tables.plan(clear_number=1)
+    tables.plan(clear_number=1)
+    assert tables.values() == _ALL
+
+    assert (tables.run(clear_number=1).generation, tables.values()) == (3, _ALL)
+
+
+@pytest.mark.parametrize("clear_number", [0, 1])
+@pytest.mark.parametrize("committed", _MOMENTS)
+@pytest.mark.parametrize("moment", [*_MOMENTS, ""])
+def test_undo_of_a_half(tables: Pipe, moment: str, committed: str, clear_number: int) -> None:
+    """What a dead publisher may have committed goes, the files are read by a later window, and each record is once."""
+    ref = _half(tables, committed, clear_number=clear_number)
+    tables.pass_seconds(1000)
+    window = get_window(tables.env.ledger, "w")
+    if moment:
+        with _dying(moment, "undo"):
+            undo(tables.env, window, files="pending", who="me")
+    undo(tables.env, window, files="pending", who="me")
+    assert (tables.values(), tables.published()) == ([], [])
+    with pytest.raises(ConflictError, match="abandoned"):
+        commit(tables.env, ref, owner="asleep")
+
+    assert (tables.run("next").records, tables.values()) == (4, _ALL)
+
+
+def test_a_publisher_that_wakes_up(tables: Pipe) -> None:
+    """One that was overtaken while it slept right before its commit finds the later change, and adds nothing."""
+    ref = _half(tables, "before")
+    journal: list[Any] = []
+    apply = Table.apply
+
+    def keep(self: Table, *arguments: Any) -> Any:
+        journal.append((self, arguments))
+        return apply(self, *arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Table, "apply", keep)
+        tables.commit(ref)
+    sink, (steps, marker, _) = journal[-1]
+    undo(tables.env, get_window(tables.env.ledger, "w"), who="me")
+    with pytest.raises(ProofError, match="is gone from the table, or a later change"):
+        sink.apply(steps, marker, lambda: None)
+
+    assert tables.values() == []
+
+
+def test_what_failed_attempts_have_left_goes(tables: Pipe) -> None:
+    """Files that no commit names go with the next publication of the window, or when it is given up."""
+    tables.put({"a.txt": b"a1\n"})
+    ref = tables.plan()
+    tables.read(ref)
+    tables.read(ref, clear_number=1)
+    found = [path.name for path in tables.folder.rglob("part-w*")]
+    assert len(found) == 2
+    tables.commit(ref)
+    assert [path.name for path in tables.folder.rglob("part-w*")] == tables.published()
+
+    tables.put({"b.txt": b"b1\n"})
+    tables.read(tables.plan("other"))
+    abandon(tables.env, get_window(tables.env.ledger, "other"), who="me")
+    assert [path.name for path in tables.folder.rglob("part-w*")] == tables.published()
+
+
+def test_readers_of_an_earlier_version_keep_their_files(tables: Pipe) -> None:
+    """A rebuild and an undo leave the files that they replace; the table's owner removes them."""
+    tables.put({"a.txt": b"a1\n"})
+    tables.run()
+    (old,) = tables.published()
+    tables.run(clear_number=1)
+    (new,) = tables.published()
+    undo(tables.env, get_window(tables.env.ledger, "w"), who="me")
+
+    assert {path.name for path in tables.folder.rglob("part-w*")} == {old, new}
+    assert tables.published() == []
+
+
+def test_a_pruned_window_stays(tables: Pipe) -> None:
+    """Pruning takes nothing from the table."""
+    tables.put({"a.txt": b"a1\n"})
+    tables.run()
+    tables.pass_seconds(1000)
+    prune(tables.env, PruneRequest(older_than=0, keep=0))
+
+    assert (tables.values(), tables.plan("next").status) == (["a1"], "empty")
+
+
+def test_a_window_without_rows(tables: Pipe) -> None:
+    """It is published, and a rebuild that finds none takes out what was there."""
+    tables.put({"a.txt": b""})
+    assert (tables.run().status, tables.values()) == ("published", [])
+    assert list_windows(tables.env.ledger)[0].published == 1
+
+
+def test_a_work_area_that_dies_between_sinks(tables: Pipe) -> None:
+    """The quarantine is published before the table's commit, so that only a whole window is ever seen."""
+    tables.put({"a.txt": b"a1\n\xff\n"})
+    tables.with_policies(on_bad_record="quarantine")
+    with dying("publish_file", 0), pytest.raises(Died):
+        tables.run()
+    assert tables.values() == []
+    tables.run(clear_number=1)
+
+    assert tables.values() == ["a1"]
+    assert len(list((tables.work / "quarantine").rglob("*.parquet"))) == 1

@@ -1,0 +1,27 @@
+"""Where the remedies of tables are carried out."""
+
+from __future__ import annotations
+
+from tests.remedies.catalog.model import Entry, Explained, Remedy
+
+_DELTA, _COMMITS = "tests/sinks/test_delta.py", "tests/pipeline/commit/test_tables.py"
+_COLUMNS = "tests/sinks/test_table_columns.py"
+
+CATALOG: list[Entry] = [
+    Explained("sinks/delta.py", "cannot be read or written", "a store that fails; what retries it is tested of stores"),
+    Remedy("sinks/delta.py", "is append-only", f"{_DELTA}::test_an_append_only_table"),
+    Remedy("sinks/object_store.py", "no atomic commit", f"{_COLUMNS}::test_a_store_without_an_atomic_commit"),
+    Explained("sinks/registry.py", "not installed here", "the tests' environment has every package"),
+    Explained(
+        "sinks/table.py", "is not a data file", "results name what this package's writer has named, and are sealed"
+    ),
+    Remedy("sinks/table.py", "retry when they are done", f"{_DELTA}::test_a_table_that_stays_busy"),
+    Remedy("sinks/table.py", "does not hold it", f"{_COMMITS}::test_staged_files_are_lost"),
+    Remedy("sinks/table.py", "instead of", f"{_COMMITS}::test_staged_files_are_lost"),
+    Explained(
+        "sinks/table.py",
+        "or a later change",
+        "only a publisher meets it that another one has overtaken, and whose window is complete without it",
+    ),
+    Remedy("sinks/table.py", "no longer consists of", f"{_DELTA}::test_a_compaction_takes_the_files_away"),
+]
