@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError
 from airflow_provider_blockread.ledger.overview.refs import FeedRow, feed_of_file, feed_of_window, feed_row
+from airflow_provider_blockread.pages.actions.guard import require_own_origin
 from airflow_provider_blockread.pages.look.templates import make_templates
 from airflow_provider_blockread.pages.routes import ROUTES, Needs, Page
 from airflow_provider_blockread.pages.site import FeedRef, Site, Visitor
@@ -53,6 +54,8 @@ def make_app(site: Site) -> Starlette:
 def _route(page: Page, site: Site, ledgers: Ledgers, templates: Templates) -> Route:
     async def answer(request: Request) -> Response:
         visitor = await site.visitor(request)
+        if page.method != "GET":
+            require_own_origin(request, site.origins)
         form = await request.form() if request.method == "POST" else FormData()
 
         def work() -> Response:

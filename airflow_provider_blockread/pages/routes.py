@@ -8,6 +8,7 @@ from enum import Enum
 
 from starlette.responses import Response
 
+from airflow_provider_blockread.pages.actions import views as actions
 from airflow_provider_blockread.pages.tabs import dag, run, task
 from airflow_provider_blockread.pages.views import feed, feeds, file, health, search, window
 from airflow_provider_blockread.pages.visit import Visit
@@ -46,6 +47,10 @@ ROUTES = (
     Page(path=f"{_LEDGER}/feeds/{{feed:int}}", view=feed.show, needs=Needs.SEE),
     Page(path=f"{_LEDGER}/windows/{{window}}", view=window.show, needs=Needs.SEE),
     Page(path=f"{_LEDGER}/windows/{{window}}/live", view=window.live, needs=Needs.SEE),
+    Page(path=f"{_LEDGER}/windows/{{window}}/actions/{{action}}", view=actions.propose, needs=Needs.CHANGE),
+    Page(
+        path=f"{_LEDGER}/windows/{{window}}/actions/{{action}}", view=actions.perform, needs=Needs.CHANGE, method="POST"
+    ),
     Page(path=f"{_LEDGER}/files/{{file:int}}", view=file.show, needs=Needs.SEE),
     Page(path=f"{_LEDGER}/files/{{file:int}}/records", view=file.records, needs=Needs.READ_RECORDS),
 )

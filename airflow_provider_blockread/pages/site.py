@@ -6,6 +6,7 @@ ledger and a visitor who may do everything.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -81,8 +82,12 @@ class Site:
             tries again.
         visitor: finds out who asks; raises Starlette's `HTTPException` with 401 or 403 to refuse.
         links: the addresses of Airflow's pages.
+        secret: seals the tokens of actions; all processes that serve this site have the same.
+        origins: addresses by which browsers reach this server (scheme, host and port), beside that of the request.
     """
 
     ledgers: Mapping[str, Callable[[], Environment]]
     visitor: Callable[[Request], Awaitable[Visitor]]
     links: Links = field(default_factory=NoLinks)
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    origins: frozenset[str] = frozenset()

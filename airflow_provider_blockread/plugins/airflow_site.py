@@ -7,9 +7,13 @@ from collections.abc import Callable
 from functools import partial
 from urllib.parse import quote
 
+from airflow.sdk.configuration import conf
+
+from airflow_provider_blockread.exchange.seals import derived
 from airflow_provider_blockread.hooks.ledger import LedgerHook
 from airflow_provider_blockread.links.addresses import base_path, shown_ledgers
 from airflow_provider_blockread.observer import LogObserver
+from airflow_provider_blockread.pages.actions.guard import origin_of
 from airflow_provider_blockread.pages.site import Site
 from airflow_provider_blockread.plugins.connected_stores import ConnectedStores
 from airflow_provider_blockread.plugins.users import airflow_user
@@ -21,7 +25,13 @@ _log = logging.getLogger(__name__)
 def airflow_site() -> Site:
     """Return the site of the ledgers in `[blockread] ledger_conn_ids`."""
     ledgers: dict[str, Callable[[], Environment]] = {name: partial(_open, name) for name in shown_ledgers()}
-    return Site(ledgers=ledgers, visitor=airflow_user, links=AirflowLinks(base_path()))
+    return Site(
+        ledgers=ledgers,
+        visitor=airflow_user,
+        links=AirflowLinks(base_path()),
+        secret=derived(str(conf.get("api", "secret_key")), "blockread pages").encode(),
+        origins=frozenset({origin_of(str(conf.get("api", "base_url", fallback="")))}),
+    )
 
 
 class AirflowLinks:

@@ -1,0 +1,70 @@
+"""Only a person who has seen on our own page what an action will do can confirm it.
+
+Airflow's cookie is sent by forms on other ports of its host, too, and Airflow has no token against that. So a request
+that changes something must come from our own origin, and carry a token that our page made for this person and for
+exactly what it showed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Collection, Sequence
+from urllib.parse import urlsplit
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+_LASTS_S = 1800
+
+
+def require_own_origin(request: Request, origins: Collection[str] = ()) -> None:
+    """Refuse a request that another origin's page has sent, or no page at all.
+
+    Args:
+        request: that changes something.
+        origins: other addresses of this server, such as that before a proxy: scheme, host and port.
+
+    Raises:
+        HTTPException: 403 when a browser says so, or nothing says where the request comes from.
+    """
+    fetched = request.headers.get("sec-fetch-site")
+    origin = request.headers.get("origin", "")
+    known = {f"{request.url.scheme}://{request.headers.get('host', '')}", *origins}
+    if fetched != "same-origin" if fetched is not None else origin not in known:
+        raise HTTPException(403, "This was not sent by a page of this server. Open the page here, and repeat it.")
+
+
+def origin_of(url: str) -> str:
+    """Return scheme, host and port of an address."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+class Tokens:
+    """Makes tokens, and checks them.
+
+    Args:
+        secret: that all processes of the server share.
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def make(self, facts: Sequence[str]) -> str:
+        """Return a token for a person, an action and what it will do; it lasts half an hour."""
+        until = int(time.time()) + _LASTS_S
+        return f"{until}.{self._seal(until, facts)}"
+
+    def fits(self, token: str, facts: Sequence[str]) -> bool:
+        """Return whether a token was made for exactly this, and still holds."""
+        until, _, seal = token.partition(".")
+        if not until.isdecimal() or not seal.isascii() or int(until) < time.time():
+            return False
+        return hmac.compare_digest(seal, self._seal(int(until), facts))
+
+    def _seal(self, until: int, facts: Sequence[str]) -> str:
+        text = json.dumps([until, *facts]).encode()
+        return hmac.new(self._secret, text, hashlib.sha256).hexdigest()
