@@ -81,9 +81,8 @@ class StepOperator(OptionTemplates):
         Raises:
             AirflowException: as `execute` does.
         """
-        self._run = str(run_identity(context))
         try:
-            return step(context)
+            return self.closed_behind(step, context)
         except CompleteError as error:
             self.log.warning("nothing is done: %s", error)
             raise AirflowSkipException(str(error)) from None
@@ -92,6 +91,12 @@ class StepOperator(OptionTemplates):
             if isinstance(error, FINAL_ERRORS):
                 raise AirflowFailException(str(error)) from None  # one message, once
             raise
+
+    def closed_behind(self, step: Callable[[Context], T], context: Context) -> T:
+        """Return what a step returns, with errors as they are; the ledger is closed behind it."""
+        self._run = str(run_identity(context))
+        try:
+            return step(context)
         finally:
             if self._env is not None:
                 self._env.ledger.close()

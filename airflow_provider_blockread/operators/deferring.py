@@ -11,7 +11,7 @@ from airflow.sdk import timezone
 from airflow.sdk.bases.operator import TRIGGER_FAIL_REPR
 from airflow.sdk.configuration import conf
 
-from airflow_provider_blockread.errors import BlockReadError, OptionsError, error_class
+from airflow_provider_blockread.errors import BlockReadError, OptionsError, error_class, printable
 from airflow_provider_blockread.operators.base import SparkOperator
 
 if TYPE_CHECKING:
@@ -137,9 +137,9 @@ class DeferrableOperator(SparkOperator):
         if next_method == TRIGGER_FAIL_REPR:
             why = str((next_kwargs or {}).get("error", "the trigger failed"))
             try:
-                self.guarded(lambda context: self.stop_step(context, why), context)
-            except BlockReadError as error:  # it is fenced by the next try all the same
-                self.log.warning("the application could not be stopped: %s", error)
+                self.closed_behind(lambda context: self.stop_step(context, why), context)
+            except Exception as error:  # noqa: BLE001 - it is fenced by the next try all the same
+                self.log.warning("the application could not be stopped: %s", printable(str(error)))
         return super().resume_execution(next_method, next_kwargs, context)
 
     @abstractmethod
