@@ -20,8 +20,9 @@ from airflow_provider_blockread.exchange.states import read_states, require_stat
 from airflow_provider_blockread.observer import Observer, Progress
 from airflow_provider_blockread.options import FrameFunction
 from airflow_provider_blockread.records.registry import make_format
-from airflow_provider_blockread.spark.engines.protocol import Answer, Engine, Item, Task
+from airflow_provider_blockread.spark.engines.protocol import Answer, Engine, Item, SparkLostError, Task
 from airflow_provider_blockread.spark.engines.reporting import job_failed
+from airflow_provider_blockread.spark.engines.session import is_lost
 from airflow_provider_blockread.spark.frames.running import FrameStage
 from airflow_provider_blockread.spark.frames.staging import prove_staged, removed_afterwards, staging_spec
 from airflow_provider_blockread.spark.packing import pack
@@ -68,7 +69,7 @@ class Driver:
             ExchangeError: when the specification is not the one that was submitted; nothing in it is used then.
             BlockReadError: what a task raised, as itself.
             SparkJobError: when the job failed for another reason.
-            ConnectionError: when Spark's JVM is gone.
+            SparkLostError: when Spark's JVM is gone.
         """
         spec = read_spec(self._stores, self.submission)
         try:
@@ -76,9 +77,11 @@ class Driver:
                 self._scan_window(spec)
             else:
                 self._read_group(spec)
-        except (BlockReadError, ConnectionError):  # the process that started the JVM knows more about its end
+        except (BlockReadError, SparkLostError):  # the process that started the JVM knows more about its end
             raise
         except Exception as error:
+            if is_lost(error):
+                raise SparkLostError(str(error)) from error
             raise job_failed(error) from error
 
     def _scan_window(self, spec: ScanSpec) -> None:

@@ -16,7 +16,9 @@ import argparse
 import json
 import os
 import sys
+import traceback
 from collections.abc import Mapping
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,7 @@ from airflow_provider_blockread.spark.detached import end_when_stopped
 from airflow_provider_blockread.spark.driver import Driver
 from airflow_provider_blockread.spark.engines.context import submitted_context
 from airflow_provider_blockread.spark.engines.rdd import RddEngine
+from airflow_provider_blockread.spark.engines.reporting import job_failed
 from airflow_provider_blockread.spark.parent import ERROR_LINE, OWN_LINE, end_with_parent
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -41,18 +44,26 @@ def main(arguments: list[str] | None = None) -> int:
     """Run as a Spark application; return the process's exit code. A failure leaves `error.json` beside the spec."""
     submission, credentials = what_was_submitted(arguments)
     make_stores = partial(Stores, credentials)
-    if not end_with_parent():
+    is_watched = end_with_parent()
+    if not is_watched:
         end_when_stopped(make_stores, submission)
-    context = submitted_context(has_secrets=bool(credentials), readers=submission.readers)
-    try:
-        engine, observer = RddEngine(context), LogObserver(_print)
-        Driver(submission=submission, engine=engine, make_stores=make_stores, observer=observer).run()
-    except BlockReadError as error:
-        write_failure(make_stores(), submission, error)
-        print(f"{ERROR_LINE}{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
-        return 1
-    finally:
-        context.stop()
+    with ExitStack() as opened:
+        try:
+            context = submitted_context(has_secrets=bool(credentials), readers=submission.readers)
+            opened.callback(context.stop)
+            engine, observer = RddEngine(context), LogObserver(_print)
+            Driver(submission=submission, engine=engine, make_stores=make_stores, observer=observer).run()
+        except Exception as error:
+            if isinstance(error, BlockReadError):
+                failure = error
+            elif is_watched:  # by a process that reads this one's log
+                raise
+            else:
+                traceback.print_exc()
+                failure = job_failed(error)
+            write_failure(make_stores(), submission, failure)
+            print(f"{ERROR_LINE}{type(failure).__name__}: {failure}", file=sys.stderr)  # noqa: T201
+            return 1
     return 0
 
 

@@ -12,17 +12,20 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from airflow_provider_blockread.errors import SparkJobError
+from airflow_provider_blockread.errors import BlockReadError, SparkJobError
 from airflow_provider_blockread.exchange.layout import name_before
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.spark.engines.protocol import SparkLostError
+from airflow_provider_blockread.spark.engines.reporting import job_failed
 from airflow_provider_blockread.spark.engines.session import (
     Server,
     abandon,
     client_of,
     connect,
     equip,
+    is_lost,
     reason_of,
     release,
     session_id,
@@ -114,8 +117,10 @@ class RemoteSpark:
             raise self._explained(failed[0], name)
 
     def _explained(self, error: Exception, name: str) -> Exception:
-        if not isinstance(error, ConnectionError):
+        if isinstance(error, BlockReadError):
             return error
+        if not isinstance(error, SparkLostError) and not is_lost(error):
+            return job_failed(error)
         return SparkJobError(
             f"{name}: the Spark Connect server at {self._server} was lost ({reason_of(error)}); check that it runs,"
             " then retry"

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from py4j.clientserver import ClientServer, JavaParameters
 from py4j.protocol import Py4JNetworkError
 from pyspark.errors import AnalysisException, PythonException, UnknownException  # noqa: TID253 - raised here
 
@@ -13,7 +14,9 @@ from airflow_provider_blockread.errors import BlockReadError, FunctionError, Pro
 from airflow_provider_blockread.exchange.failures import as_line
 from airflow_provider_blockread.exchange.model import ReadSpec
 from airflow_provider_blockread.options import Sql
+from airflow_provider_blockread.spark.engines.protocol import SparkLostError
 from airflow_provider_blockread.spark.frames.blaming import blamed
+from tests.pipeline.cluster import free_port
 from tests.pipeline.evidence import Reading
 
 _TRACE = "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n  File x\n"
@@ -28,6 +31,7 @@ RAISED: dict[str, tuple[BaseException, type[BlockReadError], str]] = {
     "forged": (PythonException(f"{_TRACE}RuntimeError: {_FORGED}"), FunctionError, "fails: RuntimeError: blockread"),
     "executor": (UnknownException("executor lost"), SparkJobError, "executor lost"),
     "jvm": (Py4JNetworkError("ValueError: no"), SparkJobError, "ValueError: no"),
+    "service": (ConnectionResetError("by peer"), FunctionError, "the SQL query fails: ConnectionResetError: by peer"),
     "function": (KeyError("x"), FunctionError, "the SQL query fails: KeyError: 'x'"),
     "exit": (SystemExit(0), FunctionError, "the SQL query fails: SystemExit: 0"),
     "returned": (FunctionError("returned int"), FunctionError, "group 0: returned int"),
@@ -55,5 +59,5 @@ def test_who_is_to_blame(spec: ReadSpec, name: str) -> None:
 
 def test_a_lost_jvm_stays_what_it_is(spec: ReadSpec) -> None:
     """The process that started it knows more about its end."""
-    with pytest.raises(ConnectionError), blamed(spec):
-        raise ConnectionResetError
+    with pytest.raises(SparkLostError), blamed(spec):
+        ClientServer(JavaParameters(port=free_port(), eager_load=True))

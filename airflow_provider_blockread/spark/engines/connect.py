@@ -16,7 +16,7 @@ from airflow_provider_blockread.errors import SparkJobError
 from airflow_provider_blockread.exchange.seals import new_secret
 from airflow_provider_blockread.observer import Progress
 from airflow_provider_blockread.spark.engines.answers import answer_from, as_bytes
-from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Task
+from airflow_provider_blockread.spark.engines.protocol import Answer, Item, SparkLostError, Task
 from airflow_provider_blockread.spark.engines.reporting import as_own_error, own_errors_as_text
 from airflow_provider_blockread.spark.engines.session import cores_of, is_lost
 from airflow_provider_blockread.spark.engines.settings import is_local
@@ -66,7 +66,7 @@ class ConnectEngine:
                 msg = f"{title} was cancelled; retry to start again"
                 raise SparkJobError(msg) from error
             if is_lost(error):
-                raise ConnectionError(str(error)) from error
+                raise SparkLostError(str(error)) from error
             raise as_own_error(error, secret) from error
         return [answer_from(b"".join(found[number])) for number in range(len(items))]
 

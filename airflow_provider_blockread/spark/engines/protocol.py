@@ -15,6 +15,10 @@ Answer = TypeVar("Answer")
 Task: TypeAlias = Callable[[Item, int], Answer]
 
 
+class SparkLostError(ConnectionError):
+    """Spark's JVM, or the server, is gone; any other `ConnectionError` is of whoever raised it."""
+
+
 class Engine(Protocol):
     """Runs tasks, one run at a time. Tasks, items and answers are values that can be pickled."""
 
@@ -36,7 +40,7 @@ class Engine(Protocol):
         Raises:
             BlockReadError: what a task raised, as itself.
             SparkJobError: when the run failed for another reason, or was cancelled.
-            ConnectionError: when the engine itself is gone.
+            SparkLostError: when the engine itself is gone.
         """
 
     def session(self, *, title: str, report: Callable[[Progress], None]) -> AbstractContextManager[Any]:

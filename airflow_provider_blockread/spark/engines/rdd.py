@@ -12,7 +12,7 @@ from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.seals import new_secret
 from airflow_provider_blockread.observer import Progress
 from airflow_provider_blockread.spark.engines.context import quiet_session
-from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Task
+from airflow_provider_blockread.spark.engines.protocol import Answer, Item, SparkLostError, Task
 from airflow_provider_blockread.spark.engines.reporting import as_own_error, own_errors_as_text
 from airflow_provider_blockread.spark.engines.settings import is_local, most_tasks
 
@@ -56,9 +56,11 @@ class RddEngine:
         try:
             with _reporting(self.context.statusTracker(), report):
                 return partitions.mapPartitions(partial(_work, task, secret)).collect()
-        except (BlockReadError, ConnectionError):
+        except BlockReadError:
             raise
         except Exception as error:
+            if isinstance(error, ConnectionError):
+                raise SparkLostError(str(error)) from error
             raise as_own_error(error, secret) from error
 
     @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import traceback
 import uuid
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -195,7 +196,14 @@ def abandon(session: SparkSession) -> None:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Return whether an error says that the server, or the session on it, is gone, other than by the text of a task."""
+    """Return whether an error says that Spark is gone: its JVM, the server, or the session on it.
+
+    The text of a task does not say so, and no connection but Spark's own.
+    """
+    if isinstance(error, ConnectionError):
+        names = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__)]
+        packages = [name.partition(".")[0] for name in names]
+        return [name for name in packages if name not in sys.stdlib_module_names][-1:] in (["py4j"], ["pyspark"])
     cls = type(error)
     if not cls.__module__.startswith("pyspark.errors.") or cls.__name__ == "PythonException":
         return False

@@ -11,6 +11,7 @@ from airflow_provider_blockread.errors import BlockReadError, FunctionError
 from airflow_provider_blockread.exchange.failures import from_text
 from airflow_provider_blockread.exchange.model import ReadSpec
 from airflow_provider_blockread.options import DataFrameFunction
+from airflow_provider_blockread.spark.engines.protocol import SparkLostError
 from airflow_provider_blockread.spark.engines.reporting import job_failed, raised_by
 from airflow_provider_blockread.spark.engines.session import is_lost
 from airflow_provider_blockread.spark.tasks.loading import load_function
@@ -31,18 +32,18 @@ def blamed(spec: ReadSpec, secret: str = "") -> Iterator[None]:
     Raises:
         FunctionError: what the function, its tasks or the query did wrong.
         SparkJobError: when Spark failed for another reason; a retry may succeed.
-        ConnectionError: when Spark's JVM or server is gone.
+        SparkLostError: when Spark's JVM or server is gone.
     """
     try:
         yield
     except FunctionError as error:
         msg = f"{spec}: {error}"
         raise FunctionError(msg) from error
-    except (BlockReadError, ConnectionError):
+    except BlockReadError:
         raise
     except (Exception, SystemExit) as error:
         if is_lost(error):
-            raise ConnectionError(str(error)) from error
+            raise SparkLostError(str(error)) from error
         raise from_text(str(error), secret) or _of_user(spec, error) or job_failed(error) from error
 
 
