@@ -211,19 +211,21 @@ def test_a_column_that_must_not_be_null(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("properties", "partitions", "problem"),
+    ("properties", "constraints", "partitions", "problem"),
     [
-        ({"delta.columnMapping.mode": "name"}, None, "maps its columns"),
-        ({"delta.constraints.short": "length(value) < 9"}, None, "has a constraint 'short'"),
-        ({}, ["value"], "is partitioned by value"),
+        ({"delta.columnMapping.mode": "name"}, {}, None, "maps its columns"),
+        ({}, {"short": "value <> 'long'"}, None, "has a constraint 'short'"),
+        ({}, {}, ["value"], "is partitioned by value"),
     ],
 )
 def test_a_table_whose_rules_files_cannot_keep(
-    bench: Bench, properties: dict[str, str], partitions: list[str] | None, problem: str
+    bench: Bench, properties: dict[str, str], constraints: dict[str, str], partitions: list[str] | None, problem: str
 ) -> None:
     """Rows that would break a promise of the table are not published."""
     schema = pa.schema([("value", pa.string()), ("id", pa.int64())])
-    DeltaTable.create(bench.option.uri, schema, partition_by=partitions, configuration=properties)
+    made = DeltaTable.create(bench.option.uri, schema, partition_by=partitions, configuration=properties)
+    if constraints:
+        made.alter.add_constraint(constraints)
 
     with pytest.raises(OptionsError, match=problem):
         bench.sink.prepare(pa.schema([("value", pa.string())]), "")
