@@ -32,7 +32,7 @@ help: ## List the targets.
 setup: $(READY) ## Create .venv from the lock file, and find or install a Java runtime.
 	@home="$$($(VENV)/bin/python tools/java_home.py)" && echo "Ready: $$($(VENV)/bin/python --version), Java at $$home"
 
-servers: ## Install the servers for tests (Ceph, sshd, Azurite) where they are missing, which needs root or sudo.
+servers: ## Install what tests start (Ceph, sshd, Azurite, Chromium) where it is missing, which needs root or sudo.
 	@tools/servers.sh
 
 check: $(READY) ## Check format, lint, types, import contracts and the architecture's rules.

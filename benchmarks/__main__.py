@@ -30,8 +30,9 @@ NAMES = (
     "memory",
     "ledger_size",
     "discovery",
+    "pages",
 )
-_LONG = ("special_bytes", "ledger_size", "discovery")  # half an hour, without comparisons
+_LONG = ("special_bytes", "ledger_size", "discovery", "pages")  # half an hour, without comparisons
 
 
 def main(arguments: list[str] | None = None) -> int:

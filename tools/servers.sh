@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Installs the servers for tests on loopback that the lock file does not provide: a Ceph gateway (S3) and an SSH server
-# from Debian packages, and Azurite (Azure Blob) from npm, into .servers/. Needs root or sudo only for missing Debian
-# packages.
+# Installs what tests start and the lock file does not provide: a Ceph gateway (S3), an SSH server and a browser from
+# Debian packages; Azurite (Azure Blob) and axe, which checks pages for accessibility, from npm, into .servers/. Needs
+# root or sudo only for missing Debian packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PATH:/usr/sbin:/sbin"
 
 # program:package
 WANTED="radosgw:radosgw ceph-mon:ceph-mon ceph-osd:ceph-osd ceph:ceph-common radosgw-admin:ceph-common
-  sshd:openssh-server ssh-keygen:openssh-client npm:npm setpriv:util-linux"
+  sshd:openssh-server ssh-keygen:openssh-client npm:npm setpriv:util-linux
+  chromium:chromium"
 
 missing=""
 for entry in $WANTED; do

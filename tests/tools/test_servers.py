@@ -35,5 +35,8 @@ def test_without_a_package_manager_it_names_what_to_install(tmp_path: Path) -> N
     answer = subprocess.run([str(bash), copy], env={"PATH": str(programs)}, capture_output=True, check=False, text=True)
 
     assert answer.returncode == 1
-    assert "apt-get install ceph-common ceph-mon ceph-osd npm openssh-client openssh-server radosgw" in answer.stderr
+    assert (
+        "apt-get install ceph-common ceph-mon ceph-osd chromium npm openssh-client openssh-server radosgw"
+        in answer.stderr
+    )
     assert not (tmp_path / ".servers").exists()

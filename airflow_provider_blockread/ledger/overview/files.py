@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import exists, func, select, tuple_
+from sqlalchemy import Connection, false, func, or_, select, true, tuple_
 
 from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, window_rows
@@ -24,6 +24,14 @@ from airflow_provider_blockread.ledger.schema.tables import (
 )
 from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.selection import (
+    PLANNED_STATES,
+    Interval,
+    lies_in,
+    merged_intervals,
+)
+
+_MOST_RANGES = 500  # stretches of planned time, the newest, in which late files are looked for
 
 
 class WaitingFile(NamedTuple):
@@ -112,12 +120,10 @@ def waiting_files(
     order = (files.c.time_ns, files.c.path, files.c.id)
     if after is not None:
         query = query.where(tuple_(*order) > after)
-    if late:
-        planned = windows.alias("planned")
-        holds = (planned.c.interval_start_ns <= files.c.time_ns, planned.c.interval_end_ns > files.c.time_ns)
-        query = query.where(exists().where(planned.c.feed_id == feed, *holds))
-        query = query.with_only_columns(files.c.id, files.c.path, files.c.size, files.c.time_ns)
     with ledger.reading() as connection:
+        if late:
+            ranges = merged_intervals(_planned(connection, feed))[-_MOST_RANGES:]
+            query = query.where(or_(false(), *(lies_in(interval) for interval in ranges)))
         return [WaitingFile(*row) for row in connection.execute(query.order_by(*order).limit(limit))]
 
 
@@ -139,15 +145,16 @@ def excluded_files(ledger: Ledger, feed: int, *, limit: int = 100) -> list[Exclu
         return [ExcludedFile(*row) for row in rows]
 
 
-def find_files(ledger: Ledger, text: str, *, of: Sequence[int], limit: int) -> list[FoundFile]:
-    """Return file versions of these feeds whose path is this text, or else holds it, newest first."""
+def find_files(ledger: Ledger, text: str, *, of: Sequence[int] | None, limit: int) -> list[FoundFile]:
+    """Return file versions of these feeds, or of all, whose path is this text, or else holds it, newest first."""
     columns = (files.c.id, files.c.path, files.c.size, files.c.state, files.c.feed_id, feeds.c.name, files.c.window_id)
-    query = select(*columns).join(feeds).where(files.c.feed_id.in_(of)).order_by(files.c.id.desc()).limit(limit)
+    among = true() if of is None else files.c.feed_id.in_(of)
+    query = select(*columns).join(feeds).where(among).order_by(files.c.id.desc()).limit(limit)
     with ledger.reading() as connection:
         same = connection.execute(query.where(files.c.path_digest == path_digest(text))).all()
         # Found first, sorted afterwards: in the order of the index, a rare name would be looked for row by row.
         holds = files.c.path.contains(text, autoescape=True)
-        holding = select(files.c.id).where(holds, files.c.feed_id.in_(of)).limit(limit).subquery()
+        holding = select(files.c.id).where(holds, among).limit(limit).subquery()
         rows = same or connection.execute(query.where(files.c.id.in_(select(holding.c.id)))).all()
         return [FoundFile(*row) for row in rows]
 
@@ -187,6 +194,12 @@ def file_versions(ledger: Ledger, path: str) -> list[FileVersionRow]:
         return [FileVersionRow(*row) for row in connection.execute(query.order_by(files.c.id).limit(200))]
 
 
-def _windows_of(connection: Any, ids: Sequence[str]) -> Sequence[Any]:  # noqa: ANN401 - a connection
+def _planned(connection: Connection, feed: int) -> list[Interval]:
+    query = select(windows.c.interval_start_ns, windows.c.interval_end_ns).where(windows.c.feed_id == feed)
+    planned = (windows.c.state.in_(PLANNED_STATES), windows.c.interval_start_ns.is_not(None))
+    return [(start, end) for start, end in connection.execute(query.where(*planned))]
+
+
+def _windows_of(connection: Connection, ids: Sequence[str]) -> Sequence[Any]:
     query = select(*WINDOW_COLUMNS).join(feeds).where(windows.c.id.in_(ids)).order_by(windows.c.sequence)
     return list(connection.execute(query))

@@ -21,6 +21,11 @@ OLD = timedelta(days=90)
 
 _LATE = timedelta(hours=1)  # a listing that has not ended by then has died, or is very long
 
+_SIZES = text(
+    "SELECT relname AS name, reltuples AS rows, pg_total_relation_size(oid) AS bytes FROM pg_class"
+    " WHERE oid = ANY (ARRAY (SELECT to_regclass(name) FROM unnest(CAST(:names AS text[])) name))"
+)
+
 
 class TableRows(NamedTuple):
     """A table, and about how many rows it has."""
@@ -74,11 +79,12 @@ def ledger_health(ledger: Ledger) -> Health:
     now = ledger.now()
     with ledger.reading() as connection:
         found = open_windows(connection, now)
+        size, rows = _size_and_rows(connection)
         return Health(
             database={"sqlite": "SQLite"}.get(connection.dialect.name, "PostgreSQL"),
             revision=tables.REVISIONS[-1],
-            bytes=_size(connection),
-            tables=_rows(connection),
+            bytes=size,
+            tables=rows,
             stuck=tuple(one for one in found if one.state in {"failed", "stalled"}),
             at_work=tuple(one for one in found if one.state not in {"failed", "stalled", "waiting"}),
             unfinished=tuple(_unfinished(connection)),
@@ -88,29 +94,22 @@ def ledger_health(ledger: Ledger) -> Health:
         )
 
 
-def _size(connection: Connection) -> int:
+def _size_and_rows(connection: Connection) -> tuple[int, tuple[TableRows, ...]]:
+    """Return the bytes of all tables, and about how many rows each has, without counting a million of them."""
     if connection.dialect.name == "sqlite":
         file = Path(str(connection.engine.url.database))
         names = (file, file.with_name(f"{file.name}-wal"))
-        return sum(name.stat().st_size for name in names if name.exists())
-    sizes = (func.coalesce(func.pg_total_relation_size(func.to_regclass(name)), 0) for name in metadata.tables)
-    return sum(int(connection.scalar(select(size)) or 0) for size in sizes)
-
-
-def _rows(connection: Connection) -> tuple[TableRows, ...]:
-    """Return about how many rows each table has, without counting a million of them."""
-    if connection.dialect.name == "sqlite":
-        counted = [
+        size = sum(name.stat().st_size for name in names if name.exists())
+        rows = [
             TableRows(name, connection.scalar(select(func.max(literal_column("rowid"))).select_from(table)) or 0)
             for name, table in metadata.tables.items()
             if table.dialect_options["sqlite"]["with_rowid"]
         ]
     else:
-        query = text("SELECT reltuples FROM pg_class WHERE oid = to_regclass(:name)")
-        counted = [
-            TableRows(name, max(int(connection.scalar(query, {"name": name}) or 0), 0)) for name in metadata.tables
-        ]
-    return tuple(sorted(counted, key=lambda one: -one.rows))
+        found = connection.execute(_SIZES, {"names": list(metadata.tables)}).all()
+        size = sum(int(row.bytes) for row in found)
+        rows = [TableRows(row.name, max(int(row.rows), 0)) for row in found]
+    return size, tuple(sorted(rows, key=lambda one: -one.rows))
 
 
 def _unfinished(connection: Connection) -> list[Unfinished]:

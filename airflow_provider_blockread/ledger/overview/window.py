@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import Select, and_, func, select
+from sqlalchemy import and_, func, select, union, union_all
 
 from airflow_provider_blockread.ledger.schema.file_tables import parts
 from airflow_provider_blockread.ledger.schema.journal_tables import outputs
@@ -98,17 +98,23 @@ def window_files(
 
     Files of which the window reads a part are listed with that part. `bad` leaves out files without bad records.
     """
-    held = and_(parts.c.window_id == window, parts.c.file_id == files.c.id)
     read = and_(
         file_sums.c.window_id == window, file_sums.c.generation == generation, file_sums.c.file_id == files.c.id
     )
+    held = and_(parts.c.window_id == window, parts.c.file_id == files.c.id)
     records = func.coalesce(file_sums.c.records, parts.c.records, files.c.records)
     bad_records = func.coalesce(file_sums.c.bad_records, parts.c.bad_records, files.c.bad_records)
     columns = (files.c.id, files.c.path, files.c.size, files.c.state, records, bad_records)
     joined = files.outerjoin(parts, held).outerjoin(file_sums, read)
-    query: Select[Any] = select(*columns, parts.c.part_start, parts.c.part_end).select_from(joined)
-    in_parts = select(parts.c.file_id).where(parts.c.window_id == window)
-    query = query.where((files.c.window_id == window) | files.c.id.in_(in_parts), files.c.id > after)
+    # Apart, so that each is found by its index.
+    whole = select(files.c.id).where(files.c.window_id == window)
+    counted = select(file_sums.c.file_id).where(file_sums.c.window_id == window, file_sums.c.bad_records > 0)
+    of_parts = select(parts.c.file_id).where(parts.c.window_id == window)
+    with_bad = (whole.where(files.c.bad_records > 0), counted.where(file_sums.c.generation == generation), of_parts)
+    chosen = (union(*with_bad) if bad else union_all(whole, of_parts)).subquery()
+    first = select(chosen.c.id).where(chosen.c.id > after).order_by(chosen.c.id).limit(limit + 1)
+    query = select(*columns, parts.c.part_start, parts.c.part_end).select_from(joined)
+    query = query.where(files.c.id.in_(select(first.subquery().c.id)))
     if bad:
         query = query.where(bad_records > 0)
     with ledger.reading() as connection:

@@ -174,7 +174,7 @@ Index(
     sqlite_where=IS_PENDING,
     postgresql_where=IS_PENDING,
 )
-Index("ix_files_unsettled", files.c.feed_id, sqlite_where=IS_UNSETTLED, postgresql_where=IS_UNSETTLED)
+Index("ix_files_unsettled", files.c.feed_id, files.c.id, sqlite_where=IS_UNSETTLED, postgresql_where=IS_UNSETTLED)
 # Of files that wait, of which a listing brings a million, it holds none.
 Index("ix_files_window_id", files.c.window_id, sqlite_where=IS_HELD, postgresql_where=IS_HELD)
 

@@ -42,7 +42,7 @@ _ORDER = (files.c.time_ns, files.c.path, files.c.id)
 _COLUMNS = select(files.c.id, files.c.path, files.c.size, files.c.mtime_ns, files.c.etag, files.c.time_ns)
 _TIME = 5  # the column of the time; behind it are those of a part
 #: Windows in these states take no more files of their interval.
-_PLANNED = ("open", "empty", "abandoned")
+PLANNED_STATES = ("open", "empty", "abandoned")
 _WAITS: ColumnElement[bool] = literal_column("files.state = 'pending'")  # as `IS_PENDING`, beside another `state`
 _HOLDS = and_(windows.c.interval_start_ns <= files.c.time_ns, files.c.time_ns < windows.c.interval_end_ns)
 _SHOWN = 3  # intervals that a message names
@@ -86,7 +86,7 @@ def pending_files(
                 raise OptionsError(msg)
             own = interval_ns
             planned = _planned_intervals(connection, feed_id) if selection.late == "next" else []
-            ranges = [*_merged([interval_ns, *planned])]
+            ranges = [*merged_intervals([interval_ns, *planned])]
     # A listing sees to both bounds; but paths from upstream are no listing of what waits already.
     query = _COLUMNS.where(files.c.feed_id == feed_id, _WAITS, files.c.part_next_offset.is_(None))
     for bound in bounds_ns(selection, ledger.now()):
@@ -107,10 +107,10 @@ def late_files(ledger: Ledger, feed: str, interval_ns: Interval) -> LateFiles:
         feed_id = find_feed(connection, feed)
         late = (
             windows.c.feed_id == feed_id,
-            windows.c.state.in_(_PLANNED),
+            windows.c.state.in_(PLANNED_STATES),
             files.c.feed_id == feed_id,
             _WAITS,
-            ~_lies_in(interval_ns),
+            ~lies_in(interval_ns),
         )
         count = connection.scalar(
             select(func.count(distinct(files.c.id))).join_from(windows, files, _HOLDS).where(*late)
@@ -147,12 +147,12 @@ def _planned_intervals(connection: Connection, feed_id: int | None) -> list[Inte
     """Return the intervals of the feed's windows that are planned and in which files wait all the same."""
     waiting = exists().where(files.c.feed_id == feed_id, _WAITS, _HOLDS)
     query = select(windows.c.interval_start_ns, windows.c.interval_end_ns).where(
-        windows.c.feed_id == feed_id, windows.c.state.in_(_PLANNED), waiting
+        windows.c.feed_id == feed_id, windows.c.state.in_(PLANNED_STATES), waiting
     )
     return [(start, end) for start, end in connection.execute(query)]
 
 
-def _merged(intervals: list[Interval]) -> list[Interval]:
+def merged_intervals(intervals: list[Interval]) -> list[Interval]:
     """Return the same times as few intervals, apart from each other and in order."""
     merged: list[Interval] = []
     for start, end in sorted(intervals):
@@ -163,7 +163,8 @@ def _merged(intervals: list[Interval]) -> list[Interval]:
     return merged
 
 
-def _lies_in(interval: Interval) -> ColumnElement[bool]:
+def lies_in(interval: Interval) -> ColumnElement[bool]:
+    """Return the condition that a file's time is in an interval."""
     return and_(files.c.time_ns >= interval[0], files.c.time_ns < interval[1])
 
 
@@ -178,7 +179,7 @@ def _of_ranges(
 ) -> Iterator[tuple[PendingFile, int]]:
     """Yield the wanted files and their times, range after range."""
     for interval in ranges:
-        yield from _ordered(ledger, wanted if interval is None else wanted.where(_lies_in(interval)), order)
+        yield from _ordered(ledger, wanted if interval is None else wanted.where(lies_in(interval)), order)
 
 
 def _ordered(ledger: Ledger, wanted: Select[Any], order: str) -> Iterator[tuple[PendingFile, int]]:

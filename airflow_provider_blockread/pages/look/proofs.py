@@ -75,7 +75,9 @@ def proof_of(row: WindowRow, generation: Generation, detail: WindowDetail) -> li
             f" count {plural(out.rows, 'row')} in their own footers."
         )
     if detail.quarantined.files:
-        said.append(f"{plural(detail.quarantined.rows, 'bad record')} kept with their bytes in the quarantine.")
+        bad_kept = detail.quarantined.rows
+        its = "its" if bad_kept == 1 else "their"
+        said.append(f"{plural(bad_kept, 'bad record')} kept with {its} bytes in the quarantine.")
     if sums.digest:
         said.append(f"The sum of all record hashes is {sums.digest}.")
     return said

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from starlette.responses import Response
 
@@ -61,7 +62,7 @@ def _card(visit: Visit, env: Environment, ref: FeedRef, sums: FeedSums) -> FeedC
     return FeedCard(
         ref=ref,
         sums=sums,
-        condition=condition_of(sums, now),
+        condition=condition_of(sums, now, partial(visit.quoted, feed=ref)),
         days=days,
         calendar=_calendar(visit, ref, days),
         late=late_files(env.ledger, ref.name, _NO_INTERVAL),

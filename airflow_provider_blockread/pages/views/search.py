@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.ledger.overview.files import FoundFile, find_files
+from airflow_provider_blockread.ledger.overview.refs import all_feeds
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, find_windows
 from airflow_provider_blockread.pages.site import FeedRef
 from airflow_provider_blockread.pages.visit import Visit
@@ -42,11 +43,12 @@ def show(visit: Visit) -> Response:
 def _in_ledger(visit: Visit, name: str, text: str) -> Hits:
     try:
         ledger, seen = visit.ledgers.open(name).ledger, visit.seen(name)
+        among = None if len(seen) == len(all_feeds(ledger)) else list(seen)  # a million rows are looked at
         return Hits(
             ledger=name,
             feeds=tuple(ref for ref in seen.values() if text.casefold() in ref.name.casefold())[:_MOST],
             windows=tuple(find_windows(ledger, text, of=list(seen), limit=_MOST)),
-            files=tuple(find_files(ledger, text, of=list(seen), limit=_MOST)),
+            files=tuple(find_files(ledger, text, of=among, limit=_MOST)),
         )
     except BlockReadError as error:
         return Hits(ledger=name, error=str(error))

@@ -438,7 +438,7 @@ CREATE INDEX ix_cleanings_window_id ON cleanings (window_id);
 
 CREATE INDEX ix_files_pending ON files (feed_id, time_ns, path, id) WHERE state = 'pending';
 
-CREATE INDEX ix_files_unsettled ON files (feed_id) WHERE state IN ('missing', 'changed', 'ignored');
+CREATE INDEX ix_files_unsettled ON files (feed_id, id) WHERE state IN ('missing', 'changed', 'ignored');
 
 CREATE INDEX ix_files_window_id ON files (window_id) WHERE window_id IS NOT NULL;
 

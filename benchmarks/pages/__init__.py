@@ -1,0 +1,91 @@
+"""Each page over a ledger on PostgreSQL with 10,000 windows and a million files."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import closing
+
+import httpx2
+from sqlalchemy import text
+from starlette.requests import Request
+from starlette.testclient import TestClient
+
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.observer import Observer
+from airflow_provider_blockread.pages.app import make_app
+from airflow_provider_blockread.pages.serving import Everything
+from airflow_provider_blockread.pages.site import Site
+from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.storage.stores import Stores
+from benchmarks.harness.lab import Lab
+from benchmarks.harness.measure import Row
+from benchmarks.ledger_size import postgres
+from benchmarks.pages.filling import BIG, WAITING, WINDOWS, fill
+
+_LIMIT_S = 0.3
+
+
+def run(lab: Lab) -> Iterator[Row]:
+    """Yield a row for each page; `--files` is a tenth of the files."""
+    files = lab.files * 10
+    each = max((files - BIG - WAITING) // WINDOWS, 1)
+    with postgres() as url, closing(Ledger(url)) as ledger:
+        ledger.upgrade()
+        fill(ledger, each)
+        env = Environment(ledger=ledger, stores=Stores(), observer=Observer())
+        client = TestClient(make_app(Site(ledgers={"main": lambda: env}, visitor=_anyone)))
+        size = f"{WINDOWS:,} windows, {files:,} files"
+        for name, path in _pages(ledger):
+            took = [_seconds(client, path) for _ in range(lab.rounds + 1)][1:]  # the first one fills caches
+            median, worst = statistics.median(took), max(took)
+            yield Row(
+                work=f"{name}; {size}",
+                rival="",
+                ours=f"{median * 1000:.0f} ms, at most {worst * 1000:.0f} ms",
+                target=f"< {_LIMIT_S * 1000:.0f} ms",
+                met=worst < _LIMIT_S,
+            )
+
+
+async def _anyone(request: Request) -> Everything:  # noqa: ARG001 - as a site asks
+    return Everything()
+
+
+def _seconds(client: TestClient, path: str) -> float:
+    began = time.perf_counter()
+    answer: httpx2.Response = client.get(path)
+    seconds = time.perf_counter() - began
+    answer.raise_for_status()
+    return seconds
+
+
+def _pages(ledger: Ledger) -> Iterator[tuple[str, str]]:
+    with ledger.reading() as connection:
+        big = connection.execute(text("SELECT id FROM windows ORDER BY files DESC LIMIT 1")).scalar_one()
+        usual = connection.execute(text("SELECT id FROM windows ORDER BY id DESC OFFSET 77 LIMIT 1")).scalar_one()
+        file = connection.execute(text("SELECT max(id) / 2 FROM files")).scalar_one()
+        path = connection.execute(text("SELECT path FROM files WHERE id = :id"), {"id": int(file)}).scalar_one()
+    feed = "/ledgers/main/feeds/1"
+    yield "Feeds", "/"
+    yield "Feed", feed
+    yield "Feed, far back", f"{feed}?before=1000"
+    yield "Feed, failed windows", f"{feed}?state=failed"
+    yield "Feed, windows with bad records", f"{feed}?bad=1"
+    yield "Feed, rebuilt windows", f"{feed}?rebuilt=1"
+    yield "Feed, windows by a part of the key", f"{feed}?text=T13"
+    yield "Feed, files that wait", f"{feed}?show=waiting"
+    yield "Feed, late files", f"{feed}?show=late"
+    yield "Feed, files left out", f"{feed}?show=left"
+    yield "Feed, exclusions", f"{feed}?show=excluded"
+    yield "Window", f"/ledgers/main/windows/{usual}"
+    yield f"Window of {BIG:,} files", f"/ledgers/main/windows/{big}"
+    yield f"Window of {BIG:,} files, bad ones", f"/ledgers/main/windows/{big}?bad=1"
+    yield "Window, live", f"/ledgers/main/windows/{usual}/live"
+    yield "File", f"/ledgers/main/files/{int(file)}"
+    yield "Health", "/ledgers/main/health"
+    yield "Search, a whole path", f"/search?q={path}"
+    yield "Search, a part of many paths", "/search?q=events"
+    yield "Search, a part of no path", "/search?q=nowhere-to-be-found"
+    yield "Search, a file's name", f"/search?q={path.rpartition('/')[2]}"

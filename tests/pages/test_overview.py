@@ -1,0 +1,172 @@
+"""What the ledger answers to pages: sums, pages by key and filters, on both databases."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from airflow_provider_blockread.ledger.files.discovery import record_files
+from airflow_provider_blockread.ledger.overview.feeds import feeds_at_a_glance
+from airflow_provider_blockread.ledger.overview.files import find_files, left_out_files, waiting_files
+from airflow_provider_blockread.ledger.overview.health import ledger_health
+from airflow_provider_blockread.ledger.overview.windows import WindowFilter, list_page
+from airflow_provider_blockread.ledger.schema.tables import files
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.groups import fail_group
+from airflow_provider_blockread.options import nanoseconds
+from airflow_provider_blockread.pages.look.conditions import condition_of
+from tests.ledger.conftest import Clock
+from tests.ledger.make import FEED, claim, close_empty_window, open_window, publish, ref, version
+
+
+def condition(ledger: Ledger) -> str:
+    """Return how the only feed is."""
+    [sums] = feeds_at_a_glance(ledger)
+    return condition_of(sums, ledger.now(), lambda error: error).word
+
+
+def test_sums_are_those_of_the_files(ledger: Ledger) -> None:
+    """What waits and what was published is counted as it is."""
+    publish(ledger, open_window(ledger, names=("a", "b")))
+    record_files(ledger, FEED, [version("c", size=7), version("d", size=5, mtime_ns=9)], complete=False)
+    [sums] = feeds_at_a_glance(ledger)
+
+    assert (sums.backlog.files, sums.backlog.bytes, sums.backlog.oldest_ns) == (2, 12, 1)
+    assert [(day, one.windows, one.records, one.bad_records) for day, one in sums.days.items()] == [
+        ("2026-01-01", 1, 10, 1)
+    ]
+    assert sums.last_published_at == ledger.now()
+
+
+def test_a_feed_that_fails_is_failing_until_it_is_read(ledger: Ledger) -> None:
+    """A failed group makes the feed failing, and its error is why."""
+    window = open_window(ledger)
+    fail_group(ledger, claim(ledger, ref(window)), "it broke\nin detail")
+    [sums] = feeds_at_a_glance(ledger)
+
+    assert condition(ledger) == "failing"
+    assert condition_of(sums, ledger.now(), lambda error: error).why == "1 window failed: it broke"
+
+
+def test_a_feed_whose_reader_died_is_failing(ledger: Ledger, clock: Clock) -> None:
+    """Nobody at work is as bad as an error."""
+    claim(ledger, ref(open_window(ledger)))
+    before = condition(ledger)
+    clock.pass_seconds(120)
+
+    assert (before, condition(ledger)) == ("healthy", "failing")
+
+
+def test_a_feed_is_behind_when_a_file_waits_for_two_windows(ledger: Ledger, clock: Clock) -> None:
+    """With a window every two hours, a file may wait for four."""
+    for key in "abc":
+        publish(ledger, open_window(ledger, key, (key,)))
+        clock.pass_seconds(7200)
+    record_files(ledger, FEED, [version("late", mtime_ns=nanoseconds(clock()))], complete=False)
+    clock.pass_seconds(3 * 3600)
+    before = condition(ledger)
+    clock.pass_seconds(2 * 3600)
+
+    assert (before, condition(ledger)) == ("healthy", "behind")
+
+
+def test_a_feed_without_work_is_idle_after_two_weeks(ledger: Ledger, clock: Clock) -> None:
+    """A feed that nobody plans is not healthy forever."""
+    publish(ledger, open_window(ledger))
+    clock.time += timedelta(days=13)
+    before = condition(ledger)
+    clock.time += timedelta(days=2)
+
+    assert (before, condition(ledger)) == ("healthy", "idle")
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7])
+def test_pages_of_windows_hold_each_window_once(ledger: Ledger, limit: int) -> None:
+    """Going on from the last key shows all windows, newest first, and none twice."""
+    keys = [f"k{n}" for n in range(7)]
+    for key in keys:
+        close_empty_window(ledger, FEED, key, owner="me")
+    seen: list[str] = []
+    before = None
+    while page := list_page(ledger, 1, WindowFilter(), before=before, limit=limit):
+        seen += [row.window.key for row in page]
+        before = page[-1].window.sequence
+
+    assert seen == keys[::-1]
+
+
+def test_pages_of_files_hold_each_file_once(ledger: Ledger) -> None:
+    """The same of files that wait, also of those with one time."""
+    record_files(ledger, FEED, [version(f"f{n}", mtime_ns=n // 3) for n in range(10)], complete=False)
+    seen: list[int] = []
+    after = None
+    while page := waiting_files(ledger, 1, after=after, limit=3):
+        seen += [one.id for one in page]
+        after = (page[-1].time_ns, page[-1].path, page[-1].id)
+
+    assert sorted(seen) == list(range(1, 11))
+    assert len(set(seen)) == len(seen)
+
+
+def test_filters_choose_windows_by_what_they_are(ledger: Ledger) -> None:
+    """By state, key, day, bad records; SQL's wildcards in a key are text."""
+    publish(ledger, open_window(ledger, "done_1", ("a",)))
+    fail_group(ledger, claim(ledger, ref(open_window(ledger, "bad%", ("b",)))), "broke")
+    close_empty_window(ledger, FEED, "none", owner="me")
+
+    def keys(wanted: WindowFilter) -> list[str]:
+        return [row.window.key for row in list_page(ledger, 1, wanted)]
+
+    assert keys(WindowFilter(state="failed")) == ["bad%"]
+    assert keys(WindowFilter(state="published")) == keys(WindowFilter(bad=True)) == ["done_1"]
+    assert keys(WindowFilter(state="empty")) == ["none"]
+    assert keys(WindowFilter(text="%")) == ["bad%"]
+    assert keys(WindowFilter(text="_")) == ["done_1"]
+    assert keys(WindowFilter(rebuilt=True)) == []
+    assert len(keys(WindowFilter(day=ledger.now().replace(hour=0)))) == 3
+    assert keys(WindowFilter(day=ledger.now() - timedelta(days=2))) == []
+
+
+def test_late_files_are_those_of_intervals_that_are_planned(ledger: Ledger) -> None:
+    """A file that waits within a planned interval is late; one outside is not."""
+    close_empty_window(ledger, FEED, "hour", owner="me", interval_ns=(10, 20))
+    record_files(ledger, FEED, [version("in", mtime_ns=15), version("out", mtime_ns=25)], complete=False)
+
+    assert [one.path for one in waiting_files(ledger, 1, late=True)] == ["file:///in/in"]
+
+
+def test_files_are_found_by_their_path_or_a_part_of_it(ledger: Ledger) -> None:
+    """A whole path, a part, and nothing of a feed that is not asked about."""
+    record_files(ledger, FEED, [version("a_b"), version("axb")], complete=False)
+
+    assert [one.path for one in find_files(ledger, "file:///in/a_b", of=[1], limit=9)] == ["file:///in/a_b"]
+    assert [one.path for one in find_files(ledger, "a_", of=[1], limit=9)] == ["file:///in/a_b"]
+    assert len(find_files(ledger, "/in/", of=[1], limit=9)) == 2
+    assert find_files(ledger, "/in/", of=[], limit=9) == []
+
+
+def test_files_that_are_left_out_are_counted_and_listed(ledger: Ledger) -> None:
+    """What is missing, changed or ignored is a number on one page, and a list on the next."""
+    record_files(ledger, FEED, [version("gone"), version("old"), version("fine")], complete=False)
+    with ledger.writing() as connection:
+        for name, state in (("gone", "missing"), ("old", "ignored")):
+            connection.execute(files.update().where(files.c.path == f"file:///in/{name}").values(state=state))
+    [sums] = feeds_at_a_glance(ledger)
+
+    assert sums.left_out == {"ignored": 1, "missing": 1}
+    assert [one.state for one in left_out_files(ledger, 1)] == ["missing", "ignored"]
+
+
+def test_health_names_what_is_stuck_and_what_is_old(ledger: Ledger, clock: Clock) -> None:
+    """A reader that died is stuck; a window published long ago can be pruned; tables have a size."""
+    publish(ledger, open_window(ledger, "old", ("a",)))
+    clock.time += timedelta(days=100)
+    claim(ledger, ref(open_window(ledger, "new", ("b",))))
+    clock.pass_seconds(3600)
+    found = ledger_health(ledger)
+
+    assert [one.window.key for one in found.stuck] == ["new"]
+    assert found.prunable == 1
+    assert found.bytes > 0
+    assert {"files", "windows"} <= {one.name for one in found.tables}

@@ -1,0 +1,160 @@
+"""What the pages say about a feed that was read for real."""
+
+from __future__ import annotations
+
+import html
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.pages.lake import BAD, FEED, HOSTILE, Lake, filled_lake
+from tests.pages.visitors import Person
+
+PAGES = ("/", "/search?q=good", "/ledgers/main/health", "/ledgers/main/feeds/1")
+
+
+@pytest.fixture(scope="module")
+def lake() -> Iterator[Lake]:
+    """A published window and a failed one."""
+    with tempfile.TemporaryDirectory(prefix="blockread-lake-") as folder, filled_lake(Path(folder)) as made:
+        yield made
+
+
+def words(text: str) -> str:
+    """Return what a person reads on a page, in one line."""
+    shown = re.sub(r"<(script|style|title)\b.*?</\1>", " ", text, flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", shown)).split())
+
+
+def all_pages(lake: Lake) -> dict[str, str]:
+    """Return every page by its address, found by following links from the first one."""
+    seen: dict[str, str] = {}
+    left = [
+        "/",
+        "/search?q=csv",
+        "/search?q=script",
+        *(f"/ledgers/main/feeds/1?show={tab}" for tab in ("waiting", "left")),
+    ]
+    while left:
+        path = left.pop()
+        if path in seen or path.startswith("/static"):
+            continue
+        answer = lake.client.get(path)
+        assert answer.status_code == 200, path
+        seen[path] = answer.text
+        left += [html.unescape(link).partition("#")[0] or path for link in re.findall(r'href="(/[^"]*)"', answer.text)]
+    return seen
+
+
+def test_every_link_leads_to_a_page_without_what_names_hold(lake: Lake) -> None:
+    """Markup of names is text and control characters are visible, on every page that links lead to."""
+    pages = all_pages(lake)
+
+    assert any("/records?at=" in path for path in pages)
+    for path, text in pages.items():
+        assert not re.search(r"<(img|b>hourly|i>|script>)", text), path
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text), path
+    assert "\\x1b[31m\\x0a\\u202e" in words(pages["/search?q=csv"])
+
+
+def test_feeds_say_what_fails_first(lake: Lake) -> None:
+    """The first page has the state, why, and the records of today."""
+    said = words(lake.client.get("/").text)
+
+    assert "1 failing" in said
+    assert "1 window failed: csv record at byte 16 of" in said
+    assert "102 records today, 1 bad" in said
+
+
+def test_a_published_window_shows_its_proof_in_numbers(lake: Lake) -> None:
+    """Bytes, blocks, borders, records, rows and the quarantine, as the ledger and the output's footers have them."""
+    said = words(lake.client.get(lake.window("first")).text)
+    size = sum(path.stat().st_size for path in lake.pipe.source.iterdir() if path.name != "broken.csv")
+
+    assert f"Every byte is accounted for: {size:,} bytes in" in said
+    assert "of 2 files." in said
+    assert "102 records read, 1 of them bad" in said
+    assert "101 rows written" in said
+    assert "count 101 rows in their own footers" in said
+    assert "1 bad record kept with its bytes in the quarantine" in said
+    assert "Read 2 files" in said
+    assert "blockread windows rebuild" in said
+    assert "clicks.read" in said
+
+
+def test_a_failed_window_says_what_where_and_what_works(lake: Lake) -> None:
+    """The error comes first, and the next actions name the file."""
+    said = words(lake.client.get(lake.window("second <script>")).text)
+
+    assert "What went wrong" in said
+    assert "Not proven yet" in said
+    assert re.search(r"blockread windows exclude [0-9a-f]{16} \S+broken.csv --reason", said)
+    assert said.index("What went wrong") < said.index("Groups")
+
+
+def test_a_file_shows_each_block_and_the_bytes_of_a_bad_record(lake: Lake) -> None:
+    """Each block has its range and receipt; the bad record links to its bytes, which are marked."""
+    text = lake.client.get(lake.file("&lt;.csv")).text
+    said = words(text)
+    [link] = re.findall(r'href="([^"]*/records\?at=16[^"]*)"', text)
+    bytes_page = lake.client.get(html.unescape(link)).text
+    marked = "".join(html.unescape(found) for found in re.findall("<mark>(.*?)</mark>", bytes_page))
+
+    assert "no receipt" not in said
+    assert f"{len(BAD)} column 'n' is not of type int64: 'bad'" in said
+    assert marked.startswith(BAD[:7].decode())
+
+
+def test_bytes_are_for_those_who_may_read_them(lake: Lake) -> None:
+    """A visitor who may see the feed and not its records finds no byte of a record, also not in an error."""
+    viewer = lake.as_seen_by(Person(reads=set()))
+    paths = [
+        *PAGES,
+        lake.window("first"),
+        lake.window("second <script>"),
+        lake.file("&lt;.csv"),
+        lake.file("broken.csv"),
+    ]
+
+    for path in paths:
+        text = viewer.get(path).text
+        assert "bad&#39;" not in text, path
+        assert "a &#34;&#34;b" not in text, path
+    assert "may quote records" in viewer.get(lake.window("second <script>")).text
+
+
+def test_lists_hold_only_feeds_that_the_visitor_may_see(lake: Lake) -> None:
+    """To a stranger no list names the feed, its windows or its files."""
+    stranger = lake.as_seen_by(Person(sees={"another"}))
+
+    for path in (*PAGES[:3], "/search?q=hourl", "/search?q=scrip"):
+        text = stranger.get(path).text
+        for hidden in ("hourly", "good.csv", lake.window("first")):
+            assert hidden not in text, path
+
+
+def test_live_counts_are_those_of_the_page(lake: Lake) -> None:
+    """The small JSON says what moves, in numbers and as the part of the page that changes."""
+    answer = lake.client.get(f"{lake.window('first')}/live").json()
+
+    assert answer["moving"] is False
+    assert answer["state"] == "published"
+    assert (answer["blocks_done"], answer["bytes_done"]) == (answer["blocks"], answer["bytes"])
+    assert "<table>" in answer["html"]
+
+
+def test_an_offset_beyond_the_file_is_no_mistake(lake: Lake) -> None:
+    """Whatever an address asks for, the page stays within the file."""
+    for at in ("-5", "99999999999", "x", "9" * 40):
+        assert lake.client.get(f"{lake.file('good.csv')}/records?at={at}").status_code == 200
+
+
+def test_the_feed_is_found_by_its_name(lake: Lake) -> None:
+    """Search finds feeds, windows and files by a part of their names."""
+    assert words(FEED)[:6] in words(lake.client.get("/search?q=HOURLY").text)
+    assert lake.window("first") in lake.client.get("/search?q=FIRS").text
+    assert lake.file("good.csv") in lake.client.get(f"/search?q={lake.pipe.uri('good.csv')}").text
+    assert HOSTILE not in lake.client.get("/search?q=%3Cimg").text
