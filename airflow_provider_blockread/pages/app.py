@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from airflow_provider_blockread.errors import BlockReadError, OptionsError
 from airflow_provider_blockread.ledger.overview.refs import FeedRow, feed_of_file, feed_of_window, feed_row
 from airflow_provider_blockread.pages.actions.guard import require_own_origin
+from airflow_provider_blockread.pages.actions.kinds import ACTIONS
 from airflow_provider_blockread.pages.look.templates import make_templates
 from airflow_provider_blockread.pages.routes import ROUTES, Needs, Page
 from airflow_provider_blockread.pages.site import FeedRef, Site, Visitor
@@ -38,6 +39,7 @@ _HEADERS = {
 def make_app(site: Site) -> Starlette:
     """Return the application that shows a site; mount it anywhere."""
     ledgers, templates = Ledgers(site), make_templates()
+    templates.globals["window_actions"] = tuple(ACTIONS.values())
     served = [_route(page, site, ledgers, templates) for page in ROUTES]
     app = Starlette(
         routes=[*served, Mount("/static", StaticFiles(directory=_STATIC))],

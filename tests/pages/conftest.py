@@ -10,11 +10,10 @@ from starlette.testclient import TestClient
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.pages.app import make_app
-from airflow_provider_blockread.pages.site import Site
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.storage.stores import Stores
 from tests.ledger.conftest import clock, ledger, url
-from tests.pages.visitors import Person
+from tests.pages.visitors import Person, site_of
 
 __all__ = ["clock", "ledger", "url"]
 
@@ -32,8 +31,3 @@ def client(env: Environment) -> Iterator[TestClient]:
     """A browser of a person who may do everything."""
     with TestClient(make_app(site_of(env, Person())), raise_server_exceptions=True) as made:
         yield made
-
-
-def site_of(env: Environment, person: Person) -> Site:
-    """Return a site of one ledger, `main`, for one visitor."""
-    return Site(ledgers={"main": lambda: env}, visitor=person.arrive)

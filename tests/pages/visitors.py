@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from airflow_provider_blockread.pages.site import FeedRef
+from airflow_provider_blockread.pages.site import FeedRef, Site
+from airflow_provider_blockread.steps.model import Environment
 
 
 @dataclass
@@ -39,3 +40,8 @@ class Person:
     def may_change(self, feed: FeedRef) -> bool:
         """Return whether the feed is among those."""
         return self.changes is None or feed.name in self.changes
+
+
+def site_of(env: Environment, person: Person) -> Site:
+    """Return a site of one ledger, `main`, for one visitor."""
+    return Site(ledgers={"main": lambda: env}, visitor=person.arrive)

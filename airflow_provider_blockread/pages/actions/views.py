@@ -82,4 +82,4 @@ def _facts(visit: Visit, action: Action, window: Window, given: Given, intent: I
 
 
 def _tokens(visit: Visit) -> Tokens:
-    return Tokens(visit.site.secret)
+    return Tokens(visit.site.secret, visit.env.ledger.now())

@@ -18,7 +18,7 @@ def show(visit: Visit) -> Response:
 def live(visit: Visit) -> Response:
     """Return the cards, as JSON, for a page that shows them already."""
     values = _values(visit)
-    html = visit.templates.get_template("tabs/cards.html").render(values | {"visit": visit, "to": visit.to})
+    html = visit.fragment("tabs/cards.html", values)
     return JSONResponse({"html": html, "moving": values["moving"], "state": values["state"]})
 
 

@@ -29,7 +29,7 @@ def show(visit: Visit) -> Response:
 def live(visit: Visit) -> Response:
     """Return the same as JSON, for a page that shows it already."""
     values = _values(visit)
-    html = visit.templates.get_template("tabs/work.html").render(values | {"visit": visit, "to": visit.to})
+    html = visit.fragment("tabs/work.html", values)
     return JSONResponse({"html": html, "moving": values["moving"], "state": values["state"]})
 
 

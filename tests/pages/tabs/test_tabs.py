@@ -16,8 +16,7 @@ from airflow_provider_blockread.pages.app import make_app
 from airflow_provider_blockread.steps.model import Environment
 from tests.ledger.conftest import Clock
 from tests.ledger.make import FEED, STALE_S, freeze_window, pending, plan, publish, ref, version
-from tests.pages.conftest import site_of
-from tests.pages.visitors import Person
+from tests.pages.visitors import Person, site_of
 
 RUN = "dag_id=load&run_id=manual__1"
 BAD = (
