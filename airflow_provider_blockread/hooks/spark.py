@@ -48,7 +48,7 @@ class SparkSubmitter:
     def __init__(self, job: SparkJob, credentials: Credentials | None = None) -> None:
         self._job = job
         self._credentials = credentials or {}
-        self._cancelled = False
+        self.cancelled = False
         self._hook: TrackedSubmitHook | None = None
 
     @cached_property
@@ -85,7 +85,11 @@ class SparkSubmitter:
 
     def kill(self, application: str) -> None:
         """Stop a detached application, where its cluster can be asked to."""
-        self._make_hook(detached=True).kill(application)
+        hook = self._make_hook(detached=True)
+        try:
+            hook.kill(application)
+        except Exception as error:  # noqa: BLE001 - any of a client's; its driver finds a stop file besides
+            hook.log.warning("%s: its cluster has not stopped it: %s", application, printable(str(error)))
 
     def require_cluster(self) -> None:
         """Refuse to run detached what would end with this process.
@@ -112,25 +116,25 @@ class SparkSubmitter:
             hook.hide(folder)
             environment = self._environment(hook, folder, submission)
             try:
-                if not self._cancelled:
+                if not self.cancelled:
                     hook.run(_application(), environment)
             except FileNotFoundError as error:
                 msg = f"{name}: the program spark-submit is not on PATH; {_INSTALL}"
                 raise OptionsError(msg) from error
             except AirflowException:  # Airflow's own error repeats the log
-                if not self._cancelled:
+                if not self.cancelled:
                     require_java(environment)
-                raise _failure(hook, name, cancelled=self._cancelled) from None
+                raise _failure(hook, name, cancelled=self.cancelled) from None
             except BaseException:
                 hook.stop(_GRACE_S)
                 raise
-        if self._cancelled:
+        if self.cancelled:
             raise _failure(hook, name, cancelled=True)
         return hook
 
     def cancel(self) -> None:
         """Stop the application; from any thread or signal handler, before, during or after `submit`."""
-        self._cancelled = True
+        self.cancelled = True
         if self._hook is not None:
             self._hook.stop(_GRACE_S)
 

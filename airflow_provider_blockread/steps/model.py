@@ -47,6 +47,10 @@ class Submitter(Protocol):
 class DetachedSubmitter(Submitter, Protocol):
     """Starts applications whose drivers run on a cluster."""
 
+    @property
+    def cancelled(self) -> bool:
+        """Whether `cancel` was called: who waits for an application ends then, and stops it."""
+
     def start(self, submission: Submission, *, name: str) -> str:
         """Submit the job of a specification and return its id on the cluster, as soon as the cluster has accepted it.
 
@@ -56,6 +60,9 @@ class DetachedSubmitter(Submitter, Protocol):
 
     def status(self, application: str) -> str:
         """Return how an application ended, in the cluster's words; empty while it runs, or if that is not known."""
+
+    def kill(self, application: str) -> None:
+        """Ask the cluster to stop an application, where it can be asked; its driver finds a stop file besides."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -98,7 +98,7 @@ class ClusterAttempt(Attempt):
 
     def follow(self, claim: Claim) -> bool:
         """Wait for the end of an adopted application and complete the group; False as for `read`."""
-        wait_here(self._env, self.waiting(claim), self._job, cast("DetachedSubmitter", self._submitter).status)
+        wait_here(self._env, self.waiting(claim), self._job, cast("DetachedSubmitter", self._submitter))
         return self.finish(claim)
 
     def start(self, claim: Claim) -> Waiting:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, suppress
 from functools import partial
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from airflow_provider_blockread.blocks.readers import share_of
 from airflow_provider_blockread.errors import (
@@ -45,7 +45,14 @@ from airflow_provider_blockread.spark.tasks.user_function import known_schema
 from airflow_provider_blockread.steps.describe import describe_group, describe_read
 from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_policy
 from airflow_provider_blockread.steps.heartbeat import beating
-from airflow_provider_blockread.steps.model import Caller, Environment, ReadOutcome, Submitter, WindowRef
+from airflow_provider_blockread.steps.model import (
+    Caller,
+    DetachedSubmitter,
+    Environment,
+    ReadOutcome,
+    Submitter,
+    WindowRef,
+)
 from airflow_provider_blockread.steps.read.checking import check_result, check_scope
 from airflow_provider_blockread.steps.read.inferring import with_columns
 from airflow_provider_blockread.steps.read.scanning import EntryStates
@@ -124,9 +131,12 @@ class Attempt:
     def _stop(self, why: str) -> None:
         """Stop the driver of the claim at hand on its cluster; it is fenced, whether or not that succeeds."""
         submission, self._submitted = self._submitted, None
-        if submission is not None:
-            with suppress(BlockReadError):
-                write_stop(self._env.stores, submission, why)
+        if submission is None:
+            return
+        with suppress(BlockReadError):
+            write_stop(self._env.stores, submission, why)
+        if self._found.application and submission == self._submission(self._found):
+            cast("DetachedSubmitter", self._submitter).kill(self._found.application)
 
     def read(self, claim: Claim) -> bool:
         """Run the application to its end and complete the group; False when a file of it was excluded meanwhile."""

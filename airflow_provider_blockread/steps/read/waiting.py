@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
@@ -16,7 +16,9 @@ from airflow_provider_blockread.exchange.vigil import Vigil
 from airflow_provider_blockread.ledger.model import Claim, GroupRef
 from airflow_provider_blockread.ledger.windows.groups import fail_group, heartbeat
 from airflow_provider_blockread.options import SparkJob
-from airflow_provider_blockread.steps.model import AsJson, Environment
+from airflow_provider_blockread.steps.model import AsJson, DetachedSubmitter, Environment
+
+_PAUSE_S = 0.5  # after which a cancelled wait ends
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,11 +85,11 @@ def stop(env: Environment, waiting: Waiting, why: str) -> Polled:
     return Polled(ended=True, sign="")
 
 
-def wait_here(env: Environment, waiting: Waiting, job: SparkJob, status: Callable[[str], str]) -> None:
+def wait_here(env: Environment, waiting: Waiting, job: SparkJob, submitter: DetachedSubmitter) -> None:
     """Wait in this process until an application has ended.
 
     Raises:
-        SparkJobError: when its driver has died without an answer or an error.
+        SparkJobError: when its driver has died without an answer or an error, or the submitter was cancelled.
         FencedError: when another attempt has taken over.
     """
     vigil = Vigil(waiting.application or waiting.name, stale_after_s=job.stale_after_s)
@@ -96,8 +98,14 @@ def wait_here(env: Environment, waiting: Waiting, job: SparkJob, status: Callabl
             found = poll(env, waiting)
             if found.ended:
                 return
-            problem = vigil.problem(found.sign, status(waiting.application) if waiting.application else "")
+            problem = vigil.problem(found.sign, submitter.status(waiting.application) if waiting.application else "")
             if problem:
-                break
-        time.sleep(job.heartbeat_s)
-    raise SparkJobError(problem)
+                raise SparkJobError(problem)
+        again = time.monotonic() + job.heartbeat_s
+        while (left := again - time.monotonic()) > 0:
+            if submitter.cancelled:  # by a signal's handler, after which a sleep goes on
+                msg = (
+                    f"{waiting.name}: the wait for the application was stopped; clear the task to read the group again"
+                )
+                raise SparkJobError(msg)
+            time.sleep(min(left, _PAUSE_S))

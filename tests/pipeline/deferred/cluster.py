@@ -16,6 +16,7 @@ class Cluster(ReadHere):
         """Begin with no application."""
         super().__init__()
         self.queued: list[Submission] = []
+        self.killed: list[str] = []
         self.ended = ""
 
     @property
@@ -37,6 +38,10 @@ class Cluster(ReadHere):
         """Return how applications ended."""
         del application
         return self.ended
+
+    def kill(self, application: str) -> None:
+        """Note that an application was to be stopped."""
+        self.killed.append(application)
 
     def live(self) -> None:
         """Let the oldest application's driver leave a sign of life."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -40,6 +42,29 @@ def waits_here(task: Task, cluster: Cluster) -> None:
     """Read the group as a task does that is not deferred."""
     caller = Caller(owner=task.owner, clear_number=task.clear_number)
     read(task.pipe.env, task.ref, 0, caller=caller, job=SparkJob(), submitter=cluster)
+
+
+@pytest.mark.parametrize("found", [True, False], ids=["at the kill", "before"])
+def test_a_wait_for_an_adopted_application_ends_at_a_kill(task: Task, *, found: bool) -> None:
+    """The application is stopped, by a file and by its cluster, and the group has failed."""
+    waiting = task.start()
+    task.cluster.cancelled = not found
+    timer = threading.Timer(1, task.cluster.cancel)
+    timer.start()
+    began = time.monotonic()
+    with pytest.raises(SparkJobError, match="the wait for the application was stopped; clear the task"):
+        waits_here(task, task.cluster)
+    timer.cancel()
+
+    assert time.monotonic() - began < 10
+    assert read_stop(task.pipe.env.stores, waiting.submission) is not None
+    assert task.cluster.killed == [waiting.application]
+    assert task.group.state == "failed"
+    task.clear_number = 1
+    task.start()
+    assert [task.cluster.work(), task.cluster.work()] == [False, True]
+    assert task.finish().epoch == 2
+    assert task.publishes(*ALL)
 
 
 @pytest.mark.parametrize("owner", ["task", "another"])

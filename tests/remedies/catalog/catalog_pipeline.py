@@ -106,6 +106,9 @@ CATALOG: list[Entry] = [
     Remedy("spark/engines/answers.py", "no task of this package", f"{_ANSWERS}::test_what_no_task_returns"),
     Remedy("spark/remote.py", "was stopped", f"{_ON_SERVER}::test_a_kill"),
     Remedy("spark/remote.py", "was lost", f"{_ON_SERVER}::test_a_server_that_is_lost"),
+    Remedy(
+        "spark/remote.py", "the Spark job failed", "tests/pipeline/read/test_deaths.py::test_python_worker_that_dies"
+    ),
     Remedy("spark/remote.py", "did not end its session", f"{_ON_SERVER}::test_a_server_that_hangs"),
     Remedy(
         "spark/engines/reporting.py",
@@ -232,6 +235,11 @@ CATALOG: list[Entry] = [
         "steps/read/deferring.py",
         "clear the scan's task",
         "tests/pipeline/deferred/test_scanning.py::test_a_scan_that_fails",
+    ),
+    Remedy(
+        "steps/read/waiting.py",
+        "wait for the application was stopped",
+        "tests/pipeline/deferred/test_fencing.py::test_a_wait_for_an_adopted_application_ends_at_a_kill",
     ),
     Remedy(
         "steps/read/groups.py",
