@@ -29,13 +29,13 @@ _DEPLOY_MODE = "spark.submit.deployMode"
 _PYTHON, _DRIVER_PYTHON = "spark.pyspark.python", "spark.pyspark.driver.python"
 _POLL_S = 0.05
 _TAIL_LINES = 20
-#: What a detached application needs: spark-submit returns at once, and only Airflow repeats an attempt.
-_DETACHED = {
-    "spark.yarn.submit.waitAppCompletion": "false",
-    "spark.kubernetes.submission.waitAppCompletion": "false",
-    "spark.yarn.maxAppAttempts": "1",
-}
-_ENDS = frozenset({"SUCCEEDED", "FAILED", "Succeeded", "Failed"})  # of YARN and of Kubernetes
+#: What a detached application needs: spark-submit returns at once.
+_DETACHED = {"spark.yarn.submit.waitAppCompletion": "false", "spark.kubernetes.submission.waitAppCompletion": "false"}
+#: What a driver on a cluster needs: its task attempts are numbered within one run of it. Kubernetes starts none again.
+_ONCE = {"spark.yarn.maxAppAttempts": "1"}
+_ASK_S = 10.0  # for an answer of Kubernetes
+_NOT_FOUND = 404
+_ENDS = frozenset({"SUCCEEDED", "FAILED", "Succeeded", "Failed", "Deleted"})  # of YARN and of Kubernetes
 _POD = "spark.kubernetes.driver.pod.name"
 _RESOURCE_MANAGER = "yarn_resourcemanager_webapp_address"
 # Airflow's UI folds the lines between these.
@@ -71,8 +71,8 @@ class TrackedSubmitHook(SparkSubmitHook):
         self._stopped = threading.Event()
         self.error = ""  # the driver's own error, if it printed one
         self.tail: deque[str] = deque(maxlen=_TAIL_LINES)  # the end of the output, without routine lines
-        settings = {**job.conf, **(_DETACHED if detached else {})}
         mode = connection.extra_dejson.get("deploy-mode") or job.conf.get(_DEPLOY_MODE) or "client"
+        settings = {**job.conf, **(_DETACHED if detached else {}), **(_ONCE if mode == "cluster" else {})}
         if mode == "client" and _PYTHON in settings:  # which may be on the workers of the cluster only
             settings.setdefault(_DRIVER_PYTHON, os.environ.get("PYSPARK_DRIVER_PYTHON", sys.executable))
         if on_kubernetes and detached:  # Airflow's hook finds a pod's name in the log only in a namespace `spark`
@@ -147,9 +147,18 @@ class TrackedSubmitHook(SparkSubmitHook):
         if self._yarn_track_via_rm_api:
             status = self.query_yarn_application_status(application)
         elif self._is_kubernetes:
-            pods = spark_submit.kube_client.get_kube_client()  # type: ignore[attr-defined]
-            status = pods.read_namespaced_pod(application, self._connection["namespace"]).status.phase
+            status = self._pod_phase(application)
         return status if status in _ENDS else ""
+
+    def _pod_phase(self, name: str) -> str:
+        pods = spark_submit.kube_client.get_kube_client()  # type: ignore[attr-defined]
+        namespace = self._connection["namespace"]
+        try:
+            return str(pods.read_namespaced_pod(name, namespace, _request_timeout=_ASK_S).status.phase)
+        except Exception as error:
+            if getattr(error, "status", None) == _NOT_FOUND:
+                return "Deleted"
+            raise
 
     def kill(self, application: str) -> None:
         """Stop a detached application by means of its cluster, where they are configured."""

@@ -17,6 +17,7 @@ from airflow_provider_blockread.triggers.access import access
 from airflow_provider_blockread.triggers.helpers import ask, kept, to_its_end
 from airflow_provider_blockread.triggers.new_files import fired
 
+_STATUS_S = 20.0
 _STOP_S = 25.0  # below the 30 s that Airflow gives on_kill
 
 
@@ -83,8 +84,7 @@ class ApplicationTrigger(BaseTrigger):
                 found = await self._ask("wait")
                 if found["ended"]:
                     return {}
-                status = await asyncio.to_thread(self._submitter().status, application) if application else ""
-                problem = vigil.problem(found["sign"], status)
+                problem = vigil.problem(found["sign"], await self._status(application))
                 if problem:
                     return {"error": "SparkJobError", "message": problem}
             except TransientError as error:  # of store, ledger or helper
@@ -92,6 +92,16 @@ class ApplicationTrigger(BaseTrigger):
             except BlockReadError as error:
                 return {"error": type(error).__name__, "message": str(error)}
             await asyncio.sleep(job.heartbeat_s)
+
+    async def _status(self, application: str | None) -> str:
+        """Return how the application has ended, as its cluster says; empty while it runs, or if nobody answers."""
+        if not application:
+            return ""
+        try:
+            return await asyncio.wait_for(asyncio.to_thread(self._submitter().status, application), _STATUS_S)
+        except TimeoutError:
+            self.log.warning("%s: its cluster does not answer within %.0f s", application, _STATUS_S)
+            return ""
 
     async def _ask(self, task: str, why: str = "") -> dict[str, Any]:
         way = await access(None, self.ledger_conn_id, run=self.run_name)

@@ -15,6 +15,7 @@ import pytest
 from airflow_provider_blockread.exchange.signs import read_stop
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.steps import Waiting
+from airflow_provider_blockread.triggers import applications
 from airflow_provider_blockread.triggers.applications import ApplicationTrigger
 from tests.airflow.deferring.yarn import ResourceManager, resource_manager
 from tests.airflow.triggering import first
@@ -113,6 +114,28 @@ def test_it_fires_when_the_application_has_ended_without_a_word(
     found = fires(waiting, after=end)
     assert found["error"] == "SparkJobError"
     assert "on its cluster and left neither a result nor an error" in found["message"]
+
+
+def test_a_cluster_that_hangs_holds_up_nothing(
+    task: Task, yarn: ResourceManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The claim is kept alive, and the end of the application is seen in the work area."""
+    monkeypatch.setattr(applications, "_STATUS_S", 0.1)
+    yarn.hangs.clear()
+    waiting = task.start()
+
+    def work() -> None:
+        for _ in range(2):
+            before = task.group.heartbeat_at
+            while task.group.heartbeat_at == before:
+                time.sleep(0.05)
+        task.cluster.work()
+
+    try:
+        assert fires(waiting, after=work) == {}
+    finally:
+        yarn.hangs.set()
+    assert task.finish().records == 2
 
 
 def test_a_person_stops_the_application(task: Task, yarn: ResourceManager) -> None:

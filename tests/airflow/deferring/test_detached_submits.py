@@ -62,6 +62,16 @@ def test_spark_submit_returns_at_once(submit: Path) -> None:
     assert arguments[arguments.index("--deploy-mode") + 1] == "cluster"
 
 
+def test_the_cluster_does_not_repeat_an_attempt(submit: Path) -> None:
+    """Neither where spark-submit waits for its end; the numbers of task attempts begin again in another one."""
+    job = SparkJob(conn_id="cluster", conf={"spark.yarn.maxAppAttempts": "3"})
+    SparkSubmitter(job).submit(SPEC, name="blockread-w")
+    arguments = json.loads(submit.with_name("arguments").read_text())
+
+    assert "spark.yarn.maxAppAttempts=1" in arguments
+    assert not any("waitAppCompletion" in argument for argument in arguments)
+
+
 def test_an_application_that_the_cluster_refuses(submit: Path) -> None:
     """The task fails with what spark-submit said."""
     submit.write_text("#!/bin/sh\necho 'queue full'\nexit 1\n")
@@ -90,6 +100,12 @@ def test_a_cluster_is_asked_where_the_connection_says_how(submit: Path, monkeypa
     assert found == ["", "SUCCEEDED", "FAILED", ""]
 
 
+class GoneError(Exception):
+    """What the client raises for a pod that is not there."""
+
+    status = 404
+
+
 class Pods:
     """Kubernetes' client, for one pod."""
 
@@ -97,9 +113,12 @@ class Pods:
         """Begin with a pod that runs."""
         self.phase, self.expected, self.deleted = "Running", ("", ""), list[tuple[str, str]]()
 
-    def read_namespaced_pod(self, name: str, namespace: str) -> SimpleNamespace:
-        """Return the pod."""
+    def read_namespaced_pod(self, name: str, namespace: str, *, _request_timeout: float) -> SimpleNamespace:
+        """Return the pod, unless it is gone."""
         assert (name, namespace) == self.expected
+        assert 0 < _request_timeout < 20
+        if not self.phase:
+            raise GoneError
         return SimpleNamespace(status=SimpleNamespace(phase=self.phase))
 
     def delete_namespaced_pod(self, name: str, namespace: str, **_: object) -> None:
@@ -137,7 +156,7 @@ def test_kubernetes_is_asked_for_the_driver(
     arguments = json.loads(submit.with_name("arguments").read_text())
     pods.expected = (names[1], namespace)
     found = []
-    for phase in ("Pending", "Running", "Succeeded", "Failed"):
+    for phase in ("Pending", "Running", "Succeeded", "Failed", ""):
         pods.phase = phase
         found.append(SparkSubmitter(job).status(names[1]))
     SparkSubmitter(job).kill(names[1])
@@ -146,5 +165,5 @@ def test_kubernetes_is_asked_for_the_driver(
     assert names[0] != names[1]  # a pod that has ended keeps its name
     assert f"spark.kubernetes.driver.pod.name={names[1]}" in arguments
     assert f"spark.kubernetes.namespace={namespace}" in arguments
-    assert found == ["", "", "Succeeded", "Failed"]
+    assert found == ["", "", "Succeeded", "Failed", "Deleted"]
     assert pods.deleted == [pods.expected]

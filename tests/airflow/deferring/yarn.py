@@ -18,6 +18,8 @@ class ResourceManager:
         self.state, self.final = "RUNNING", "UNDEFINED"
         self.asked: list[str] = []
         self.down = False
+        self.hangs = threading.Event()  # as long as it is not set
+        self.hangs.set()
 
 
 @contextmanager
@@ -34,6 +36,7 @@ def resource_manager() -> Iterator[ResourceManager]:
             self._answer({})
 
         def _answer(self, body: object) -> None:
+            manager.hangs.wait(60)
             self.send_response(503 if manager.down else 200)
             self.end_headers()
             self.wfile.write(json.dumps(body).encode())
