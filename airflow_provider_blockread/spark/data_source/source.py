@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -39,12 +40,18 @@ from airflow_provider_blockread.storage.stores import Stores
 
 StorageOptions = Mapping[str, Mapping[str, object]]
 
+# Newer versions of Spark ask for the zone of timestamps; 4.0 uses UTC itself.
+_ASKS_ZONE = "timezone" in signature(to_arrow_schema).parameters
 _HIDE_TRACEBACK = "SPARK_HIDE_TRACEBACK"  # makes Spark's Python workers report the message of an error alone
 
 
 def make_data_source(storage_options: StorageOptions) -> type[DataSource]:
     """Return the class to register; the storage options (by root URI) travel in the class, in no option or plan."""
     return type("BlockRead", (BlockReadSource,), {"storage_options": storage_options})
+
+
+def _in_arrow(schema: StructType) -> pa.Schema:
+    return to_arrow_schema(schema, timezone="UTC") if _ASKS_ZONE else to_arrow_schema(schema)
 
 
 @contextmanager
@@ -99,12 +106,12 @@ class BlockReadSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader of these columns."""
         with _short_errors():
-            asked = to_arrow_schema(schema, timezone="UTC")
+            asked = _in_arrow(schema)
             read = self._read
             if self._is_typed:
                 read = read.with_format(with_schema(read.record_format, asked))
             own = file_schema(read.record_format)
-            usual = to_arrow_schema(from_arrow_schema(with_places(own), prefer_timestamp_ntz=True), timezone="UTC")
+            usual = _in_arrow(from_arrow_schema(with_places(own), prefer_timestamp_ntz=True))
             check_asked(read, chosen(own, read.columns).names, usual, asked)
             files, self._files = self._files, []
             return BlockReadReader(read, Columns.of(read.record_format, asked), self.storage_options, files)
