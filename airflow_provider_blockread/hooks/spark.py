@@ -22,6 +22,7 @@ from airflow_provider_blockread.hooks.driver_environment import inherited
 from airflow_provider_blockread.hooks.stores import Credentials
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.spark.engines.settings import LOCAL_IP, LOOPBACK
+from airflow_provider_blockread.spark.installed import require_pyspark
 from airflow_provider_blockread.spark.java import require_java
 from airflow_provider_blockread.spark.private_folder import private_file, private_folder
 
@@ -177,7 +178,8 @@ class SparkSubmitter:
             return environment
         environment["BLOCKREAD_PARENT"] = f"{socket.gethostname()}:{os.getpid()}"
         environment["BLOCKREAD_FOLDER"] = str(folder)
-        environment.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+        if environment.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable) == sys.executable:
+            require_pyspark(environment)
         if hook.is_local:
             environment.setdefault("PYSPARK_PYTHON", sys.executable)
             environment.setdefault(LOCAL_IP, LOOPBACK)

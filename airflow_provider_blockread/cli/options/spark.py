@@ -12,6 +12,7 @@ from airflow_provider_blockread.cli.options.shared import option_group, parse_pa
 from airflow_provider_blockread.cli.spark import InProcessSpark
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.spark.engines.session import Server
+from airflow_provider_blockread.spark.installed import require_pyspark
 from airflow_provider_blockread.spark.java import require_java
 from airflow_provider_blockread.spark.remote import RemoteSpark
 
@@ -35,6 +36,7 @@ class OnSpark:
         """
         if self._job().remote is None:
             require_java(os.environ)
+            require_pyspark(os.environ)
 
     def open_spark(self) -> AbstractContextManager[InProcessSpark | RemoteSpark]:
         """Return what runs jobs; it starts or connects to Spark at the first one."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_blockread.errors import OptionsError, SparkJobError
 from airflow_provider_blockread.exchange.seals import derived
 from airflow_provider_blockread.spark.engines.probe import FOUND, look_around
+from airflow_provider_blockread.spark.installed import require_pyspark
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
@@ -87,8 +88,9 @@ def client_of(server: Server, identity: str) -> SparkSession:
     """Return a client of the session with this id, without a call to the server.
 
     Raises:
-        OptionsError: when this Python lacks what a client needs, or the address is none.
+        OptionsError: when this Python lacks what a client needs, or has it mixed, or the address is none.
     """
+    require_pyspark({})
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")  # nothing here uses pandas
     try:
         from pyspark.sql.connect.client import DefaultChannelBuilder  # noqa: PLC0415 - an extra

@@ -1,0 +1,51 @@
+"""Whether PySpark is as its package installed it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from airflow_provider_blockread.errors import OptionsError
+
+_OF_ITS_OWN = "python/pyspark/__init__.py"  # below SPARK_HOME, where Spark was not installed as a package of Python
+
+
+def require_pyspark(environment: Mapping[str, str]) -> None:
+    """Refuse files of `pyspark` that another package has replaced or removed.
+
+    `pyspark-client`, which Airflow's Spark provider requires, holds the same files at a version of its own. The one
+    that is installed last overwrites the other's files, and removing one removes files of both. The sizes of Python
+    files are compared with those that the package's installer has recorded.
+
+    Args:
+        environment: the variables of the driver; a Spark of SPARK_HOME brings its own files.
+
+    Raises:
+        OptionsError: naming a file, and the commands that restore it.
+    """
+    home = environment.get("SPARK_HOME")
+    if home and (Path(home) / _OF_ITS_OWN).is_file():
+        return
+    try:
+        installed = distribution("pyspark")
+    except PackageNotFoundError:
+        return
+    # Not `files`, which leaves out those that are missing.
+    for name, _, size in csv.reader((installed.read_text("RECORD") or "").splitlines()):
+        ours = name.startswith("pyspark/") and name.endswith(".py") and size
+        if ours and _size(Path(str(installed.locate_file(name)))) != int(size):
+            msg = (
+                f"{name} is not that of pyspark {installed.version}: pyspark-client holds the same files; run"
+                " `pip uninstall -y pyspark-client`, then"
+                f" `pip install --force-reinstall --no-deps pyspark=={installed.version}`"
+            )
+            raise OptionsError(msg)
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None
