@@ -23,7 +23,7 @@ CLASSES := $(VENV)/spark.jsa
 QUICK_JVM = -XX:TieredStopAtLevel=1 -XX:SharedArchiveFile=$(abspath $(CLASSES)) -Xlog:cds*=off
 
 .DEFAULT_GOAL := help
-.PHONY: help setup servers check hooks unit test docs package compatibility audit bench demo up try exactness fuzz crash stress format clean
+.PHONY: help setup servers check hooks unit test docs package compatibility audit secrets bench demo up try exactness fuzz crash stress format clean
 
 help: ## List the targets.
 	@echo "Targets (PYTHON=$(PYTHON) chooses the interpreter):"
@@ -83,6 +83,9 @@ demo: $(READY) ## Create files, run the example DAG on them, and show its output
 up: $(READY) ## Start Airflow with the example DAGs on http://127.0.0.1:PORT; Ctrl-C stops it.
 	@$(RUN) python dags/demo.py --only-files
 	@$(RUN) python tools/up.py --port $(PORT)
+
+secrets: ## Write random passwords and keys for docker-compose.yml into .env.
+	@$(PYTHON) tools/compose.py secrets
 
 try: ## Run demo and up from a fresh clone of the last commit, on each installed Python from 3.11 to 3.13.
 	@tools/try.sh

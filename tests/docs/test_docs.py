@@ -25,7 +25,7 @@ _FENCE = re.compile(r"^( *)```(\w+)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 #: Languages of snippets: those that tests below run or parse, and those that show what a program prints or reads.
 _LANGUAGES = {"bash", "console", "json", "python", "sql", "yaml"} | {"dockerfile", "text"}
 #: Programs of others that a console may show.
-_OTHERS = {"helm", "hdfs", "kubectl", "pg_dump", "pip", "python3.11"}
+_OTHERS = {"docker", "helm", "hdfs", "kubectl", "pg_dump", "pip", "python3.11"}
 
 
 def _fences(language: str) -> list[tuple[str, str]]:

@@ -139,6 +139,11 @@ class Airflow:
         path = f"dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}/xcomEntries/{key}"
         return self.call("GET", f"{path}?deserialize=true")["value"]
 
+    def log(self, dag_id: str, run_id: str, task_id: str, number: int = 1) -> str:
+        """Return what a try of a task logged, as the API server shows it."""
+        path = f"dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}/logs/{number}"
+        return "\n".join(str(line.get("event")) for line in self.call("GET", path)["content"])
+
     def land(self, dag_id: str, **lines: int) -> None:
         """Put files of lines into a DAG's landing folder: by name, how many lines each."""
         for name, count in lines.items():
