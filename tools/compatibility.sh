@@ -3,19 +3,10 @@
 # lowest versions that pyproject.toml allows. Each in an environment of its own; reports at the end which ones ran.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source tools/pythons.sh
 root="$PWD"
 uv="$(command -v uv || echo "$root/.uv/bin/uv")"
 export UV_PYTHON_DOWNLOADS=never
-
-interpreter() { # prints its path, or nothing
-  local found
-  for found in "$(command -v "python$1" || true)" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/"$1".*/bin/python"$1"; do
-    if "$found" -c 'import venv' 2>/dev/null; then # a shim of pyenv may have no version to run
-      echo "$found"
-      return
-    fi
-  done
-}
 
 install() { # into an environment: its Python, and `locked` or `lowest`
   if [ "$2" = locked ]; then

@@ -3,18 +3,9 @@
 # python3.x on PATH, or those of pyenv. Reports at the end which ones it ran and which it did not find.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source tools/pythons.sh
 root="$PWD"
 UP_S=600 # for `make up`'s "Ctrl-C stops it."; a first start on a busy machine takes a minute
-
-interpreter() { # prints its path, or nothing
-  local found
-  for found in "$(command -v "python$1" || true)" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/"$1".*/bin/python"$1"; do
-    if "$found" -c 'import venv' 2>/dev/null; then # a shim of pyenv may have no version to run
-      echo "$found"
-      return
-    fi
-  done
-}
 
 try_up() { # in a separate process group, so that it can be stopped like by Ctrl-C
   local port started waited=0 healthy=1

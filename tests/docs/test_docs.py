@@ -6,6 +6,7 @@ import re
 import shlex
 import sqlite3
 import subprocess
+import tomllib
 from contextlib import closing
 from pathlib import Path
 from textwrap import dedent
@@ -167,6 +168,15 @@ def test_every_test_that_a_table_names_exists(page: str, least: int) -> None:
     for file, test in named:
         text = (_ROOT / "tests" / file).read_text()
         assert not test or f"def {test}(" in text, f"{file}::{test}"
+
+
+def test_every_extra_is_on_the_page_on_installing() -> None:
+    """In the order of pyproject.toml, with what it brings."""
+    project = tomllib.loads((_ROOT / "pyproject.toml").read_text())["project"]
+    page = (_ROOT / "docs" / "install.md").read_text()
+    rows = {extra: line for line in page.splitlines() for extra in re.findall(r"^\| `(\w+)` \|", line)}
+
+    assert list(rows) == list(project["optional-dependencies"])
 
 
 def test_the_glossary_names_modules_that_exist_in_alphabetical_order() -> None:

@@ -38,7 +38,8 @@ def project(tmp_path: Path) -> Path:
     """A committed project with the script in it, and a folder of programs where Python is 3.12 alone."""
     root = tmp_path / "project"
     (root / "tools").mkdir(parents=True)
-    shutil.copy(SCRIPT, root / "tools" / "try.sh")
+    for name in (SCRIPT.name, "pythons.sh"):
+        shutil.copy(SCRIPT.with_name(name), root / "tools" / name)
     (root / "Makefile").write_text(_MAKEFILE)
     (root / "up.py").write_text(_UP)
     who = ("-c", "user.name=t", "-c", "user.email=t@example.org")
