@@ -21,17 +21,15 @@ from airflow_provider_blockread.cli.options.shared import (
 from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
 from airflow_provider_blockread.cli.run import Runner
 from airflow_provider_blockread.cli.upkeep import feed_option
-from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.model import Generation, Window, Withdrawal
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.generations import (
     FINISHED,
     as_read_by,
-    latest_generation,
     list_groups,
     start_generation,
 )
-from airflow_provider_blockread.ledger.windows.progress import group_progress, window_progress
+from airflow_provider_blockread.ledger.windows.progress import group_progress
 from airflow_provider_blockread.ledger.windows.queries import WindowSummary, get_window, list_parts, list_windows
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.options.sizes import format_bytes
@@ -39,7 +37,7 @@ from airflow_provider_blockread.steps.describe import describe_group
 from airflow_provider_blockread.steps.plan.replaying import open_ref
 from airflow_provider_blockread.steps.plan.restoring import restore_pruned
 from airflow_provider_blockread.steps.read.inferring import inferred_schema
-from airflow_provider_blockread.steps.read.submitting import require_code
+from airflow_provider_blockread.steps.upkeep.handing_over import require_published
 
 window_argument = click.argument("window")
 _PROVEN = {"proven", "publishing", *FINISHED}  # states of a generation whose sums are complete
@@ -145,16 +143,7 @@ def verify(**options: Any) -> None:  # noqa: ANN401 - click passes every option 
     given.check_spark()
     env = open_environment(given.state)
     found = get_window(env.ledger, given.window, given.feed)
-    latest = latest_generation(env.ledger, found.id)
-    # An earlier verification may have failed; the window is published all the same.
-    if latest.state not in FINISHED and latest.mode != "verify":
-        begun, give_up = window_progress(env.ledger, found.id), f"`blockread windows abandon {found.id}`"
-        msg = (
-            f"window {found.id}: generation {latest.number} is {begun}, not published; repeat what began it, or give it"
-            f" up with {give_up}"
-        )
-        raise OptionsError(msg)
-    require_code(env, latest, mode="verify")
+    latest = require_published(env, found)
     restore_pruned(env, found)
     generation = start_generation(
         env.ledger, found.id, options=latest.options, mode="verify", clear_number=latest.clear_number

@@ -56,6 +56,51 @@ class Links(Protocol):
         """Return the address of a task instance's page; `map_index` is -1 for one that is not mapped."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Again:
+    """A window that is to be read again by the tasks of a run: its plan, and all that follow."""
+
+    window: str
+    action: str
+    run: str  # dag_id/run_id
+    task: str  # that planned it
+
+    @property
+    def dag(self) -> str:
+        """The id of the run's DAG."""
+        return self.run.partition("/")[0]
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run."""
+        return self.run.partition("/")[2]
+
+
+class Tasks(Protocol):
+    """Tasks that read windows again, where there are any: Spark is not for a web server to run."""
+
+    def refusal(self, again: Again) -> str:
+        """Return why these tasks cannot do it now; empty if they can."""
+
+    def clear(self, again: Again, who: str, begin: Callable[[int], object]) -> None:
+        """Let them do it, once `begin` has returned, which gets the clear number that the run will have.
+
+        Raises:
+            HTTPException: 409 when they cannot do it any more.
+        """
+
+
+class NoTasks:
+    """There are none: the pages are served without Airflow."""
+
+    def refusal(self, again: Again) -> str:  # noqa: ARG002
+        """Return that there are none."""
+        return "These pages run without Airflow"
+
+    def clear(self, again: Again, who: str, begin: Callable[[int], object]) -> None:
+        """Do nothing."""
+
+
 class NoLinks:
     """Leads nowhere: the pages are served without Airflow."""
 
@@ -82,6 +127,7 @@ class Site:
             tries again.
         visitor: finds out who asks; raises Starlette's `HTTPException` with 401 or 403 to refuse.
         links: the addresses of Airflow's pages.
+        tasks: what reads windows again.
         secret: seals the tokens of actions; all processes that serve this site have the same.
         origins: addresses by which browsers reach this server (scheme, host and port), beside that of the request.
     """
@@ -89,5 +135,6 @@ class Site:
     ledgers: Mapping[str, Callable[[], Environment]]
     visitor: Callable[[Request], Awaitable[Visitor]]
     links: Links = field(default_factory=NoLinks)
+    tasks: Tasks = field(default_factory=NoTasks)
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     origins: frozenset[str] = frozenset()

@@ -23,7 +23,7 @@ RING_3B = (
 )
 UNDER_SPARK = ("spark/engines/context.py", "spark/engines/rdd.py", "spark/data_source/source.py")
 #: Loaded by the first request for a page, and by nothing else.
-ON_API_SERVER = ("plugins/airflow_site.py", "plugins/connected_stores.py", "plugins/users.py")
+ON_API_SERVER = ("plugins/airflow_site.py", "plugins/connected_stores.py", "plugins/tasks.py", "plugins/users.py")
 
 CODE_FOLDERS = ("airflow_provider_blockread", "benchmarks", "dags", "tests", "tools")
 TEXT_FOLDERS = (*CODE_FOLDERS, ".ci", "docs")

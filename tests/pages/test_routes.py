@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -70,3 +71,11 @@ def test_what_is_not_there_is_not_found(client: TestClient, path: str) -> None:
 
     assert answer.status_code == 404
     assert "Nothing here" in answer.text
+
+
+def test_the_docs_have_every_route() -> None:
+    """The page about Airflow's web interface lists each route with what it needs, in the same order."""
+    text = (Path(__file__).resolve().parents[2] / "docs" / "airflow_ui.md").read_text("utf-8")
+    listed = [line for line in text.splitlines() if line.startswith(("| GET |", "| POST |"))]
+
+    assert listed == [f"| {page.method} | `{page.path}` | `{page.needs.name}` |" for page in ROUTES]

@@ -37,7 +37,7 @@ from airflow_provider_blockread.ledger.schema.columns import (
     one_of,
 )
 
-REQUEST_ACTIONS = ("rebuild", "reprocess")
+REQUEST_ACTIONS = ("rebuild", "reprocess", "verify")
 
 withdrawals = Table(
     "withdrawals",

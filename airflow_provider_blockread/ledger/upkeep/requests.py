@@ -28,6 +28,8 @@ from airflow_provider_blockread.ledger.windows.generations import (
 )
 from airflow_provider_blockread.ledger.windows.replacing import NewerPlan, lock_feed_of
 
+_STARTED = request_generations.c
+
 
 def find_request(ledger: Ledger, action: str, arguments: dict[str, Any]) -> Request | None:
     """Return the unfinished request of these arguments, None where there is none."""
@@ -60,12 +62,18 @@ def finish_request(ledger: Ledger, request: Request) -> None:
 
 def requested_generations(ledger: Ledger, request: Request) -> dict[str, Generation]:
     """Return the newest generation that was started for the request, by window."""
-    started = request_generations.c
-    same = and_(generations.c.window_id == started.window_id, generations.c.number == started.generation)
-    query = select(generations).join(request_generations, same).where(started.request_id == request.id)
+    same = and_(generations.c.window_id == _STARTED.window_id, generations.c.number == _STARTED.generation)
+    query = select(generations).join(request_generations, same).where(_STARTED.request_id == request.id)
     with ledger.reading() as connection:
         rows = connection.execute(query.order_by(generations.c.number)).all()
     return {row.window_id: generation_from(row) for row in rows}
+
+
+def was_requested(ledger: Ledger, generation: Generation) -> bool:
+    """Return whether a request started this generation."""
+    mine = (_STARTED.window_id == generation.window, _STARTED.generation == generation.number)
+    with ledger.reading() as connection:
+        return connection.scalar(select(_STARTED.request_id).where(*mine).limit(1)) is not None
 
 
 def start_requested(
@@ -79,7 +87,8 @@ def start_requested(
 ) -> Generation:
     """Return a new pass over a published window, under the options of what is published.
 
-    A window of which nothing is published is read under the options of its newest generation, and by a newer plan.
+    A window of which nothing is published is read under the options of its newest generation, and by a newer plan. A
+    request that is handed over to a run of Airflow names it, and its clear number, in its arguments.
 
     Args:
         ledger: where to.
@@ -110,7 +119,9 @@ def start_requested(
         if plan is not None and plan.base != base.number:
             raise in_between(base)
         kept = {name: getattr(base, name) for name in ("options", "clear_number", "run")}
-        row = kept | {"mode": "write", "created_at": ledger.now()}
+        kept |= {name: request.arguments[name] for name in ("clear_number", "run") if name in request.arguments}
+        mode = "verify" if request.action == "verify" else "write"
+        row = kept | {"mode": mode, "created_at": ledger.now()}
         started = next_generation(connection, window_id, row, unneeded=unneeded)
         started = continue_from(connection, base, started, again, plan)
         mine = {"request_id": request.id, "window_id": window_id, "generation": started.number}

@@ -5,15 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from airflow_provider_blockread.errors import shell_word
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.schema.columns import WITHDRAWN_FILES
+from airflow_provider_blockread.ledger.windows.generations import list_generations
+from airflow_provider_blockread.pages.site import Again, Tasks
 from airflow_provider_blockread.steps.excluding import exclude, propose_excluding
 from airflow_provider_blockread.steps.intent import Intent
 from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.plan.choosing import STATUSES, FileChoice
+from airflow_provider_blockread.steps.upkeep.handing_over import Reading, hand_over, propose_reading
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_abandoning, propose_undoing, undo
 
-Given = Mapping[str, str]
-"""The values of an action's fields, by name."""
+_OWNER_PARTS = 4  # of a task's name in the ledger: DAG, run, task, place among the mapped ones
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """An action that somebody asks for: about which window, with the values of its fields by name."""
+
+    env: Environment
+    window: Window
+    given: Mapping[str, str]
+    who: str
+    tasks: Tasks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What an action will do; with a `command` it can only be done from a shell, for the reason `why`."""
+
+    intent: Intent
+    why: str = ""
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,42 +59,84 @@ class Action:
     name: str
     title: str
     what: str  # it is for, in a sentence
-    propose: Callable[[Environment, Window, Given], Intent]
-    perform: Callable[[Environment, Window, Given, str], object]  # with the name of who does it
+    propose: Callable[[Asked], Proposal]
+    perform: Callable[[Asked], object]
     fields: tuple[Field, ...] = ()
 
 
-def _propose_abandoning(env: Environment, window: Window, _: Given) -> Intent:
-    return propose_abandoning(env, window)
+def _propose_excluding(asked: Asked) -> Proposal:
+    path = asked.env.stores.canonical(asked.given["path"])
+    return Proposal(intent=propose_excluding(asked.env, asked.window, path, reason=asked.given["reason"]))
 
 
-def _abandon(env: Environment, window: Window, _: Given, who: str) -> object:
-    return abandon(env, window, who=who)
+def _exclude(asked: Asked) -> object:
+    path = asked.env.stores.canonical(asked.given["path"])
+    return exclude(asked.env, asked.window, path, reason=asked.given["reason"], who=asked.who)
 
 
-def _propose_undoing(env: Environment, window: Window, given: Given) -> Intent:
-    return propose_undoing(env, window, files=given["files"])
+def _reading(action: str, asked: Asked) -> Reading:
+    given = asked.given
+    files = FileChoice(path=given["path"], status=given["status"]) if action == "reprocess" else None
+    return Reading(action=action, files=files)
 
 
-def _undo(env: Environment, window: Window, given: Given, who: str) -> object:
-    return undo(env, window, files=given["files"], who=who)
+def _again(action: str, asked: Asked) -> Again | None:
+    """Return the tasks that can read the window again; None if no run of Airflow has planned it."""
+    run = next((one.run for one in list_generations(asked.env.ledger, asked.window.id) if one.run), None)
+    parts = asked.window.owner.rsplit("/", 2)
+    if run is None or len(asked.window.owner.split("/")) < _OWNER_PARTS or parts[0] != run:
+        return None
+    return Again(window=asked.window.id, action=action, run=run, task=parts[1])
 
 
-def _propose_excluding(env: Environment, window: Window, given: Given) -> Intent:
-    return propose_excluding(env, window, env.stores.canonical(given["path"]), reason=given["reason"])
+def _read_again(action: str, title: str, what: str, *fields: Field) -> Action:
+    """Return an action that reads the window again, by the tasks of the run that planned it."""
+
+    def propose(asked: Asked) -> Proposal:
+        intent, again = propose_reading(asked.env, asked.window, _reading(action, asked)), _again(action, asked)
+        why = "No run of Airflow has planned this window" if again is None else asked.tasks.refusal(again)
+        if why:
+            return Proposal(
+                intent=intent, why=f"{why}: read it from a shell, where Spark is.", command=_command(action, asked)
+            )
+        return Proposal(intent=intent)
+
+    def perform(asked: Asked) -> None:
+        again, reading = _again(action, asked), _reading(action, asked)
+        if again is None:  # then a command is proposed, and nothing is performed
+            return
+
+        def begin(clear_number: int) -> object:
+            return hand_over(asked.env, asked.window, reading, who=asked.who, run=again.run, clear_number=clear_number)
+
+        asked.tasks.clear(again, asked.who, begin)
+
+    return Action(name=action, title=title, what=what, propose=propose, perform=perform, fields=fields)
 
 
-def _exclude(env: Environment, window: Window, given: Given, who: str) -> object:
-    return exclude(env, window, env.stores.canonical(given["path"]), reason=given["reason"], who=who)
+def _command(action: str, asked: Asked) -> str:
+    given, window = asked.given, asked.window.id
+    if action == "reprocess":
+        return f"blockread reprocess --window {window} --path {shell_word(given['path'])} --status {given['status']}"
+    return f"blockread windows {action} {window}"
 
 
 ACTIONS = {
     action.name: action
     for action in (
+        _read_again("rebuild", "Rebuild", "Read all of it again, and replace what is published once that is proven"),
+        _read_again(
+            "reprocess",
+            "Reprocess files",
+            "Read some of its files again, as they are now, and replace what is published once that is proven",
+            Field(name="path", label="Files whose path matches"),
+            Field(name="status", label="Of them, those with", choices=STATUSES),
+        ),
+        _read_again("verify", "Verify", "Read it again and prove it once more, writing nothing"),
         Action(
             name="exclude",
             title="Leave a file out",
-            what="of a window that is not published, or of its rebuild",
+            what="Of a window that is not published, or of its rebuild",
             propose=_propose_excluding,
             perform=_exclude,
             fields=(Field(name="path", label="Path of the file"), Field(name="reason", label="Reason")),
@@ -78,16 +144,16 @@ ACTIONS = {
         Action(
             name="abandon",
             title="Give it up",
-            what="so that its files go back to the feed; of a published window, only its unfinished rebuild",
-            propose=_propose_abandoning,
-            perform=_abandon,
+            what="Its files go back to the feed; of a published window, only an unfinished rebuild is given up",
+            propose=lambda asked: Proposal(intent=propose_abandoning(asked.env, asked.window)),
+            perform=lambda asked: abandon(asked.env, asked.window, who=asked.who),
         ),
         Action(
             name="undo",
             title="Remove its output",
-            what="file by file, and give the window up",
-            propose=_propose_undoing,
-            perform=_undo,
+            what="File by file, and give the window up",
+            propose=lambda asked: Proposal(intent=propose_undoing(asked.env, asked.window, files=asked.given["files"])),
+            perform=lambda asked: undo(asked.env, asked.window, files=asked.given["files"], who=asked.who),
             fields=(Field(name="files", label="Its files are then", choices=tuple(WITHDRAWN_FILES)),),
         ),
     )

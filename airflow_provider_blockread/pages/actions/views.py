@@ -2,83 +2,104 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from airflow_provider_blockread.errors import BlockReadError
-from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.pages.actions.guard import Tokens
-from airflow_provider_blockread.pages.actions.kinds import ACTIONS, Action, Given
-from airflow_provider_blockread.pages.tabs.troubles import trouble_of
+from airflow_provider_blockread.pages.actions.kinds import ACTIONS, Action, Asked, Proposal
+from airflow_provider_blockread.pages.tabs.troubles import trouble_of, with_ledger
 from airflow_provider_blockread.pages.visit import Visit
-from airflow_provider_blockread.steps.intent import Intent
 
 _CHANGED = 409
+_ELSE = "What it would do has changed since the page was opened, or that was long ago. Nothing was done."
 
 
 def propose(visit: Visit) -> Response:
     """Return what the action will do, with a button that confirms it; or the form of what it asks for."""
-    action, window = _asked(visit)
-    given = {field.name: visit.asked(field.name) for field in action.fields}
-    if not all(given.values()):
-        return visit.page("actions/action.html", _values(visit, action, window, given))
-    return _proposal(visit, action, window, given)
+    action = _action(visit)
+    asked = _asked(visit, action, visit.asked)
+    if not all(asked.given.values()):
+        return _page(visit, action, asked, {})
+    return _guarded(visit, action, asked, lambda: _proposed(visit, action, asked, action.propose(asked)))
 
 
 def perform(visit: Visit) -> Response:
     """Do what the token says that the visitor has seen, or show what it would do now, if that is something else."""
-    action, window = _asked(visit)
-    given = {field.name: str(visit.form.get(field.name, "")).strip() for field in action.fields}
-    values = _values(visit, action, window, given)
+    action = _action(visit)
+    asked = _asked(visit, action, lambda name: str(visit.form.get(name, "")).strip())
+
+    def act() -> Response:
+        proposal = action.propose(asked)
+        token = str(visit.form.get("token", ""))
+        if proposal.command or not _tokens(visit).fits(token, _facts(visit, action, asked, proposal)):
+            return _proposed(visit, action, asked, proposal, note=_ELSE)
+        action.perform(asked)
+        return _page(visit, action, asked, {"done": proposal.intent.lines()})
+
+    if not all(asked.given.values()):
+        return _page(visit, action, asked, {"note": _ELSE}, _CHANGED)
+    return _guarded(visit, action, asked, act)
+
+
+def _guarded(visit: Visit, action: Action, asked: Asked, act: Callable[[], Response]) -> Response:
+    """Return what `act` returns, or a page that says why the action is not possible and what is."""
     try:
-        intent = action.propose(visit.env, window, given)
-        if not _tokens(visit).fits(str(visit.form.get("token", "")), _facts(visit, action, window, given, intent)):
-            note = "What it would do has changed since the page was opened, or that was long ago. Nothing was done."
-            return _proposal(visit, action, window, given, note=note, status=_CHANGED)
-        action.perform(visit.env, window, given, visit.visitor.name)
+        return act()
     except BlockReadError as error:
         trouble = trouble_of(str(error), visit.env.ledger.name)
-        return visit.page("actions/action.html", values | {"trouble": trouble}, _CHANGED)
-    return visit.page("actions/action.html", values | {"done": intent.lines()})
+        return _page(visit, action, asked, {"trouble": trouble}, _CHANGED)
 
 
-def _proposal(
-    visit: Visit, action: Action, window: Window, given: Given, *, note: str = "", status: int = 200
-) -> Response:
-    values = _values(visit, action, window, given) | {"note": note}
-    try:
-        intent = action.propose(visit.env, window, given)
-    except BlockReadError as error:
-        trouble = trouble_of(str(error), visit.env.ledger.name)
-        return visit.page("actions/action.html", values | {"trouble": trouble}, _CHANGED)
-    token = "" if intent.is_empty else _tokens(visit).make(_facts(visit, action, window, given, intent))
-    return visit.page("actions/action.html", values | {"intent": intent, "token": token}, status)
+def _proposed(visit: Visit, action: Action, asked: Asked, proposal: Proposal, *, note: str = "") -> Response:
+    can = not (proposal.intent.is_empty or proposal.command)
+    token = _tokens(visit).make(_facts(visit, action, asked, proposal)) if can else ""
+    command = with_ledger(proposal.command, visit.env.ledger.name) if proposal.command else ""
+    values = {"intent": proposal.intent, "why": proposal.why, "command_line": command, "token": token, "note": note}
+    return _page(visit, action, asked, values, _CHANGED if note else 200)
 
 
-def _asked(visit: Visit) -> tuple[Action, Window]:
-    """Return the action and the window that the path names.
+def _action(visit: Visit) -> Action:
+    """Return the action that the path names.
 
     Raises:
         HTTPException: 404 when there is no such action.
     """
-    named = visit.request.path_params
-    action = ACTIONS.get(named["action"])
-    if action is None:
-        raise HTTPException(404, f"There is no action of this name: {named['action']}")
-    return action, get_window(visit.env.ledger, named["window"])
+    name = visit.request.path_params["action"]
+    if name not in ACTIONS:
+        raise HTTPException(404, f"There is no action of this name: {name}")
+    return ACTIONS[name]
 
 
-def _values(visit: Visit, action: Action, window: Window, given: Given) -> dict[str, object]:
-    empty: dict[str, object] = {"intent": None, "token": "", "note": "", "trouble": None, "done": None}
-    return {"action": action, "window": window, "given": given, "ledger": visit.ledger} | empty
+def _asked(visit: Visit, action: Action, value: Callable[[str], str]) -> Asked:
+    """Return what is asked for.
+
+    Raises:
+        HTTPException: 400 when a field has none of its choices.
+    """
+    window = get_window(visit.env.ledger, visit.request.path_params["window"])
+    given = {field.name: value(field.name) for field in action.fields}
+    for field in action.fields:
+        if field.choices and given[field.name] not in {"", *field.choices}:
+            raise HTTPException(400, f"{field.label}: one of {', '.join(field.choices)}")
+    return Asked(env=visit.env, window=window, given=given, who=visit.visitor.name, tasks=visit.site.tasks)
 
 
-def _facts(visit: Visit, action: Action, window: Window, given: Given, intent: Intent) -> list[str]:
+def _page(visit: Visit, action: Action, asked: Asked, values: Mapping[str, Any], status: int = 200) -> Response:
+    empty = {"intent": None, "why": "", "command_line": "", "token": "", "note": "", "trouble": None, "done": None}
+    shared = {"action": action, "window": asked.window, "given": asked.given, "ledger": visit.ledger}
+    return visit.page("actions/action.html", {**empty, **shared, **values}, status)
+
+
+def _facts(visit: Visit, action: Action, asked: Asked, proposal: Proposal) -> list[str]:
     """Return what a token is made for: who does what to which window of which ledger, and what the page says of it."""
-    fields = [f"{name}={value}" for name, value in sorted(given.items())]
-    who = [visit.visitor.name, visit.env.ledger.uuid, window.id, action.name]
-    return [*who, *fields, *intent.lines(), *intent.all_warnings()]
+    fields = [f"{name}={value}" for name, value in sorted(asked.given.items())]
+    who = [asked.who, visit.env.ledger.uuid, asked.window.id, action.name]
+    return [*who, *fields, *proposal.intent.lines(), *proposal.intent.all_warnings()]
 
 
 def _tokens(visit: Visit) -> Tokens:

@@ -6,6 +6,7 @@ from typing import Any
 
 from airflow_provider_blockread.blocks.ids import options_digest
 from airflow_provider_blockread.ledger.model import Generation, Window
+from airflow_provider_blockread.ledger.upkeep.requests import was_requested
 from airflow_provider_blockread.ledger.windows.correcting import start_corrected
 from airflow_provider_blockread.ledger.windows.generations import (
     FINISHED,
@@ -44,7 +45,7 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
     check_scope(window, options)
     latest = latest_generation(env.ledger, window.id)
     wanted = options.to_json()
-    changed = options_digest(wanted) != latest.options_digest
+    changed = options_digest(wanted) != latest.options_digest and not _is_handed_over(env, request, latest)
     cleared = _asks_again(env, request, latest)
     rule = options.policies.on_rerun
     note = "; its options have changed since: clear the run to rebuild it" if changed else ""
@@ -112,6 +113,12 @@ def _asks_again(env: Environment, request: PlanRequest, latest: Generation) -> b
     dag = request.run.partition("/")[0]
     again = request.reprocesses and any(run.partition("/")[0] == dag for run, _ in asked)
     return again or request.clear_number > latest.clear_number
+
+
+def _is_handed_over(env: Environment, request: PlanRequest, latest: Generation) -> bool:
+    """Return whether the generation was begun for this clear of the run, which reads it under its own options."""
+    mine = (latest.run, latest.clear_number) == (request.run, request.clear_number)
+    return mine and was_requested(env.ledger, latest)
 
 
 def open_ref(env: Environment, window: Window, generation: Generation, *, status: str, message: str) -> WindowRef:

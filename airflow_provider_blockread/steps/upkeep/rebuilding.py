@@ -153,7 +153,7 @@ def rebuild(env: Environment, asked: RebuildRequest, runner: WindowRunner) -> li
     begun = find_request(env.ledger, asked.action, asked.to_json())
     todo = [window for window, intent in _intents(env, asked, begun) if intent.does]
     for window in todo:  # before anything is touched
-        _require_sources(env, window, asked.files)
+        require_readable(env, window, asked.files)
     request = open_request(env.ledger, asked.action, asked.to_json(), who=runner.owner)
     done: list[Published] = []
     for window in todo:
@@ -201,7 +201,7 @@ def _intent(env: Environment, window: Window, mine: Generation | None, files: Fi
     )
     warnings = [] if chosen is None else list(foreseen_failures(env, window, chosen))
     try:
-        _require_sources(env, window, files, only_look=True)
+        require_readable(env, window, files, only_look=True)
     except (CleanedError, OptionsError) as error:
         warnings.append(f"this will fail: {error}")
     if latest.state in UNFINISHED and not resumed:
@@ -256,11 +256,11 @@ def _begin(runner: WindowRunner, request: Request, window: Window, files: FileCh
         latest = replace_lost(env.ledger, latest, **asked, unneeded=count_away(env.ledger, window.id))
     says = "starts"
     if not (lost and unseen):
-        latest, says = _start(env, request, window, files), f"starts to {request.action} it"
+        latest, says = start_reading(env, request, window, files), f"starts to {request.action} it"
     return open_ref(env, window, latest, status="read", message=f"{which} {latest.number} {says}")
 
 
-def _require_sources(env: Environment, window: Window, files: FileChoice | None, *, only_look: bool = False) -> None:
+def require_readable(env: Environment, window: Window, files: FileChoice | None, *, only_look: bool = False) -> None:
     """Make sure that nothing was cleaned away of what would be read, and that its function can be called."""
     shown = published_generation(env.ledger, window.id)
     require_code(env, shown or latest_generation(env.ledger, window.id))
@@ -280,7 +280,8 @@ def _has_changed(env: Environment, window: Window, begun: Generation, files: Fil
     return is_outdated(env, begun, choose(env, window, shown, files).newer)
 
 
-def _start(env: Environment, request: Request, window: Window, files: FileChoice | None) -> Generation:
+def start_reading(env: Environment, request: Request, window: Window, files: FileChoice | None) -> Generation:
+    """Return a generation that a request starts, to read a window or some of its files again."""
     if files is None:
         return start_requested(env.ledger, request, window.id)
     shown = published_generation(env.ledger, window.id)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 from starlette.testclient import TestClient
 
+from airflow_provider_blockread.ledger.schema.upkeep_tables import requests
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.exclusions import list_exclusions
+from airflow_provider_blockread.ledger.windows.generations import list_generations
 from airflow_provider_blockread.pages.app import make_app
+from airflow_provider_blockread.pages.site import Again, NoTasks, Tasks
+from airflow_provider_blockread.steps import plan
 from tests.pages.visitors import Person, site_of
 from tests.pipeline.here import ReadHere
 from tests.pipeline.make import Pipe
@@ -26,6 +32,31 @@ def pipe(tmp_path: Path) -> Iterator[Pipe]:
     made.put({"a": b"1\n2\n", "b": b"3\n"})
     yield made
     made.close()
+
+
+@dataclass
+class Cleared:
+    """Tasks that only count how often they were cleared; a run has been cleared twice before."""
+
+    why: str = ""
+    times: int = 0
+
+    def refusal(self, again: Again) -> str:  # noqa: ARG002
+        """Return the reason that the test gives."""
+        return self.why
+
+    def clear(self, again: Again, who: str, begin: Callable[[int], object]) -> None:  # noqa: ARG002
+        """Begin what they would read."""
+        begin(3)
+        self.times += 1
+
+
+def _by_a_run(pipe: Pipe) -> str:
+    """Return the id of a window that a run has planned and published."""
+    pipe.owner = "load/manual__1/logs.plan/-1"
+    ref = plan(pipe.env, replace(pipe.request("w"), run="load/manual__1"))
+    pipe.read(ref)
+    return pipe.commit(ref).window
 
 
 def _client(pipe: Pipe, name: str = "ann") -> TestClient:
@@ -134,3 +165,46 @@ def test_the_window_page_offers_actions_to_those_who_may(pipe: Pipe) -> None:
 
     assert f"{_path(window, 'undo')}" in _client(pipe).get(f"/ledgers/main/windows/{window}").text
     assert "/actions/" not in looks.get(f"/ledgers/main/windows/{window}").text
+
+
+@pytest.mark.parametrize("action", ["rebuild", "verify", "reprocess"])
+def test_a_window_is_read_again_by_the_tasks_of_its_run(pipe: Pipe, action: str) -> None:
+    """The generation is begun in the person's name for the clear to come; the tasks are cleared once."""
+    window, tasks = _by_a_run(pipe), Cleared()
+    client = TestClient(make_app(replace(site_of(pipe.env, Person()), tasks=tasks)))
+    given = {"path": "**/b", "status": "done"} if action == "reprocess" else {}
+    shown = client.get(_path(window, action), params=given).text
+    done = client.post(_path(window, action), data=given | {"token": _form(shown)["token"]}, headers=OWN)
+    begun = list_generations(pipe.env.ledger, window)[-1]
+    with pipe.env.ledger.reading() as connection:
+        (request,) = connection.execute(select(requests)).all()
+
+    assert "as generation 2" in shown
+    assert (done.status_code, tasks.times) == (200, 1)
+    assert (begun.number, begun.run, begun.clear_number) == (2, "load/manual__1", 3)
+    assert begun.mode == ("verify" if action == "verify" else "write")
+    assert (request.action, request.who, request.finished_at is None) == (action, "ann", False)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "why"), [(NoTasks(), "These pages run without Airflow"), (Cleared("It is running"), "It is running")]
+)
+def test_what_no_task_can_read_is_a_command_to_copy(pipe: Pipe, tasks: Tasks, why: str) -> None:
+    """The page says why, and neither shows a button nor takes a form that somebody sends all the same."""
+    window = _by_a_run(pipe)
+    client = TestClient(make_app(replace(site_of(pipe.env, Person()), tasks=tasks)))
+    shown = client.get(_path(window, "rebuild")).text
+    forced = client.post(_path(window, "rebuild"), data=_form(shown), headers=OWN)
+
+    assert why in shown
+    assert f"blockread windows rebuild {window} --state" in shown
+    assert _form(shown)["token"] == ""
+    assert forced.status_code == 409
+    assert len(list_generations(pipe.env.ledger, window)) == 1
+
+
+def test_a_window_of_the_command_line_is_read_from_there(pipe: Pipe) -> None:
+    """No run has planned it, so no task can read it."""
+    window = pipe.run().window
+
+    assert "No run of Airflow has planned this window" in _client(pipe).get(_path(window, "rebuild")).text

@@ -19,7 +19,7 @@ CATALOG: list[Entry] = [
     Remedy("cli/spark.py", "did not start", f"{_HERE}/test_commands.py::test_spark_that_does_not_start"),
     Explained("cli/spark.py", "stopped before it began", "Ctrl-C causes it within the moment in which Spark starts"),
     Remedy(
-        "cli/windows.py",
+        "steps/upkeep/handing_over.py",
         "repeat what began it",
         f"{_HERE}/test_generations.py::test_a_verification_of_what_was_begun",
     ),

@@ -7,7 +7,7 @@ CREATE TABLE requests (
 	began_at TIMESTAMP WITH TIME ZONE NOT NULL, 
 	finished_at TIMESTAMP WITH TIME ZONE, 
 	CONSTRAINT pk_requests PRIMARY KEY (id), 
-	CONSTRAINT ck_requests_action CHECK (action IN ('rebuild', 'reprocess'))
+	CONSTRAINT ck_requests_action CHECK (action IN ('rebuild', 'reprocess', 'verify'))
 );
 
 CREATE TABLE blockread_version (

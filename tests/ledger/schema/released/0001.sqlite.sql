@@ -6,7 +6,7 @@ CREATE TABLE requests (
 	who TEXT NOT NULL, 
 	began_at DATETIME NOT NULL, 
 	finished_at DATETIME, 
-	CONSTRAINT ck_requests_action CHECK (action IN ('rebuild', 'reprocess'))
+	CONSTRAINT ck_requests_action CHECK (action IN ('rebuild', 'reprocess', 'verify'))
 );
 
 CREATE TABLE blockread_version (

@@ -1,0 +1,58 @@
+"""Tasks that read a window again: those of the run that planned it, cleared from its plan on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from airflow.models.dagbag import DBDagBag
+from airflow.models.dagrun import DagRun
+from airflow.models.log import Log
+from airflow.utils.session import create_session
+from airflow.utils.state import State
+from starlette.exceptions import HTTPException
+
+from airflow_provider_blockread.pages.site import Again
+
+
+class AirflowTasks:
+    """Clears tasks of runs, as Airflow's own pages do, with an entry in its audit log."""
+
+    def refusal(self, again: Again) -> str:
+        """Return why the tasks cannot be cleared now; empty if they can."""
+        with create_session() as session:
+            found = _found(again, session)
+        return found if isinstance(found, str) else ""
+
+    def clear(self, again: Again, who: str, begin: Callable[[int], object]) -> None:
+        """Clear the tasks, once `begin` has returned, which gets the clear number that the run will have.
+
+        Raises:
+            HTTPException: 409 when they cannot be cleared any more.
+        """
+        with create_session() as session:
+            found = _found(again, session, locked=True)
+            if isinstance(found, str):
+                raise HTTPException(409, f"{found}. Nothing was done.")
+            run, dag = found
+            begin(run.clear_number + 1)
+            tasks = {again.task, *dag.get_task(again.task).get_flat_relative_ids(upstream=False)}
+            dag.clear(run_id=run.run_id, task_ids=sorted(tasks), session=session)
+            entry = Log(event=f"blockread {again.action}", owner=who, extra=again.window)
+            entry.dag_id, entry.run_id, entry.task_id = run.dag_id, run.run_id, again.task
+            session.add(entry)
+
+
+def _found(again: Again, session: Any, *, locked: bool = False) -> str | tuple[DagRun, Any]:  # noqa: ANN401 - a session
+    """Return the run and its DAG, or why its tasks cannot be cleared."""
+    run = next(iter(DagRun.find(dag_id=again.dag, run_id=again.run_id, session=session)), None)
+    if run is None:
+        return f"Run {again.run} is no longer in Airflow"
+    if locked:
+        session.refresh(run, with_for_update=True)
+    if run.state not in State.finished_dr_states:
+        return f"Run {again.run} is {run.state} and must end first"
+    dag = DBDagBag().get_dag_for_run(run, session=session)
+    if dag is None or not dag.has_task(again.task):
+        return f"The DAG of run {again.run} has no task {again.task} any more"
+    return run, dag

@@ -1,0 +1,107 @@
+"""Reading a window again by the tasks of a run: a person asks for it here, and the run, once cleared, does it.
+
+The generation is begun first, for the run and the number that its clear will have. Its plan finds it and resumes it,
+whatever the DAG's options are by then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.ledger.model import Generation, Window
+from airflow_provider_blockread.ledger.upkeep.requests import finish_request, open_request, start_requested
+from airflow_provider_blockread.ledger.windows.generations import FINISHED, latest_generation, list_generations
+from airflow_provider_blockread.ledger.windows.progress import window_progress
+from airflow_provider_blockread.steps.intent import Intent, window_intent
+from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.plan.choosing import FileChoice
+from airflow_provider_blockread.steps.plan.restoring import restore_pruned
+from airflow_provider_blockread.steps.read.submitting import require_code
+from airflow_provider_blockread.steps.upkeep.rebuilding import (
+    RebuildRequest,
+    WindowRange,
+    propose_rebuild,
+    require_readable,
+    start_reading,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How a window is read again: `rebuild` reads all of it, `reprocess` some files, `verify` writes nothing."""
+
+    action: str
+    files: FileChoice | None = None  # to reprocess
+
+    def request(self, window: Window) -> RebuildRequest:
+        """Return the request for this window."""
+        return RebuildRequest(range=WindowRange(window=window.id), files=self.files)
+
+
+def require_published(env: Environment, window: Window) -> Generation:
+    """Return the generation that a verification reads again.
+
+    Raises:
+        OptionsError: when the newest one is not published.
+    """
+    latest = latest_generation(env.ledger, window.id)
+    # An earlier verification may have failed; the window is published all the same.
+    if latest.state not in FINISHED and latest.mode != "verify":
+        begun, give_up = window_progress(env.ledger, window.id), f"`blockread windows abandon {window.id}`"
+        msg = (
+            f"window {window.id}: generation {latest.number} is {begun}, not published; repeat what began it, or give"
+            f" it up with {give_up}"
+        )
+        raise OptionsError(msg)
+    require_code(env, latest, mode="verify")
+    return latest
+
+
+def propose_reading(env: Environment, window: Window, reading: Reading) -> Intent:
+    """Return what reading the window again would do; nothing is changed.
+
+    Raises:
+        OptionsError: when it is to be verified, and is not published.
+    """
+    if reading.action != "verify":
+        return propose_rebuild(env, reading.request(window))
+    require_published(env, window)
+    number = list_generations(env.ledger, window.id)[-1].number + 1
+    what = f"its {window.files:,} files are read and proven again as generation {number}, and nothing is written"
+    return Intent(action="verify", windows=(window_intent(window, what),))
+
+
+def hand_over(
+    env: Environment, window: Window, reading: Reading, *, who: str, run: str, clear_number: int
+) -> Generation:
+    """Begin a generation for a run of Airflow, which reads it when it is cleared, and return it.
+
+    Args:
+        env: ledger and stores.
+        window: which window.
+        reading: how.
+        who: asks for it.
+        run: that will read it: `dag_id/run_id`.
+        clear_number: that the run will have once it is cleared.
+
+    Raises:
+        CleanedError: when files that would be read were cleaned from the source.
+        ConflictError: when a generation of the window is being published.
+        OptionsError: when it is to be verified, and is not published.
+    """
+    arguments: dict[str, Any] = {"run": run, "clear_number": clear_number}
+    if reading.action == "verify":
+        require_published(env, window)
+        restore_pruned(env, window)
+        request = open_request(env.ledger, "verify", arguments | {"window": window.id}, who=who)
+        begun = start_requested(env.ledger, request, window.id)
+    else:
+        asked = reading.request(window)
+        require_readable(env, window, reading.files)
+        restore_pruned(env, window)
+        request = open_request(env.ledger, asked.action, asked.to_json() | arguments, who=who)
+        begun = start_reading(env, request, window, reading.files)
+    finish_request(env.ledger, request)  # the run continues it from here
+    return begun
