@@ -25,7 +25,10 @@ def propose(visit: Visit) -> Response:
     asked = _asked(visit, action, visit.asked)
     if not all(asked.given.values()):
         return _page(visit, action, asked, {})
-    return _guarded(visit, action, asked, lambda: _proposed(visit, action, asked, action.propose(asked)))
+    try:
+        return _proposed(visit, action, asked, action.propose(asked))
+    except BlockReadError as error:
+        return _impossible(visit, action, asked, error)
 
 
 def perform(visit: Visit) -> Response:
@@ -33,26 +36,22 @@ def perform(visit: Visit) -> Response:
     action = _action(visit)
     asked = _asked(visit, action, lambda name: str(visit.form.get(name, "")).strip())
 
-    def act() -> Response:
+    if not all(asked.given.values()):
+        return _page(visit, action, asked, {"note": _ELSE}, _CHANGED)
+    try:
         proposal = action.propose(asked)
         token = str(visit.form.get("token", ""))
         if proposal.command or not _tokens(visit).fits(token, _facts(visit, action, asked, proposal)):
             return _proposed(visit, action, asked, proposal, note=_ELSE)
         action.perform(asked)
-        return _page(visit, action, asked, {"done": proposal.intent.lines()})
-
-    if not all(asked.given.values()):
-        return _page(visit, action, asked, {"note": _ELSE}, _CHANGED)
-    return _guarded(visit, action, asked, act)
-
-
-def _guarded(visit: Visit, action: Action, asked: Asked, act: Callable[[], Response]) -> Response:
-    """Return what `act` returns, or a page that says why the action is not possible and what is."""
-    try:
-        return act()
     except BlockReadError as error:
-        trouble = trouble_of(str(error), visit.env.ledger.name)
-        return _page(visit, action, asked, {"trouble": trouble}, _CHANGED)
+        return _impossible(visit, action, asked, error, _CHANGED)
+    return _page(visit, action, asked, {"done": proposal.intent.lines()})
+
+
+def _impossible(visit: Visit, action: Action, asked: Asked, error: BlockReadError, status: int = 200) -> Response:
+    """Return a page that says why the action is not possible now, and what is."""
+    return _page(visit, action, asked, {"trouble": trouble_of(str(error), visit.env.ledger.name)}, status)
 
 
 def _proposed(visit: Visit, action: Action, asked: Asked, proposal: Proposal, *, note: str = "") -> Response:
