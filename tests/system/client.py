@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from sqlalchemy import URL
 
 PATIENCE_S = 240
 """Seconds that anything may take on a busy machine; usually it is a tenth."""
@@ -29,20 +30,27 @@ class Airflow:
     def __init__(self, folder: Path, url: str, environment: dict[str, str]) -> None:
         """Log in; the environment is what the servers run in."""
         self.folder, self.environment = folder, environment
-        self._url = url
+        self.url = url
         (password,) = json.loads(
             (folder / "home" / "simple_auth_manager_passwords.json.generated").read_text()
         ).values()
         login = json.dumps({"username": "admin", "password": password}).encode()
         request = urllib.request.Request(f"{url}/auth/token", login, {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=30) as answer:
-            self._token = json.loads(answer.read())["access_token"]
+            self.token = json.loads(answer.read())["access_token"]
+
+    @property
+    def ledger(self) -> str:
+        """The URL of the ledger behind the connection `ledger`."""
+        fields = json.loads(self.environment["AIRFLOW_CONN_LEDGER"])
+        query = {"host": fields["host"]}
+        return URL.create("postgresql", fields["login"], database=fields["schema"], query=query).render_as_string()
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         """Call the REST API and return its answer."""
-        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         data = json.dumps(body).encode() if body is not None else None
-        request = urllib.request.Request(f"{self._url}/api/v2/{path}", data, headers, method=method)
+        request = urllib.request.Request(f"{self.url}/api/v2/{path}", data, headers, method=method)
         with urllib.request.urlopen(request, timeout=30) as answer:
             return json.loads(answer.read() or "null")
 

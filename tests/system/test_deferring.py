@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -14,7 +13,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from sqlalchemy import URL
 
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import list_groups
@@ -46,10 +44,7 @@ def begin(airflow: Airflow, dag_id: str, state: str = "deferred", *, polled: boo
 
 def heartbeat(airflow: Airflow, dag_id: str) -> datetime | None:
     """Return when the owner of a DAG's only group, or a trigger in its name, gave the last sign of life."""
-    fields = json.loads(airflow.environment["AIRFLOW_CONN_LEDGER"])
-    query = {"host": fields["host"]}
-    url = URL.create("postgresql+psycopg", fields["login"], database=fields["schema"], query=query)
-    ledger = Ledger(url.render_as_string())
+    ledger = Ledger(airflow.ledger)
     try:
         [window] = [row.window.id for row in list_windows(ledger) if row.window.feed == f"{dag_id}.logs"]
         [group] = list_groups(ledger, window, 1)

@@ -79,6 +79,9 @@ def hourly(dag_id: str, *, catchup: bool = False, function: str | None = None, o
 # One feed keeps its memory in AIRFLOW_HOME, as without any set-up; the others in PostgreSQL.
 pipeline(DAG("plain", schedule=None), ledger_conn_id=None)
 pipeline(DAG("mended", schedule=None), function="functions:fail")
+pipeline(DAG("shown", schedule=None), function="functions:fail")
+pipeline(DAG("seen", schedule=None))
+pipeline(DAG("again", schedule=None))
 pipeline(DAG("stopped", schedule=None), function="functions:sleep", spark=SPARK)
 pipeline(DAG("slain", schedule=None), function="functions:sleep", spark=SPARK)
 pipeline(
