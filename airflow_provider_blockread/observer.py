@@ -5,11 +5,26 @@ Each of them gets one observer. Logs, metrics and pages are observers, so no ste
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import astuple, dataclass, field
 
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.options.sizes import format_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What finished tasks have read; nothing but what people see depends on it."""
+
+    blocks: int = 0
+    records: int = 0
+    bad_records: int = 0
+    bytes: int = 0  # of the source, in these blocks
+
+    def plus(self, other: Tally) -> Tally:
+        """Return what both have read."""
+        return Tally(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +37,7 @@ class Progress:
         failed: attempts at a task that failed; the task is tried again.
         what: what the tasks do, as `read`.
         size: bytes that all tasks share about evenly.
+        tally: what the tasks that are done have read, if they read blocks.
     """
 
     done: int
@@ -29,11 +45,17 @@ class Progress:
     failed: int = 0
     what: str = ""
     size: int = 0
+    tally: Tally = field(default_factory=Tally)
 
     def __str__(self) -> str:
-        about = format_bytes(self.size * self.done / self.total)
+        found = self.tally
+        if found.blocks:
+            done = f"{format_bytes(found.bytes)} of {format_bytes(self.size)}, {found.records:,} records"
+        else:
+            done = f"about {format_bytes(self.size * self.done / self.total)} of {format_bytes(self.size)}"
+        bad = f", {found.bad_records:,} bad" if found.bad_records else ""
         failed = f", {self.failed:,} attempts failed" if self.failed else ""
-        return f"{self.what} {self.done:,} of {self.total:,} tasks, about {about} of {format_bytes(self.size)}{failed}"
+        return f"{self.what} {self.done:,} of {self.total:,} tasks, {done}{bad}{failed}"
 
 
 class Observer:
@@ -48,8 +70,17 @@ class Observer:
     def progress(self, progress: Progress) -> None:
         """Take how far some work is; each report replaces the one before."""
 
+    def details(self, title: str, lines: Iterable[str]) -> None:
+        """Take lines that people look at only when they need them."""
+
     def count(self, name: str, number: float) -> None:
-        """Take a number to add to a sum: `plan.new_files`, `read.records`, `read.bad_records` or `read.bytes`."""
+        """Take a number to add to a sum; docs/metrics.md lists the names of all numbers."""
+
+    def gauge(self, name: str, number: float) -> None:
+        """Take a number that replaces the one before."""
+
+    def took(self, name: str, seconds: float) -> None:
+        """Take how long something took."""
 
 
 class LogObserver(Observer):
@@ -58,10 +89,14 @@ class LogObserver(Observer):
     Args:
         log: takes lines about what happens, and progress.
         warn: takes lines about what needs attention; where there is none, `log` does.
+        every_s: seconds between two lines of progress, at least.
     """
 
-    def __init__(self, log: Callable[[str], object], warn: Callable[[str], object] | None = None) -> None:
+    def __init__(
+        self, log: Callable[[str], object], warn: Callable[[str], object] | None = None, *, every_s: float = 0.0
+    ) -> None:
         self._log, self._warn = log, warn or log
+        self._every_s, self._due = every_s, 0.0
 
     def log(self, message: str) -> None:
         """Pass on the line."""
@@ -72,5 +107,8 @@ class LogObserver(Observer):
         self._warn(printable(message))
 
     def progress(self, progress: Progress) -> None:
-        """Pass on the progress as a line."""
-        self.log(str(progress))
+        """Pass on the progress as a line, unless the line before is too recent."""
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now + self._every_s
+            self.log(str(progress))

@@ -6,7 +6,8 @@
                            /states-<digest>-g<group>.json    entry states of the other files of a group; both have
                                                              one more digest where parts of files are entered
                            /schema-<digest>.json             columns inferred for csv without a schema
-                           /g<generation>/<group>-e<epoch>/  one attempt: job.json, result.json, receipts.parquet;
+                           /g<generation>/<group>-e<epoch>/  one attempt: job.json, result.json, receipts.parquet,
+                                                             progress.json;
                                                              of a driver on a cluster also alive.txt, stop.json
                                           /data/             its data files, until they are published
                                           /quarantine/       its bad records, until they are published

@@ -78,16 +78,6 @@ class GroupResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupProgress:
-    """What the finished tasks of an attempt have read so far; nothing but what people see depends on it."""
-
-    blocks: int = 0
-    records: int = 0
-    bad_records: int = 0
-    bytes: int = 0  # source bytes that these blocks account for
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class JobSpec:
     """What every job of a window needs, but for credentials."""
 

@@ -185,6 +185,15 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Backlog:
+    """What waits in a feed for a window."""
+
+    files: int
+    bytes: int
+    oldest_ns: int | None  # time of the oldest file, ns since the epoch; None where none waits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupOutcome:
     """What a finished attempt at a group reported, and its result file."""
 

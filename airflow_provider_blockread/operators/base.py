@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from airflow_provider_blockread.errors import FINAL_ERRORS, BlockReadError, CompleteError
-from airflow_provider_blockread.observer import LogObserver
+from airflow_provider_blockread.errors import FINAL_ERRORS, BlockReadError, CompleteError, printable
+from airflow_provider_blockread.operators.observing import AirflowObserver
 from airflow_provider_blockread.operators.run_identity import RunIdentity
+from airflow_provider_blockread.operators.summaries import Rows, as_table
 from airflow_provider_blockread.options import FileSource, Sink, SparkJob, Value
 
 if TYPE_CHECKING:
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     from airflow_provider_blockread.steps import Environment, WindowRef
 
 T = TypeVar("T")
+
+SUMMARY_KEY = "summary"
+"""The XCom key under which each task says in a sentence what it did."""
+
+_SUMMARY_CHARS = 1000
 
 
 class OptionTemplates(BaseOperator):
@@ -63,6 +69,7 @@ class StepOperator(OptionTemplates):
         self.sink = sink
         self.ledger_conn_id = ledger_conn_id
         self._run = ""  # set when it runs
+        self._feed = ""
         self._env: Environment | None = None
 
     def execute(self, context: Context) -> Any:  # noqa: ANN401 - whatever the step hands on
@@ -122,18 +129,31 @@ class StepOperator(OptionTemplates):
 
         return credentials_for(self.source, self.sink)
 
-    def environment(self) -> Environment:
-        """Return the environment of the step; its ledger is closed when the step ends."""
+    def environment(self, feed: str = "") -> Environment:
+        """Return the environment of the step, which works on a feed; its ledger is closed when the step ends."""
         from airflow_provider_blockread.hooks.ledger import LedgerHook  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.steps import Environment  # noqa: PLC0415
         from airflow_provider_blockread.storage.stores import Stores  # noqa: PLC0415
 
+        self._feed = feed
         self._env = Environment(
             ledger=LedgerHook(self.ledger_conn_id, run=self._run).get_conn(),
             stores=Stores(self.credentials()),
-            observer=LogObserver(self.log.info, self.log.warning),
+            observer=self.observer(),
         )
         return self._env
+
+    def observer(self) -> AirflowObserver:
+        """Return what takes the step's reports; the tags of its metrics are the DAG and the feed."""
+        return AirflowObserver(self.log, {"dag_id": self.dag_id, "feed": self._feed})
+
+    def sum_up(self, context: Context, text: str, rows: Rows) -> None:
+        """Log what the step did, with a table, and push it as the XCom `summary`."""
+        observer = self.observer()
+        observer.log(text)
+        for line in as_table(rows):
+            observer.log(line)
+        context["ti"].xcom_push(key=SUMMARY_KEY, value=printable(text)[:_SUMMARY_CHARS])
 
 
 class SparkOperator(StepOperator):
@@ -153,7 +173,7 @@ class SparkOperator(StepOperator):
         """Return what runs applications."""
         from airflow_provider_blockread.hooks.connect import make_submitter  # noqa: PLC0415 - not at every DAG parse
 
-        self._submitter = make_submitter(self.spark, self.credentials(), LogObserver(self.log.info, self.log.warning))
+        self._submitter = make_submitter(self.spark, self.credentials(), self.observer())
         return self._submitter
 
     def on_kill(self) -> None:

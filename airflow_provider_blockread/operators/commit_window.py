@@ -10,6 +10,7 @@ from airflow.sdk.exceptions import AirflowSkipException
 
 from airflow_provider_blockread.links.pages import OutputLink, WindowLink
 from airflow_provider_blockread.operators.base import StepOperator, owner_of, window_ref
+from airflow_provider_blockread.operators.summaries import commit_summary, plan_summary
 from airflow_provider_blockread.options import Sink, SparkJob
 
 if TYPE_CHECKING:
@@ -53,8 +54,11 @@ class CommitWindowOperator(StepOperator):
 
         ref = window_ref(self.window)
         if ref.status == "skipped" or (ref.status == "empty" and self.on_empty == "skip"):
+            self.sum_up(context, *plan_summary(ref))
             raise AirflowSkipException(ref.message)
-        published = commit(self.environment(), ref, owner=owner_of(context), stale_after_s=self.spark.stale_after_s)
+        env = self.environment(ref.feed)
+        published = commit(env, ref, owner=owner_of(context), stale_after_s=self.spark.stale_after_s)
+        self.sum_up(context, *commit_summary(published))
         summary = published.to_json()
         if ref.status != "read" or not published.changes_output:
             if published.status == "published" and ref.status == "read" and self.on_empty == "skip":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from airflow_provider_blockread.links.pages import SparkLink, WindowLink
 from airflow_provider_blockread.operators.base import owner_of, run_identity, window_ref
 from airflow_provider_blockread.operators.deferring import DeferrableOperator
+from airflow_provider_blockread.operators.summaries import read_summary
 from airflow_provider_blockread.options import AsRead, FunctionCode, FunctionOption
 from airflow_provider_blockread.options.functions import text_of
 
@@ -113,7 +114,7 @@ class ReadBlocksOperator(DeferrableOperator):
         return text.code if text else None
 
     def _environment(self) -> Environment:
-        return replace(self.environment(), code=self._code())
+        return replace(self.environment(self.window["feed"]), code=self._code())
 
     def _deferred(self, context: Context) -> DeferredRead:
         from airflow_provider_blockread.steps import DeferredRead  # noqa: PLC0415 - not at every DAG parse
@@ -133,6 +134,7 @@ class ReadBlocksOperator(DeferrableOperator):
         if isinstance(found, Waiting):
             self.wait_for(found, context)
         set_title(context, found.title)
+        self.sum_up(context, *read_summary(found))
         # A thousand of these stay below 64 KB; the ledger holds the rest.
         return {"records": found.records, "bad_records": found.bad_records}
 

@@ -41,7 +41,7 @@ class ScanBlocksOperator(DeferrableOperator):
             if self.server() is not None:
                 self.work_in_triggerer(self._work, context)
             self._wait_for(self._deferred().start(), context)
-        elif scan(self.environment(), window_ref(self.window), submitter=self.submitter()):
+        elif scan(self.environment(self.window["feed"]), window_ref(self.window), submitter=self.submitter()):
             return
         self.log.info("nothing to scan: the entry states of the window's blocks are known, or need not be")
 
@@ -71,4 +71,4 @@ class ScanBlocksOperator(DeferrableOperator):
         from airflow_provider_blockread.steps import DeferredScan  # noqa: PLC0415 - not at every DAG parse
 
         submitter = cast("DetachedSubmitter", self.submitter())  # as `defers` has made sure
-        return DeferredScan(env=self.environment(), ref=window_ref(self.window), submitter=submitter)
+        return DeferredScan(env=self.environment(self.window["feed"]), ref=window_ref(self.window), submitter=submitter)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk.configuration import conf
@@ -11,6 +12,7 @@ from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.links.pages import WindowLink
 from airflow_provider_blockread.operators.base import StepOperator, owner_of, run_identity
 from airflow_provider_blockread.operators.run_identity import interval_ns, is_replay, window_key
+from airflow_provider_blockread.operators.summaries import plan_summary
 from airflow_provider_blockread.operators.timetables import require_intervals
 from airflow_provider_blockread.options import (
     AsRead,
@@ -38,6 +40,9 @@ WINDOW_KEY = "window"
 
 TITLES_KEY = "titles"
 """The XCom key of a description of each group: the titles of the mapped reads until they have read it."""
+
+
+_SHOWN = 100  # groups that the log describes
 
 
 class SplitFilesOperator(StepOperator):
@@ -120,17 +125,18 @@ class SplitFilesOperator(StepOperator):
         from airflow_provider_blockread.ledger.windows.generations import list_groups  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.operators.upstream import files_of  # noqa: PLC0415
         from airflow_provider_blockread.steps import PlanRequest, plan  # noqa: PLC0415
-        from airflow_provider_blockread.steps.describe import group_titles  # noqa: PLC0415
+        from airflow_provider_blockread.steps.describe import describe_group, group_titles  # noqa: PLC0415
 
         if self.source is None or self.sink is None:
             msg = f"{self.task_id}: source and sink are needed to plan a window; give both"
             raise OptionsError(msg)
         run, select = run_identity(context), self.selection.select
-        env = self.environment()
+        feed = self.feed if self.feed is not None else f"{run.dag_id}.{self.group}"
+        env = self.environment(feed)
         key = window_key(run, group=self.group, select=select, explicit=self.window)
         longest = conf.getint("core", "max_map_length")
         request = PlanRequest(
-            feed=self.feed if self.feed is not None else f"{run.dag_id}.{self.group}",
+            feed=feed,
             key=key_of_run(env.ledger, key, run.run_id),
             source=self.source,
             selection=self.selection,
@@ -152,8 +158,12 @@ class SplitFilesOperator(StepOperator):
         ref = plan(env, request)
         self.planned = ref.to_json()
         context["ti"].xcom_push(key=WINDOW_KEY, value=ref.to_json())
-        if ref.status != "read":
-            return []
-        planned = [group.planned for group in list_groups(env.ledger, ref.window, ref.generation)]
-        context["ti"].xcom_push(key=TITLES_KEY, value=group_titles(planned))
-        return list(range(ref.groups))
+        if ref.status == "read":
+            planned = [group.planned for group in list_groups(env.ledger, ref.window, ref.generation)]
+            context["ti"].xcom_push(key=TITLES_KEY, value=group_titles(planned))
+            env.observer.details(f"The {len(planned):,} groups", map(describe_group, islice(planned, _SHOWN)))
+        self.sum_up(context, *plan_summary(ref))
+        if ref.status == "read":
+            return list(range(ref.groups))
+        self.log.info("Nothing is to be read: Airflow skips the reads, which are mapped over no group")
+        return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from typing import NamedTuple, TypeAlias
 
 import pyarrow as pa
@@ -14,10 +14,11 @@ from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import BlockReadError, FunctionError
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.model import GroupResult, JobSpec, ReadSpec, ScanSpec, Submission
+from airflow_provider_blockread.exchange.progress import ProgressFile
 from airflow_provider_blockread.exchange.receipts import write_receipts
 from airflow_provider_blockread.exchange.results import RECEIPTS_NAME, read_spec, write_result
 from airflow_provider_blockread.exchange.states import read_states, require_states, write_states
-from airflow_provider_blockread.observer import Observer, Progress
+from airflow_provider_blockread.observer import Observer, Progress, Tally
 from airflow_provider_blockread.options import FrameFunction
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.engines.protocol import Answer, Engine, Item, SparkLostError, Task
@@ -61,6 +62,10 @@ class Driver:
     @cached_property
     def _stores(self) -> Stores:
         return self.make_stores()
+
+    @cached_property
+    def _progress(self) -> ProgressFile:
+        return ProgressFile(self._stores, self.submission)
 
     def run(self) -> None:
         """Do what the job specification says: read a group, or scan a window.
@@ -176,19 +181,27 @@ class Driver:
     def _run_tasks(
         self, job: str, task: Task[Item, Answer], items: Sequence[Item], *, verb: str, size: int
     ) -> list[Answer]:
-        report = partial(self._report, verb, size)
-        answers = self.engine.run(partial(_timed, task), items, title=f"{job}: {verb}", report=report)
+        report, progress = partial(self._report, verb, size), self._progress  # which counts its seconds from now on
+        answers = self.engine.run(partial(_timed, task), items, title=f"{job}: {verb}", report=report, measure=_read_by)
+        progress.leave(reduce(Tally.plus, map(_read_by, answers), Tally()))
         self._spent.extend(seconds for _, seconds in answers)
         return [answer for answer, _ in answers]
 
     def _report(self, verb: str, size: int, progress: Progress) -> None:
         self.observer.progress(replace(progress, what=verb, size=size))
+        self._progress.leave(progress.tally)
 
 
 def _timed(task: Task[Item, Answer], item: Item, attempt: int) -> tuple[Answer, float]:
     """Return the task's answer, and the seconds it took."""
     started = time.monotonic()
     return task(item, attempt), time.monotonic() - started
+
+
+def _read_by(answered: tuple[object, float]) -> Tally:
+    """Return what a task has read; a scan's task has read nothing yet."""
+    answer, _ = answered
+    return answer.tally if isinstance(answer, TaskReport) else Tally()
 
 
 def _read(spec: ReadSpec, make_stores: MakeStores, portion: Portion, attempt: int) -> TaskReport:

@@ -36,6 +36,8 @@ from airflow_provider_blockread.spark.engines.reporting import job_failed
 from airflow_provider_blockread.spark.parent import ERROR_LINE, OWN_LINE, end_with_parent
 from airflow_provider_blockread.storage.stores import Stores
 
+_LOG_S = 15.0  # between two lines of progress in the log of a task
+
 #: Storage options by URI prefix; they travel in the tasks' closures and nowhere else.
 Credentials = Mapping[str, Mapping[str, object]] | None
 
@@ -51,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             context = submitted_context(has_secrets=bool(credentials), readers=submission.readers)
             opened.callback(context.stop)
-            engine, observer = RddEngine(context), LogObserver(_print)
+            engine, observer = RddEngine(context), LogObserver(_print, every_s=_LOG_S)
             Driver(submission=submission, engine=engine, make_stores=make_stores, observer=observer).run()
         except Exception as error:
             if isinstance(error, BlockReadError):

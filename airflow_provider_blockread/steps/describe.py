@@ -10,6 +10,7 @@ from airflow_provider_blockread.blocks.readers import ReaderChoice
 from airflow_provider_blockread.blocks.sizing import BlockChoice
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.ledger.model import PendingFile
+from airflow_provider_blockread.observer import Tally
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.steps.model import Published
 
@@ -96,6 +97,12 @@ def describe_read(group: BlockGroup, *, excluded: int, bad_records: int) -> str:
     return _cut(title, _TITLE_CHARS - len(more)) + more
 
 
+def describe_tally(tally: Tally) -> str:
+    """Return what has been read so far: `12 blocks, 900.0 MB, 1,204,331 records, 2 bad`."""
+    bad = f", {tally.bad_records:,} bad" if tally.bad_records else ""
+    return f"{_count(tally.blocks, 'block')}, {format_bytes(tally.bytes)}, {tally.records:,} records{bad}"
+
+
 def describe_published(done: Published) -> str:
     """Return what a published window leaves out, and whether that is all of it; empty where it leaves out nothing."""
     losses = []
@@ -112,7 +119,11 @@ def describe_published(done: Published) -> str:
 
 
 def _files(count: int) -> str:
-    return "1 file" if count == 1 else f"{count:,} files"
+    return _count(count, "file")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def describe_part(pending: PendingFile) -> str:

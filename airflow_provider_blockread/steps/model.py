@@ -90,6 +90,10 @@ class Environment:
         """Return the secret that seals what a window keeps in the work area for its later tries."""
         return derived(self.ledger.secret, window)
 
+    def age_s(self, time_ns: int | None) -> float:
+        """Return the seconds since a file's time; 0 where it has none, as in a store that keeps none."""
+        return max(self.ledger.now().timestamp() - time_ns / 10**9, 0.0) if time_ns else 0.0
+
     def require(self, ref: WindowRef) -> None:
         """Refuse a window that another ledger planned.
 
@@ -169,6 +173,7 @@ class ReadOutcome:
     bad_records: int
     bytes: int
     done_before: bool  # an earlier try had finished it
+    seconds: float  # from its claim to its completion
     title: str  # what it holds, for people
 
 

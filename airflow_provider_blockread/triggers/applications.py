@@ -79,11 +79,15 @@ class ApplicationTrigger(BaseTrigger):
         """Return how the wait ended: empty where the application has answered, else with the `error`."""
         job, application = self._job(), self.waiting["application"]
         vigil = Vigil(application or self.waiting["name"], stale_after_s=job.stale_after_s)
+        progress = ""
         while True:
             try:
                 found = await self._ask("wait")
                 if found["ended"]:
                     return {}
+                if found["progress"] != progress:
+                    progress = found["progress"]
+                    self.log.info("%s", progress)
                 problem = vigil.problem(found["sign"], await self._status(application))
                 if problem:
                     return {"error": "SparkJobError", "message": problem}

@@ -68,6 +68,7 @@ UNREACHED = {
     "statement:ledger.windows.selection.late_files/1": _TOLD,
     "statement:ledger.windows.selection.late_files/2": _TOLD,
     "store:steps.upkeep.cleaning_files.tag_file/1": _TAGS,
+    "store:exchange.progress.write_progress/1": "only looked at; the driver leaves another one in seconds",
     "store:exchange.signs.write_sign/1": "only looked at; the driver leaves another one in seconds",
     "store:exchange.signs.write_stop/1": "a driver that does not find it is fenced all the same",
     "store:spark.frames.staging.removed_afterwards/1": "removes what nothing reads any more; else a prune removes it",

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.exchange.model import GroupResult, ReadSpec, Submission
 from airflow_provider_blockread.exchange.results import SPEC_NAME, accept_result, write_result
+from airflow_provider_blockread.observer import Observer, Progress
 from airflow_provider_blockread.spark.driver import Driver, Portion, group_result
 from airflow_provider_blockread.spark.engines.in_process import InProcessEngine
-from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Progress, Task
+from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Measure, Task, read_nothing
 from airflow_provider_blockread.spark.tasks.partition import read_blocks
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -17,8 +18,9 @@ from airflow_provider_blockread.storage.stores import Stores
 class ReadHere:
     """A `Submitter` that does a job's work in this very process, without Spark."""
 
-    def __init__(self, stores: Stores | None = None, *, cores: int = 1) -> None:
-        """Take the stores that open files, and into how many tasks a group is cut."""
+    def __init__(self, stores: Stores | None = None, *, cores: int = 1, observer: Observer | None = None) -> None:
+        """Take the stores that open files, into how many tasks a group is cut, and what takes the driver's reports."""
+        self.observer = observer or Observer()
         self.stores = stores or Stores()
         self.cores = cores
         self.attempts = 0
@@ -34,7 +36,8 @@ class ReadHere:
         """Run the job."""
         del name
         engine = _Engine(self.cores, self.scanned)
-        Driver(submission=submission, engine=engine, make_stores=lambda: self.stores).run()
+        make_stores = lambda: self.stores  # noqa: E731
+        Driver(submission=submission, engine=engine, make_stores=make_stores, observer=self.observer).run()
 
     def cancel(self) -> None:
         """Remember that it was asked to stop."""
@@ -47,10 +50,16 @@ class _Engine(InProcessEngine):
         self._scanned = scanned
 
     def run(
-        self, task: Task[Item, Answer], items: Sequence[Item], *, title: str, report: Callable[[Progress], None]
+        self,
+        task: Task[Item, Answer],
+        items: Sequence[Item],
+        *,
+        title: str,
+        report: Callable[[Progress], None],
+        measure: Measure[Answer] = read_nothing,
     ) -> list[Answer]:
         self._scanned.extend(b.number for item in items if not isinstance(item, Portion) for b in item)  # type: ignore[attr-defined]
-        return super().run(task, items, title=title, report=report)
+        return super().run(task, items, title=title, report=report, measure=measure)
 
 
 def write_group(spec: ReadSpec, stores: Stores, parts: list[list[Block]], states: dict[int, int]) -> GroupResult:

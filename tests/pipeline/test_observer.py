@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.observer import LogObserver, Observer, Progress
-from airflow_provider_blockread.options import Policies
+from airflow_provider_blockread.options import Limits, Policies, Selection
 from tests.pipeline.make import Pipe
 
 
@@ -20,9 +23,20 @@ class Sums(Observer):
         """Begin with nothing."""
         self.sums: Counter[str] = Counter()
 
+        self.gauges: dict[str, float] = {}
+        self.timers: dict[str, float] = {}
+
     def count(self, name: str, number: float) -> None:
         """Add a count."""
         self.sums[name] += int(number)
+
+    def gauge(self, name: str, number: float) -> None:
+        """Keep the newest number."""
+        self.gauges[name] = number
+
+    def took(self, name: str, seconds: float) -> None:
+        """Keep the newest time."""
+        self.timers[name] = seconds
 
 
 def test_counts_add_up_to_what_is_published(here: Pipe) -> None:
@@ -41,7 +55,46 @@ def test_counts_add_up_to_what_is_published(here: Pipe) -> None:
         "read.records": one.records + two.records,
         "read.bad_records": 1,
         "read.bytes": one.bytes + two.bytes,
+        "read.retries": 0,
+        "commit.files": one.files + two.files,
+        "commit.records": one.records + two.records,
+        "commit.bad_records": 1,
+        "commit.bytes": one.bytes + two.bytes,
     }
+    assert sums.timers["read.time"] > 0
+
+
+def test_the_backlog_and_how_late_what_is_published_is(here: Pipe) -> None:
+    """After each plan what waits for the next one; after a publication the age of its oldest file."""
+    sums = Sums()
+    here.env = replace(here.env, observer=sums)
+    here.selection = Selection(limits=Limits(max_files=1))
+    here.put({"a.txt": b"one\n", "b.txt": b"four\n"})
+    for name, age_s in (("a.txt", 300), ("b.txt", 200)):
+        os.utime(here.source / name, ns=(0, int((here.time.timestamp() - age_s) * 10**9)))
+    here.run("one")
+    assert sums.gauges == {"plan.backlog_files": 1, "plan.backlog_bytes": 5, "plan.backlog_age_s": 200}
+    assert sums.timers["commit.lag"] == 300
+    here.run("two")
+
+    assert sums.gauges == {"plan.backlog_files": 0, "plan.backlog_bytes": 0, "plan.backlog_age_s": 0}
+    assert sums.timers["commit.lag"] == 200
+
+
+def test_attempts_after_the_first_are_retries_and_failed_proofs_are_counted(here: Pipe) -> None:
+    """Each once, of what is read again and of what is not published."""
+    sums = Sums()
+    here.env = replace(here.env, observer=sums)
+    here.put({"a.txt": b"one\n"})
+    ref = here.plan()
+    here.read(ref)
+    here.read(ref, clear_number=1)
+    next(here.work.rglob("00000-e2/data/*.parquet")).unlink()
+    with pytest.raises(ProofError):
+        here.commit(ref)
+
+    assert (sums.sums["read.retries"], sums.sums["commit.failed_proofs"]) == (1, 1)
+    assert "commit.files" not in sums.sums
 
 
 @given(st.text())

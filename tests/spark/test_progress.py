@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from airflow_provider_blockread.exchange.model import Submission
-from airflow_provider_blockread.observer import LogObserver
+from airflow_provider_blockread.observer import LogObserver, Progress, Tally
 from airflow_provider_blockread.spark.driver import Driver
 from airflow_provider_blockread.spark.engines import rdd
 from airflow_provider_blockread.spark.engines.in_process import InProcessEngine
@@ -39,6 +39,13 @@ class Tracker:
         return self.stages[number]
 
 
+@dataclass(frozen=True)
+class Accumulated:
+    """Spark's accumulator."""
+
+    value: Tally
+
+
 class Context:
     """A Spark context whose only job ends once there is a line, or soon."""
 
@@ -47,6 +54,7 @@ class Context:
     def __init__(self, tracker: Tracker, lines: list[str], seconds: float) -> None:
         """Take the tracker, where lines go, and how long to wait for one."""
         self.tracker, self.lines, self.seconds = tracker, lines, seconds
+        self.read = Tally()
 
     def statusTracker(self) -> Tracker:  # noqa: N802
         """Return the tracker."""
@@ -62,6 +70,10 @@ class Context:
 
     mapPartitions = parallelize  # noqa: N815
 
+    def accumulator(self, value: Tally, _: object) -> Accumulated:
+        """Return what has added up what tasks read: as the test says."""
+        return Accumulated(self.read or value)
+
     def collect(self) -> list[object]:
         """Wait, and return nothing."""
         deadline = time.monotonic() + self.seconds
@@ -73,7 +85,7 @@ class Context:
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Report every hundredth of a second."""
-    monkeypatch.setattr(rdd, "INTERVAL_S", 0.01)
+    monkeypatch.setattr(rdd, "REPORT_S", 0.01)
 
 
 def logged(tracker: Tracker, seconds: float = 10) -> list[str]:
@@ -98,7 +110,7 @@ def test_progress_is_logged() -> None:
 
 def test_a_quick_job_logs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A job that ends before the first line is due has none."""
-    monkeypatch.setattr(rdd, "INTERVAL_S", 60.0)
+    monkeypatch.setattr(rdd, "REPORT_S", 60.0)
     assert logged(Tracker(Stage(1, 0)), 0.05) == []
 
 
@@ -124,3 +136,22 @@ def test_an_engine_without_spark_reports_too() -> None:
         ("b", 1),
     ]
     assert lines == ["read 1 of 2 tasks, about 2 B of 4 B", "read 2 of 2 tasks, about 4 B of 4 B"]
+
+
+def test_what_tasks_have_read_is_logged() -> None:
+    """Once it is known, instead of a guess; bad records are counted."""
+    found = Progress(what="read", done=1, total=4, size=4000, tally=Tally(2, 1234, 0, 1500))
+
+    assert str(found) == "read 1 of 4 tasks, 1.5 kB of 4.0 kB, 1,234 records"
+    bad = replace(found, tally=replace(found.tally, bad_records=3), failed=1)
+    assert str(bad).endswith("1,234 records, 3 bad, 1 attempts failed")
+
+
+def test_lines_keep_their_distance() -> None:
+    """The first line is logged, and the next one only after some time."""
+    lines: list[str] = []
+    observer = LogObserver(lines.append, every_s=60)
+    for done in range(3):
+        observer.progress(Progress(done=done, total=3))
+
+    assert len(lines) == 1

@@ -12,6 +12,7 @@ from airflow_provider_blockread.ledger.files.admission import EVERY_FILE, Admiss
 from airflow_provider_blockread.ledger.files.discovery import Batch, Listed, Listing, decide, identify
 from airflow_provider_blockread.ledger.files.known import Known, known_versions, left_by
 from airflow_provider_blockread.ledger.files.stretches import KnownStretches, Stretch, by_files, cut
+from airflow_provider_blockread.ledger.model import Backlog
 from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, files
 from airflow_provider_blockread.ledger.store import Ledger
 
@@ -68,6 +69,15 @@ def newest_pending(ledger: Ledger, feed: str) -> int:
     query = select(func.max(files.c.id)).where(files.c.feed_id == _feed(ledger, feed), IS_PENDING)
     with ledger.reading() as connection:
         return int(connection.scalar(query) or 0)
+
+
+def backlog(ledger: Ledger, feed: str) -> Backlog:
+    """Return what the feed has found and no window has taken."""
+    size = func.coalesce(func.sum(files.c.size), 0)
+    query = select(func.count(), size, func.min(files.c.time_ns)).where(files.c.feed_id == _feed(ledger, feed))
+    with ledger.reading() as connection:
+        count, bytes_, oldest_ns = connection.execute(query.where(IS_PENDING)).one()
+    return Backlog(files=count, bytes=int(bytes_), oldest_ns=oldest_ns)
 
 
 def pending_since(ledger: Ledger, feed: str, mark: int, until: int) -> Iterator[FileVersion]:

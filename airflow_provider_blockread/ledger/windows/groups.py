@@ -12,13 +12,13 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, case, exists, or_, select
 
 from airflow_provider_blockread.errors import CompleteError, ConflictError, FencedError, OwnedError, StateError
-from airflow_provider_blockread.exchange.model import GroupProgress
 from airflow_provider_blockread.ledger.model import Claim, GroupOutcome, GroupRef
 from airflow_provider_blockread.ledger.owners import is_live
 from airflow_provider_blockread.ledger.schema.tables import exclusions, generations, groups
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import FINISHED, OVERTAKEN, lock_generation
 from airflow_provider_blockread.ledger.windows.progress import age
+from airflow_provider_blockread.observer import Tally
 
 _MAX_ERROR_CHARS = 10_000
 
@@ -104,17 +104,17 @@ def record_submission(ledger: Ledger, claim: Claim, *, spec_hash: str, applicati
     _change(ledger, claim, {"spec_hash": spec_hash, "application": application, "heartbeat_at": ledger.now()})
 
 
-def record_progress(ledger: Ledger, claim: Claim, progress: GroupProgress) -> None:
+def record_progress(ledger: Ledger, claim: Claim, tally: Tally) -> None:
     """Record what the attempt has read so far; blocks and bytes count as no more than were planned.
 
     Raises:
         FencedError: when a newer epoch or generation has taken over.
     """
     change = {
-        "blocks_done": case((groups.c.blocks < progress.blocks, groups.c.blocks), else_=progress.blocks),
-        "records_done": progress.records,
-        "bad_records_done": progress.bad_records,
-        "bytes_done": case((groups.c.bytes < progress.bytes, groups.c.bytes), else_=progress.bytes),
+        "blocks_done": case((groups.c.blocks < tally.blocks, groups.c.blocks), else_=tally.blocks),
+        "records_done": tally.records,
+        "bad_records_done": tally.bad_records,
+        "bytes_done": case((groups.c.bytes < tally.bytes, groups.c.bytes), else_=tally.bytes),
         "progress_at": ledger.now(),
     }
     _change(ledger, claim, change)

@@ -208,6 +208,14 @@ def list_files(ledger: Ledger, feed: str, *, state: str | None = None, limit: in
         last, left = rows[-1].id, left - len(rows)
 
 
+def oldest_file_ns(ledger: Ledger, window_id: str) -> int | None:
+    """Return the time of the oldest file of a window, ns since the epoch; None if it holds none as a whole."""
+    query = select(func.min(files.c.time_ns)).where(files.c.window_id == window_id)
+    with ledger.reading() as connection:
+        oldest: int | None = connection.scalar(query)
+    return oldest
+
+
 def feed_counts(ledger: Ledger, feed: str) -> dict[str, int]:
     """Return how many file versions of the feed are in each state, and `pruned`; those without any are left out."""
     query = select(files.c.state, func.count()).join(feeds).where(feeds.c.name == feed).group_by(files.c.state)

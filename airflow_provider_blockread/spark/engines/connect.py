@@ -7,6 +7,7 @@ import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,17 @@ import pyarrow as pa
 
 from airflow_provider_blockread.errors import SparkJobError
 from airflow_provider_blockread.exchange.seals import new_secret
-from airflow_provider_blockread.observer import Progress
+from airflow_provider_blockread.observer import Progress, Tally
 from airflow_provider_blockread.spark.engines.answers import answer_from, as_bytes
-from airflow_provider_blockread.spark.engines.protocol import Answer, Item, SparkLostError, Task
+from airflow_provider_blockread.spark.engines.protocol import (
+    REPORT_S,
+    Answer,
+    Item,
+    Measure,
+    SparkLostError,
+    Task,
+    read_nothing,
+)
 from airflow_provider_blockread.spark.engines.reporting import as_own_error, own_errors_as_text
 from airflow_provider_blockread.spark.engines.session import cores_of, is_lost
 from airflow_provider_blockread.spark.engines.settings import is_local
@@ -24,9 +33,7 @@ from airflow_provider_blockread.spark.engines.settings import is_local
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
-INTERVAL_S = 15.0  # between two reports
-
-_ANSWERS = "number bigint, answer binary"
+_ANSWERS = "number bigint, rest bigint, answer binary"
 _CHUNK = 2**20  # bytes of an answer in one row: below each limit of a message
 _MODE = "SPARK_CONNECT_MODE_ENABLED"  # lets functions of pyspark.sql return what Spark Connect takes
 _PARTITIONS = "spark.sql.leafNodeDefaultParallelism"  # of a DataFrame made of rows
@@ -51,16 +58,26 @@ class ConnectEngine:
         return not is_local(str(self.connected.conf.get("spark.master", "")))
 
     def run(
-        self, task: Task[Item, Answer], items: Sequence[Item], *, title: str, report: Callable[[Progress], None]
+        self,
+        task: Task[Item, Answer],
+        items: Sequence[Item],
+        *,
+        title: str,
+        report: Callable[[Progress], None],
+        measure: Measure[Answer] = read_nothing,
     ) -> list[Answer]:
         """Run the task for each item and return the answers of the attempts that Spark accepted."""
         if not items:
             return []
         self._cancelled = False
         secret = new_secret()  # seals what tasks report; it travels in their closure, and nowhere else
+        answers: dict[int, Answer] = {}
+        read = Tally()
         try:
-            with self._reporting(report):
-                found = self._collect(partial(_work, task, secret), items)
+            with self._reporting(lambda found: report(replace(found, tally=read))):
+                for number, answer in self._answers(partial(_work, task, secret), items):
+                    answers[number] = answer
+                    read = read.plus(measure(answer))
         except Exception as error:
             if self._cancelled:
                 msg = f"{title} was cancelled; retry to start again"
@@ -68,10 +85,15 @@ class ConnectEngine:
             if is_lost(error):
                 raise SparkLostError(str(error)) from error
             raise as_own_error(error, secret) from error
-        return [answer_from(b"".join(found[number])) for number in range(len(items))]
+        return [answers[number] for number in range(len(items))]
 
-    def _collect(self, work: Callable[..., Iterator[pa.RecordBatch]], items: Sequence[Any]) -> dict[int, list[bytes]]:
-        """Return the parts of each item's answer; each item is a partition of its own."""
+    def _answers(
+        self, work: Callable[..., Iterator[pa.RecordBatch]], items: Sequence[Any]
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield the answer for each item, by its number, as it arrives; each item is a partition of its own.
+
+        The server sends partitions in their order: an answer waits for those before it.
+        """
         session = self.connected
         rows = pa.table(
             {
@@ -81,13 +103,13 @@ class ConnectEngine:
         )
         session.addTag(self.tag)  # of this thread's operations
         session.conf.set(_PARTITIONS, len(items))
-        answers = session.createDataFrame(rows).mapInArrow(work, _ANSWERS).toArrow()
+        parts: list[bytes] = []
+        for number, rest, part in session.createDataFrame(rows).mapInArrow(work, _ANSWERS).toLocalIterator():
+            parts.append(bytes(part))
+            if not rest:
+                yield number, answer_from(b"".join(parts))
+                parts.clear()
         session.conf.unset(_PARTITIONS)  # for DataFrames of the user
-        found: dict[int, list[bytes]] = {}
-        for batch in answers.to_batches():
-            for number, part in zip(batch["number"].to_pylist(), batch["answer"].to_pylist(), strict=True):
-                found.setdefault(number, []).append(part)
-        return found
 
     @contextmanager
     def session(self, *, title: str, report: Callable[[Progress], None]) -> Iterator[SparkSession]:
@@ -113,15 +135,15 @@ class ConnectEngine:
 
     @contextmanager
     def _reporting(self, report: Callable[[Progress], None]) -> Iterator[None]:
-        """Report every `INTERVAL_S` seconds how far the run in the body is."""
-        due = time.monotonic() + INTERVAL_S
+        """Report every `REPORT_S` seconds how far the run in the body is."""
+        due = time.monotonic() + REPORT_S
 
         def handle(*, stages: Iterable[Any], inflight_tasks: int, operation_id: str | None, done: bool) -> None:
             nonlocal due
             del inflight_tasks, operation_id
             if done or time.monotonic() < due:
                 return
-            due = time.monotonic() + INTERVAL_S
+            due = time.monotonic() + REPORT_S
             for stage in stages:
                 if stage.num_tasks and not stage.done:
                     report(Progress(done=stage.num_completed_tasks, total=stage.num_tasks))
@@ -145,4 +167,6 @@ def _work(task: Task[Item, Answer], secret: str, batches: Iterable[pa.RecordBatc
             given = pickle.loads(item)  # noqa: S301 - of the driver
             answer = as_bytes(task(given, context.taskAttemptId() if context else 0))
         for start in range(0, len(answer), _CHUNK):
-            yield pa.RecordBatch.from_pydict({"number": [number], "answer": [answer[start : start + _CHUNK]]})
+            rest = max(len(answer) - start - _CHUNK, 0)  # bytes that follow
+            part = {"number": [number], "rest": [rest], "answer": [answer[start : start + _CHUNK]]}
+            yield pa.RecordBatch.from_pydict(part)

@@ -7,8 +7,8 @@ from itertools import count
 from typing import NoReturn
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError, SparkJobError
-from airflow_provider_blockread.observer import Progress
-from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Task
+from airflow_provider_blockread.observer import Progress, Tally
+from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Measure, Task, read_nothing
 from airflow_provider_blockread.spark.engines.reporting import job_failed
 
 
@@ -23,11 +23,18 @@ class InProcessEngine:
         self._cancelled = False
 
     def run(
-        self, task: Task[Item, Answer], items: Sequence[Item], *, title: str, report: Callable[[Progress], None]
+        self,
+        task: Task[Item, Answer],
+        items: Sequence[Item],
+        *,
+        title: str,
+        report: Callable[[Progress], None],
+        measure: Measure[Answer] = read_nothing,
     ) -> list[Answer]:
         """Run the task for each item and return the answers; report after each."""
         self._cancelled = False
         answers: list[Answer] = []
+        tally = Tally()
         for item in items:
             if self._cancelled:
                 msg = f"{title} was cancelled; retry to start again"
@@ -38,7 +45,8 @@ class InProcessEngine:
                 raise
             except Exception as error:
                 raise job_failed(error) from error
-            report(Progress(done=len(answers), total=len(items)))
+            tally = tally.plus(measure(answers[-1]))
+            report(Progress(done=len(answers), total=len(items), tally=tally))
         return answers
 
     def session(self, *, title: str, report: Callable[[Progress], None]) -> NoReturn:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from airflow_provider_blockread.observer import Progress
+from airflow_provider_blockread.observer import Progress, Tally
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -17,6 +17,18 @@ Task: TypeAlias = Callable[[Item, int], Answer]
 
 class SparkLostError(ConnectionError):
     """Spark's JVM, or the server, is gone; any other `ConnectionError` is of whoever raised it."""
+
+
+#: Says what the work on an item has read; runs where the item was worked on, or where its answer arrives.
+Measure: TypeAlias = Callable[[Answer], Tally]
+
+#: Seconds between two reports of progress.
+REPORT_S = 5.0
+
+
+def read_nothing(_: object) -> Tally:
+    """Measure answers of tasks that read no blocks."""
+    return Tally()
 
 
 class Engine(Protocol):
@@ -31,11 +43,18 @@ class Engine(Protocol):
         """Whether more cores may come, as on a cluster whose executors are still starting."""
 
     def run(
-        self, task: Task[Item, Answer], items: Sequence[Item], *, title: str, report: Callable[[Progress], None]
+        self,
+        task: Task[Item, Answer],
+        items: Sequence[Item],
+        *,
+        title: str,
+        report: Callable[[Progress], None],
+        measure: Measure[Answer] = read_nothing,
     ) -> list[Answer]:
         """Run the task for each item; return the answers of the accepted attempts, in the order of the items.
 
-        `title` is for people who watch the engine; `report` is called now and then, from any thread.
+        `title` is for people who watch the engine; `report` is called now and then, from any thread, with the sum of
+        what was measured of the attempts that are accepted so far.
 
         Raises:
             BlockReadError: what a task raised, as itself.

@@ -5,14 +5,23 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.seals import new_secret
-from airflow_provider_blockread.observer import Progress
+from airflow_provider_blockread.observer import Progress, Tally
 from airflow_provider_blockread.spark.engines.context import quiet_session
-from airflow_provider_blockread.spark.engines.protocol import Answer, Item, SparkLostError, Task
+from airflow_provider_blockread.spark.engines.protocol import (
+    REPORT_S,
+    Answer,
+    Item,
+    Measure,
+    SparkLostError,
+    Task,
+    read_nothing,
+)
 from airflow_provider_blockread.spark.engines.reporting import as_own_error, own_errors_as_text
 from airflow_provider_blockread.spark.engines.settings import is_local, most_tasks
 
@@ -21,7 +30,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _ZONE = "spark.sql.session.timeZone"
-INTERVAL_S = 15.0  # between two reports
 
 
 class RddEngine:
@@ -45,7 +53,13 @@ class RddEngine:
         return self._most is None and not is_local(str(self.context.master))
 
     def run(
-        self, task: Task[Item, Answer], items: Sequence[Item], *, title: str, report: Callable[[Progress], None]
+        self,
+        task: Task[Item, Answer],
+        items: Sequence[Item],
+        *,
+        title: str,
+        report: Callable[[Progress], None],
+        measure: Measure[Answer] = read_nothing,
     ) -> list[Answer]:
         """Run the task for each item and return the answers of the attempts that Spark accepted."""
         if not items:
@@ -54,8 +68,10 @@ class RddEngine:
         self.context.setJobDescription(title)
         partitions = self.context.parallelize(items, len(items))
         try:
-            with _reporting(self.context.statusTracker(), report):
-                return partitions.mapPartitions(partial(_work, task, secret)).collect()
+            # Spark adds up what accepted attempts alone have measured, each once.
+            read: Any = self.context.accumulator(Tally(), _Adding())  # type: ignore[arg-type]
+            with _reporting(self.context.statusTracker(), lambda found: report(replace(found, tally=read.value))):
+                return partitions.mapPartitions(partial(_work, task, secret, measure, read)).collect()
         except BlockReadError:
             raise
         except Exception as error:
@@ -88,7 +104,23 @@ class RddEngine:
             self.context.stop()
 
 
-def _work(task: Task[Item, Answer], secret: str, items: Iterable[Item]) -> Iterator[Answer]:
+class _Adding:
+    """How an accumulator of Spark adds up tallies."""
+
+    def zero(self, _: Tally) -> Tally:
+        return Tally()
+
+    def addInPlace(self, left: Tally, right: Tally) -> Tally:  # noqa: N802 - Spark's name
+        return left.plus(right)
+
+
+def _work(
+    task: Task[Item, Answer],
+    secret: str,
+    measure: Measure[Answer],
+    read: Any,  # noqa: ANN401 - pyspark's Accumulator
+    items: Iterable[Item],
+) -> Iterator[Answer]:
     """Work on the items of a partition; runs on executors."""
     from pyspark import TaskContext  # noqa: PLC0415 - only a task has one
 
@@ -96,6 +128,7 @@ def _work(task: Task[Item, Answer], secret: str, items: Iterable[Item]) -> Itera
     for item in items:
         with own_errors_as_text(secret):
             answer = task(item, context.taskAttemptId() if context else 0)
+        read.add(measure(answer))
         yield answer
 
 
@@ -110,12 +143,12 @@ def _alive() -> Iterator[None]:
 
 @contextmanager
 def _reporting(tracker: Any, report: Callable[[Progress], None]) -> Iterator[None]:  # noqa: ANN401 - pyspark's StatusTracker
-    """Report every `INTERVAL_S` seconds how far the run in the body is."""
+    """Report every `REPORT_S` seconds how far the run in the body is."""
     done = threading.Event()
 
     def poll() -> None:
         with _alive():
-            while not done.wait(INTERVAL_S):
+            while not done.wait(REPORT_S):
                 for progress in _stages(tracker):
                     report(progress)
 

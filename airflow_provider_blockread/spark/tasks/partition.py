@@ -16,6 +16,7 @@ from airflow_provider_blockread.exchange.failures import naming_file
 from airflow_provider_blockread.exchange.layout import quarantine_folder
 from airflow_provider_blockread.exchange.model import JobSpec, OutputFile, ReadSpec, Receipt, Target
 from airflow_provider_blockread.exchange.receipts import receipts_batch
+from airflow_provider_blockread.observer import Tally
 from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.model import BadRecord, Chunk
 from airflow_provider_blockread.records.registry import make_format
@@ -37,6 +38,7 @@ class TaskReport:
     outputs: tuple[OutputFile, ...]
     quarantined: tuple[OutputFile, ...]
     schema: str  # of the output, as text; empty when nothing was written
+    tally: Tally  # of its receipts
 
 
 #: State maps (as JSON), by block number.
@@ -159,6 +161,12 @@ class _Task:
             outputs=tuple(self._writer.close()),
             quarantined=tuple(self._quarantine.close()),
             schema="" if self._schema is None else self._schema.remove_metadata().to_string(),
+            tally=Tally(
+                blocks=len(receipts),
+                records=sum(receipt.records for receipt in receipts),
+                bad_records=sum(receipt.bad_records for receipt in receipts),
+                bytes=sum(receipt.end - receipt.start for receipt in receipts),
+            ),
         )
 
     def abort(self) -> None:

@@ -34,7 +34,7 @@ from airflow_provider_blockread.ledger.windows.publishing import (
     mark_failed,
     mark_proven,
 )
-from airflow_provider_blockread.ledger.windows.queries import get_window
+from airflow_provider_blockread.ledger.windows.queries import get_window, oldest_file_ns
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.proof import Evidence, prove
@@ -110,6 +110,7 @@ class _Commitment:
             try:
                 sums = self._prove(results)
             except ProofError:
+                self._env.observer.count("commit.failed_proofs", 1)
                 drop_unsealed_states(self._env, self._window, self._options, self._groups)
                 raise
             mark_proven(ledger, publication, sums)
@@ -212,6 +213,9 @@ class _Commitment:
             f"{self._publication} is published: {done.outputs:,} files in {self._journal.output.uri}"
         )
         warn_of_losses(self._env, done)
+        for name in ("files", "records", "bad_records", "bytes"):
+            self._env.observer.count(f"commit.{name}", getattr(done, name))
+        self._env.observer.took("commit.lag", self._env.age_s(oldest_file_ns(self._env.ledger, self._window.id)))
 
     def _removed(self, shown: Generation) -> int:
         """Return how many files of the output were published before this generation, and are not of it."""

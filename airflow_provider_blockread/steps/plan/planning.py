@@ -11,6 +11,7 @@ from airflow_provider_blockread.blocks.ids import digest, window_id
 from airflow_provider_blockread.errors import OptionsError, PlanConflictError, PlannerBusyError
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import render_manifest
+from airflow_provider_blockread.ledger.files.unread import backlog
 from airflow_provider_blockread.ledger.model import Discovered, LateFiles, NewWindow
 from airflow_provider_blockread.ledger.windows.generations import as_read_by, latest_generation
 from airflow_provider_blockread.ledger.windows.planning import Planner, claim_window, find_window, release_stale_plans
@@ -56,6 +57,12 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
         PlanConflictError: when another planner took the window or its files first.
         ProofError: when the sums over the plan's groups are not those of the files that were chosen.
     """
+    ref = _plan(env, request)
+    _measure_backlog(env, request.feed)
+    return ref
+
+
+def _plan(env: Environment, request: PlanRequest) -> WindowRef:
     check_key(request)
     options = canonical_options(env, request)
     check_schemas(options)
@@ -81,6 +88,14 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
         return _ref(env, request, status="skipped", message=message)
     with settled_heap():
         return _plan_new(env, request, options)
+
+
+def _measure_backlog(env: Environment, feed: str) -> None:
+    """Report what waits for the next window."""
+    waiting = backlog(env.ledger, feed)
+    env.observer.gauge("plan.backlog_files", waiting.files)
+    env.observer.gauge("plan.backlog_bytes", waiting.bytes)
+    env.observer.gauge("plan.backlog_age_s", env.age_s(waiting.oldest_ns))
 
 
 def check_key(request: PlanRequest) -> None:

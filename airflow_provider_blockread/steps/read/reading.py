@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, suppress
+from datetime import timedelta
 from functools import partial
 from typing import TypeVar, cast
 
@@ -55,6 +56,7 @@ from airflow_provider_blockread.steps.model import (
 )
 from airflow_provider_blockread.steps.read.checking import check_result, check_scope
 from airflow_provider_blockread.steps.read.inferring import with_columns
+from airflow_provider_blockread.steps.read.progress import showing
 from airflow_provider_blockread.steps.read.scanning import EntryStates
 from airflow_provider_blockread.steps.read.submitting import run_submission, write_submission
 from airflow_provider_blockread.steps.remedies import naming_remedy
@@ -100,8 +102,9 @@ class Attempt:
         )
         if claim is None:
             self._env.observer.log(f"{self.title}: read already")
-        else:
-            self._stop(f"epoch {claim.epoch} has taken over")
+            return None
+        self._env.observer.count("read.retries", claim.epoch > 1)
+        self._stop(f"epoch {claim.epoch} has taken over")
         return claim
 
     def run(self, claim: Claim, work: Callable[[Claim], T]) -> T | None:
@@ -141,7 +144,8 @@ class Attempt:
     def read(self, claim: Claim) -> bool:
         """Run the application to its end and complete the group; False when a file of it was excluded meanwhile."""
         spec, submission = self.prepare(claim)
-        with self.beating(claim):
+        shown = showing(self._env, claim, submission, interval_s=self._job.heartbeat_s)
+        with self.beating(claim), shown:
             run_submission(self._env, submission, self._submitter, name=self.name(claim))
         return self.complete(claim, spec, submission)
 
@@ -197,6 +201,7 @@ class Attempt:
         )
         for name in ("records", "bad_records", "bytes"):
             self._env.observer.count(f"read.{name}", getattr(result, name))
+        self._env.observer.took("read.time", result.seconds)
         return True
 
     def _holds_excluded(self, claim: Claim) -> bool:
@@ -253,6 +258,7 @@ class Attempt:
     def outcome(self, *, done_before: bool) -> ReadOutcome:
         """Return what the ledger holds of the group."""
         row = self._row()
+        took = row.finished_at - row.started_at if row.finished_at and row.started_at else timedelta(0)
         excluded = len(self._left_out(excluded_files(self._env.ledger, self.ref.window, self.ref.generation)))
         return ReadOutcome(
             group=self.ref.group,
@@ -263,5 +269,6 @@ class Attempt:
             bad_records=row.bad_records,
             bytes=row.bytes,
             done_before=done_before,
+            seconds=took.total_seconds(),
             title=describe_read(row.planned, excluded=excluded, bad_records=row.bad_records),
         )

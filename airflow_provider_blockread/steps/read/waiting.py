@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
-from airflow_provider_blockread.errors import ConflictError, SparkJobError, TransientError
+from airflow_provider_blockread.errors import BlockReadError, ConflictError, SparkJobError, TransientError
 from airflow_provider_blockread.exchange.failures import FAILURE_NAME
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.signs import read_sign, write_stop
@@ -16,7 +16,9 @@ from airflow_provider_blockread.exchange.vigil import Vigil
 from airflow_provider_blockread.ledger.model import Claim, GroupRef
 from airflow_provider_blockread.ledger.windows.groups import fail_group, heartbeat
 from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.steps.describe import describe_tally
 from airflow_provider_blockread.steps.model import AsJson, DetachedSubmitter, Environment
+from airflow_provider_blockread.steps.read.progress import take_progress
 
 _PAUSE_S = 0.5  # after which a cancelled wait ends
 
@@ -56,6 +58,7 @@ class Polled(AsJson):
 
     ended: bool  # it has left its answer, or an error
     sign: str  # the driver's newest sign of life
+    progress: str = ""  # what it has read so far, for people; empty before it says so
 
 
 def poll(env: Environment, waiting: Waiting) -> Polled:
@@ -72,8 +75,20 @@ def poll(env: Environment, waiting: Waiting) -> Polled:
             write_stop(env.stores, waiting.submission, str(error))
             raise
     failure = f"{waiting.submission.folder}/{FAILURE_NAME}"
-    ended = env.stores.exists(waiting.answer) or env.stores.exists(failure)
-    return Polled(ended=ended, sign="" if ended else read_sign(env.stores, waiting.submission))
+    if env.stores.exists(waiting.answer) or env.stores.exists(failure):
+        return Polled(ended=True, sign="")
+    sign = read_sign(env.stores, waiting.submission)
+    return Polled(ended=False, sign=sign, progress=_progress(env, waiting))
+
+
+def _progress(env: Environment, waiting: Waiting) -> str:
+    """Take the progress of a group into the ledger, and return it in words."""
+    if waiting.claim is None:
+        return ""
+    with suppress(BlockReadError):
+        tally = take_progress(env, waiting.claim, waiting.submission)
+        return "" if tally is None else f"{waiting.title}: {describe_tally(tally)} so far"
+    return ""
 
 
 def stop(env: Environment, waiting: Waiting, why: str) -> Polled:
@@ -93,11 +108,15 @@ def wait_here(env: Environment, waiting: Waiting, job: SparkJob, submitter: Deta
         FencedError: when another attempt has taken over.
     """
     vigil = Vigil(waiting.application or waiting.name, stale_after_s=job.stale_after_s)
+    progress = ""
     while True:
         with suppress(TransientError):
             found = poll(env, waiting)
             if found.ended:
                 return
+            if found.progress != progress:
+                progress = found.progress
+                env.observer.log(progress)
             problem = vigil.problem(found.sign, submitter.status(waiting.application) if waiting.application else "")
             if problem:
                 raise SparkJobError(problem)

@@ -9,7 +9,6 @@ from threading import Barrier
 import pytest
 
 from airflow_provider_blockread.errors import ConflictError, FencedError, OwnedError
-from airflow_provider_blockread.exchange.model import GroupProgress
 from airflow_provider_blockread.ledger.model import Claim, Group, GroupRef
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import latest_generation, list_groups, start_generation
@@ -21,6 +20,7 @@ from airflow_provider_blockread.ledger.windows.groups import (
     record_progress,
 )
 from airflow_provider_blockread.ledger.windows.publishing import check_publication, mark_failed, mark_proven
+from airflow_provider_blockread.observer import Tally
 from tests.ledger.clock import Clock
 from tests.ledger.make import STALE_S, SUMS, claim, committer, open_window, outcome, publish, read_all, ref
 
@@ -59,7 +59,7 @@ def test_progress_is_of_the_newest_attempt(ledger: Ledger, clock: Clock) -> None
     first = claim(ledger, group)
     clock.pass_seconds(5)
 
-    record_progress(ledger, first, GroupProgress(blocks=10**6, records=7, bad_records=1, bytes=10**9))
+    record_progress(ledger, first, Tally(blocks=10**6, records=7, bad_records=1, bytes=10**9))
 
     row = _group(ledger, group)
     assert (row.blocks_done, row.bytes_done) == (row.planned.blocks, row.planned.bytes)
@@ -70,8 +70,8 @@ def test_progress_is_of_the_newest_attempt(ledger: Ledger, clock: Clock) -> None
     assert (row.blocks_done, row.records_done, row.bad_records_done, row.bytes_done) == (0, 0, 0, 0)
     assert row.progress_at is None
     with pytest.raises(FencedError, match="epoch 1 no longer holds it"):
-        record_progress(ledger, first, GroupProgress(blocks=1))
-    record_progress(ledger, second, GroupProgress(blocks=1, records=3, bytes=2))
+        record_progress(ledger, first, Tally(blocks=1))
+    record_progress(ledger, second, Tally(blocks=1, records=3, bytes=2))
     row = _group(ledger, group)
     assert (row.blocks_done, row.records_done, row.bytes_done) == (1, 3, 2)
 

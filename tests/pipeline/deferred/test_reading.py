@@ -10,6 +10,7 @@ import pytest
 
 from airflow_provider_blockread.errors import ConflictError, FencedError, SparkJobError
 from airflow_provider_blockread.exchange.signs import read_stop
+from airflow_provider_blockread.observer import Tally
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.steps import Caller, ReadOutcome, Waiting, read
 from airflow_provider_blockread.steps.read.waiting import poll, stop
@@ -37,6 +38,26 @@ def test_a_read_in_two_phases(task: Task) -> None:
     assert isinstance(again := task.read.start(), ReadOutcome)
     assert again.done_before
     assert task.publishes(*ALL)
+
+
+def test_each_look_takes_the_progress(task: Task) -> None:
+    """Into the ledger, and in words into the log of who waits; an impossible one is not believed."""
+    waiting = task.start()
+    assert poll(task.pipe.env, waiting).progress == ""
+    task.cluster.progress(Tally(blocks=1, records=2, bad_records=1, bytes=6))
+
+    found = poll(task.pipe.env, waiting)
+
+    assert found.progress == "group 0: 2 files, 9 B, a.txt .. b.txt: 1 block, 6 B, 2 records, 1 bad so far"
+    assert (task.group.blocks_done, task.group.records_done, task.group.bytes_done) == (1, 2, 6)
+    task.cluster.progress(Tally(blocks=9, records=3, bytes=10**9))
+    poll(task.pipe.env, waiting)
+    assert (task.group.blocks_done, task.group.bytes_done) == (2, 9)
+    task.cluster.progress(Tally(blocks=1, records=-1))
+    assert poll(task.pipe.env, waiting).progress == ""
+    assert task.group.records_done == 3
+    task.cluster.work()
+    assert poll(task.pipe.env, waiting).ended
 
 
 def test_what_is_waited_for_holds_no_secret(task: Task) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from airflow_provider_blockread.errors import FileMissingError, RecordError
 from airflow_provider_blockread.exchange.failures import as_line
+from airflow_provider_blockread.observer import Tally
 
 
 def doubled(item: int, attempt: int) -> tuple[int, int]:
@@ -36,6 +37,16 @@ def waits(item: tuple[str, int], _attempt: int) -> int:
     while folder.exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     return os.getpid()
+
+
+def waits_but_once(item: tuple[str, int], attempt: int) -> int:
+    """Return at once for item 0, and wait for the others."""
+    return waits(item, attempt) if item[1] else 0
+
+
+def one_block(_: object) -> Tally:
+    """Measure each answer as a block."""
+    return Tally(blocks=1, records=10)
 
 
 def forges(item: str, _attempt: int) -> None:

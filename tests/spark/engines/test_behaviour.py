@@ -10,10 +10,20 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_blockread.errors import FileMissingError, SparkJobError
-from airflow_provider_blockread.observer import Progress
+from airflow_provider_blockread.observer import Progress, Tally
 from airflow_provider_blockread.spark.engines import connect, rdd
 from airflow_provider_blockread.spark.engines.protocol import Engine
-from tests.spark.engines.engine_tasks import divides, doubled, fails_first, forges, grows, misses_a_file, waits
+from tests.spark.engines.engine_tasks import (
+    divides,
+    doubled,
+    fails_first,
+    forges,
+    grows,
+    misses_a_file,
+    one_block,
+    waits,
+    waits_but_once,
+)
 
 
 def _ignore(_: Progress) -> None:
@@ -95,7 +105,7 @@ def test_a_task_is_tried_again(spark_engine: Engine, tmp_path: Path) -> None:
 def test_progress(spark_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """How many tasks are done is reported while others run."""
     for module in (connect, rdd):
-        monkeypatch.setattr(module, "INTERVAL_S", 0.05)
+        monkeypatch.setattr(module, "REPORT_S", 0.05)
     (tmp_path / "working").mkdir()
     found: list[Progress] = []
 
@@ -107,3 +117,24 @@ def test_progress(spark_engine: Engine, tmp_path: Path, monkeypatch: pytest.Monk
     spark_engine.run(waits, [(str(tmp_path / "working"), n) for n in range(2)], title="waiting", report=report)
 
     assert (found[0].done, found[0].total) == (0, 2)
+
+
+def test_what_is_done_is_measured_while_others_run(
+    spark_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each accepted answer counts once, as soon as it is there."""
+    for module in (connect, rdd):
+        monkeypatch.setattr(module, "REPORT_S", 0.05)
+    working = tmp_path / "working"
+    working.mkdir()
+    found: list[Tally] = []
+
+    def report(progress: Progress) -> None:
+        found.append(progress.tally)
+        if progress.tally == Tally(blocks=1, records=10):
+            shutil.rmtree(working, ignore_errors=True)
+
+    items = [(str(working), n) for n in range(2)]
+    spark_engine.run(waits_but_once, items, title="waiting", report=report, measure=one_block)
+
+    assert Tally(blocks=1, records=10) in found

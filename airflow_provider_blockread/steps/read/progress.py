@@ -1,0 +1,47 @@
+"""Taking the progress that a driver leaves into the ledger, while something else keeps its claim alive."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from airflow_provider_blockread.exchange.model import Submission
+from airflow_provider_blockread.exchange.progress import read_progress
+from airflow_provider_blockread.ledger.model import Claim
+from airflow_provider_blockread.ledger.windows.groups import record_progress
+from airflow_provider_blockread.observer import Tally
+from airflow_provider_blockread.steps.model import Environment
+
+_LAST_LOOK_S = 5.0  # that the end of the work waits for a look that has begun
+
+
+def take_progress(env: Environment, claim: Claim, submission: Submission, before: Tally | None = None) -> Tally | None:
+    """Record what the driver of an attempt has read, unless that is what it had read before; return it."""
+    found = read_progress(env.stores, submission)
+    if found is not None and found != before:
+        record_progress(env.ledger, claim, found)
+    return found
+
+
+@contextmanager
+def showing(env: Environment, claim: Claim, submission: Submission, *, interval_s: float) -> Iterator[None]:
+    """Take the progress into the ledger every `interval_s` seconds while the body runs.
+
+    It has a thread of its own: a store that hangs must not delay a heartbeat, and a look that fails is not missed.
+    """
+    done = threading.Event()
+
+    def look() -> None:
+        last: Tally | None = None
+        while not done.wait(interval_s):
+            with suppress(Exception):
+                last = take_progress(env, claim, submission, last)
+
+    thread = threading.Thread(target=look, name="blockread-progress-watch", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join(_LAST_LOOK_S)
