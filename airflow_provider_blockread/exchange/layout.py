@@ -9,6 +9,7 @@
                            /g<generation>/<group>-e<epoch>/  one attempt: job.json, result.json, receipts.parquet,
                                                              progress.json;
                                                              of a driver on a cluster also alive.txt, stop.json
+                                          /progress/        what its tasks have read so far, while they are at work
                                           /data/             its data files, until they are published
                                           /quarantine/       its bad records, until they are published
                                           /records/          what a DataFrame function gets, while it runs

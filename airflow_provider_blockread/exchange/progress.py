@@ -1,14 +1,17 @@
 """The progress of an attempt: a small file that its driver keeps replacing, and that people alone depend on.
 
-It is sealed like all that an application leaves. What is read from it is a set of plausible numbers, or nothing.
+It is sealed like all that an application leaves. Where a group has few tasks, each leaves a mark of what it has read so
+far, for its driver alone. What is read from either is a set of plausible numbers, or nothing.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from typing import Any
 
 from airflow_provider_blockread.errors import FileMissingError
 from airflow_provider_blockread.exchange.model import Submission
@@ -19,6 +22,8 @@ from airflow_provider_blockread.storage.stores import Stores
 PROGRESS_NAME = "progress.json"
 #: Seconds between two progress files.
 EVERY_S = 5.0
+#: Seconds between two marks of a task.
+MARK_S = 2.0
 _NAME = "progress"
 _MAX_BYTES = 2**10  # of a file; ours are smaller
 _MOST = 2**53  # of a count: what JSON and every database can hold
@@ -42,6 +47,46 @@ class ProgressFile:
             write_progress(self._stores, self._submission, tally)
 
 
+class Mark:
+    """What a task at work has read so far, left now and then, and never in its way; the task's end removes it."""
+
+    def __init__(self, stores: Stores, uri: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """Take the place of the file, empty for none; `clock` returns seconds."""
+        self._stores, self._uri, self._clock = stores, uri, clock
+        self._read, self._due = Tally(), clock() + MARK_S
+        self._left = False
+
+    def add(self, read: Tally) -> None:
+        """Add what was read just now."""
+        self._read = self._read.plus(read)
+        now = self._clock()
+        if self._uri and now >= self._due:
+            self._due = now + MARK_S
+            self._left = True
+            with suppress(Exception):  # of any store
+                self._stores.write_bytes_atomic(self._uri, json.dumps(asdict(self._read)).encode())
+
+    def remove(self) -> None:
+        """Remove the file, if there is one: the driver learns from the task's answer what it has read."""
+        if self._left:
+            with suppress(Exception):
+                self._stores.remove(self._uri)
+
+
+def mark_uri(folder: str, block: int) -> str:
+    """Return the place for the mark of the task that begins with a block."""
+    return f"{folder}/progress/{block}.json"
+
+
+def read_mark(stores: Stores, uri: str, *, blocks: int, size: int) -> Tally:
+    """Return what a task at work has read, at most its blocks and their size; nothing where it says nothing."""
+    with suppress(Exception):
+        tally = _tally(json.loads(_content(stores, uri)))
+        if tally is not None:
+            return replace(tally, blocks=min(tally.blocks, blocks), bytes=min(tally.bytes, size))
+    return Tally()
+
+
 def write_progress(stores: Stores, submission: Submission, tally: Tally) -> None:
     """Write what an attempt has read so far, in the place of what it left before."""
     data = sealed(_NAME, asdict(tally), secret=submission.secret, bound=submission.spec_hash)
@@ -50,13 +95,20 @@ def write_progress(stores: Stores, submission: Submission, tally: Tally) -> None
 
 def read_progress(stores: Stores, submission: Submission) -> Tally | None:
     """Return what the application of a submission says it has read; None if it says nothing that can be."""
-    uri = _uri(submission)
     try:
-        if stores.stat(uri).size > _MAX_BYTES:
-            return None
-        fields = unsealed(_NAME, stores.read_bytes(uri), secret=submission.secret, bound=submission.spec_hash)
+        data = _content(stores, _uri(submission))
     except FileMissingError:
         return None
+    return _tally(unsealed(_NAME, data, secret=submission.secret, bound=submission.spec_hash))
+
+
+def _content(stores: Stores, uri: str) -> bytes:
+    """Return the content of a file; nothing of one that is larger than ours are."""
+    return stores.read_bytes(uri) if stores.stat(uri).size <= _MAX_BYTES else b""
+
+
+def _tally(fields: dict[str, Any] | None) -> Tally | None:
+    """Return the counts of an object; None unless they can be."""
     if fields is None or fields.keys() != asdict(Tally()).keys():
         return None
     if not all(type(number) is int and 0 <= number < _MOST for number in fields.values()):

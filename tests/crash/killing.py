@@ -33,6 +33,7 @@ _TOLD = "only counts for a message"
 _WORDS = "only reads for an error message"
 
 _RATES = "only reads, to choose readers before the window is opened; a later plan chooses again"
+_SHOWN = "only looked at; another one is left in seconds"
 _WATCHED = "only reads for a watch, which resumes from its mark"
 _CHANGING = "only where a file changes while it is archived; it stays in one of the two places"
 _TAGS = "tags of S3; setting the same ones twice changes nothing"
@@ -68,7 +69,9 @@ UNREACHED = {
     "statement:ledger.windows.selection.late_files/1": _TOLD,
     "statement:ledger.windows.selection.late_files/2": _TOLD,
     "store:steps.upkeep.cleaning_files.tag_file/1": _TAGS,
-    "store:exchange.progress.write_progress/1": "only looked at; the driver leaves another one in seconds",
+    "store:exchange.progress.Mark.add/1": _SHOWN,
+    "store:exchange.progress.Mark.remove/1": _SHOWN,
+    "store:exchange.progress.write_progress/1": _SHOWN,
     "store:exchange.signs.write_sign/1": "only looked at; the driver leaves another one in seconds",
     "store:exchange.signs.write_stop/1": "a driver that does not find it is fenced all the same",
     "store:spark.frames.staging.removed_afterwards/1": "removes what nothing reads any more; else a prune removes it",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import asdict, astuple, replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,19 @@ from hypothesis import strategies as st
 from airflow_provider_blockread.errors import TransientError
 from airflow_provider_blockread.exchange import progress
 from airflow_provider_blockread.exchange.model import Submission
-from airflow_provider_blockread.exchange.progress import ProgressFile, read_progress, write_progress
+from airflow_provider_blockread.exchange.progress import (
+    ProgressFile,
+    mark_uri,
+    read_mark,
+    read_progress,
+    write_progress,
+)
 from airflow_provider_blockread.exchange.seals import new_secret, sealed
 from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.windows.generations import list_groups
 from airflow_provider_blockread.observer import Observer, Progress, Tally
 from airflow_provider_blockread.options import Policies, SparkJob
+from airflow_provider_blockread.spark.engines.in_process import InProcessEngine
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.make import Pipe, ReadHere
 
@@ -116,6 +124,63 @@ def test_files_are_left_now_and_then(tmp_path: Path) -> None:
         found.append(read_progress(Stores(), submission))
 
     assert [one and one.blocks for one in found] == [None, 2, 2, 4, 4]
+
+
+class Looks(Observer):
+    """Looks, while a task is at work, at what it has marked."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.seen: list[Tally] = []
+
+    def progress(self, progress: Progress) -> None:
+        """Keep what is reported."""
+        self.seen.append(progress.tally)
+
+
+class Peeking(Stores):
+    """Lets the driver report after each mark of a task, as an engine whose tasks run elsewhere does now and then."""
+
+    report: Callable[[], None] = staticmethod(lambda: None)
+
+    def write_bytes_atomic(self, uri: str, data: bytes) -> None:
+        """Write, and report after a mark."""
+        super().write_bytes_atomic(uri, data)
+        if "/progress/" in uri:
+            type(self).report()
+
+
+def test_a_task_at_work_says_how_far_it_is(here: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After each block; its mark is added to what is done, and goes when the task ends, also by an error."""
+    monkeypatch.setattr(progress, "MARK_S", 0.0)
+    here.block_size = 4
+    here.put({"a.txt": b"one\ntwo\n", "b.txt": b"six\n"})
+    looks, stores = Looks(), Peeking()
+    run = InProcessEngine.run
+
+    def reporting(self: Any, task: Any, items: Any, *, report: Any, **options: Any) -> Any:
+        monkeypatch.setattr(Peeking, "report", staticmethod(lambda: report(Progress(done=0, total=len(items)))))
+        return run(self, task, items, report=report, **options)
+
+    monkeypatch.setattr(InProcessEngine, "run", reporting)
+    here.submitter = ReadHere(stores, cores=1, observer=looks)
+    ref = here.plan()
+    here.read(ref)
+
+    assert [tally.blocks for tally in looks.seen] == [1, 2, 3, 3]
+    assert looks.seen[-1] == Tally(blocks=3, records=3, bytes=12)
+    assert list(here.work.rglob("progress/*.json")) == []
+
+
+def test_a_mark_that_cannot_be(tmp_path: Path) -> None:
+    """It exceeds no task's own blocks and bytes; anything else is nothing."""
+    uri = mark_uri(str(tmp_path), 3)
+    assert read_mark(Stores(), uri, blocks=2, size=5) == Tally()
+    Stores().write_bytes_atomic(uri, json.dumps(asdict(Tally(9, 9, 1, 9))).encode())
+    assert read_mark(Stores(), uri, blocks=2, size=5) == Tally(2, 9, 1, 5)
+    for data in (b"", b"[]", b"null", b'{"blocks": 1}', json.dumps(asdict(Tally(1, -1))).encode(), b" " * 2000):
+        Stores().write_bytes_atomic(uri, data)
+        assert read_mark(Stores(), uri, blocks=2, size=5) == Tally(), data
 
 
 def _submission(folder: Path) -> Submission:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -15,6 +15,7 @@ from airflow_provider_blockread.errors import BlockReadError, FunctionError, Rec
 from airflow_provider_blockread.exchange.failures import naming_file
 from airflow_provider_blockread.exchange.layout import quarantine_folder
 from airflow_provider_blockread.exchange.model import JobSpec, OutputFile, ReadSpec, Receipt, Target
+from airflow_provider_blockread.exchange.progress import Mark
 from airflow_provider_blockread.exchange.receipts import receipts_batch
 from airflow_provider_blockread.observer import Tally
 from airflow_provider_blockread.records.format import RecordFormat
@@ -60,7 +61,7 @@ def scan_blocks(spec: JobSpec, stores: Stores, blocks: Iterable[Block]) -> State
 
 
 def read_blocks(
-    spec: ReadSpec, stores: Stores, blocks: Iterable[Block], *, attempt: int, states: Mapping[int, int]
+    spec: ReadSpec, stores: Stores, blocks: Iterable[Block], *, attempt: int, states: Mapping[int, int], mark: str = ""
 ) -> TaskReport:
     """Read the blocks and return the task's report.
 
@@ -70,14 +71,32 @@ def read_blocks(
         blocks: consecutive blocks, in order.
         attempt: a number that is in the names of its files, and that no other attempt has.
         states: entry states by block number, for formats that need them.
+        mark: where to say what has been read so far; empty for nowhere.
     """
     keep_freed_memory()
     task = _Task(spec, stores, attempt)
+    marked = Mark(stores, mark)
+    receipts = []
     try:
-        return task.report(list(task.read(blocks, states)))
+        for receipt in task.read(blocks, states):
+            receipts.append(receipt)
+            marked.add(_tally([receipt]))
+        return task.report(receipts)
     except BaseException:
         task.abort()
         raise
+    finally:
+        marked.remove()
+
+
+def _tally(receipts: Sequence[Receipt]) -> Tally:
+    """Return what receipts sum up to."""
+    return Tally(
+        blocks=len(receipts),
+        records=sum(receipt.records for receipt in receipts),
+        bad_records=sum(receipt.bad_records for receipt in receipts),
+        bytes=sum(receipt.end - receipt.start for receipt in receipts),
+    )
 
 
 @contextmanager
@@ -161,12 +180,7 @@ class _Task:
             outputs=tuple(self._writer.close()),
             quarantined=tuple(self._quarantine.close()),
             schema="" if self._schema is None else self._schema.remove_metadata().to_string(),
-            tally=Tally(
-                blocks=len(receipts),
-                records=sum(receipt.records for receipt in receipts),
-                bad_records=sum(receipt.bad_records for receipt in receipts),
-                bytes=sum(receipt.end - receipt.start for receipt in receipts),
-            ),
+            tally=_tally(receipts),
         )
 
     def abort(self) -> None:
