@@ -28,6 +28,7 @@ def get_provider_info() -> dict[str, Any]:
         "triggers": _modules("triggers", "applications", "new_files", "new_files_events", "remote_work"),
         "connection-types": [_ledger_connection()],
         "plugins": [{"name": "blockread", "plugin-class": f"{_PACKAGE}.plugins.blockread.BlockReadPlugin"}],
+        "notifications": [f"{_PACKAGE}.notifications.blockread.BlockReadNotifier"],
         "extra-links": [f"{_PACKAGE}.links.pages.{name}" for name in ("WindowLink", "OutputLink", "SparkLink")],
         "config": _config(),
         "cli": [f"{_PACKAGE}.get_provider_info.cli_commands"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 from airflow.sdk.configuration import conf
 
@@ -15,6 +15,11 @@ PREFIX = "/blockread"
 def base_path() -> str:
     """Return the path of Airflow's own pages, without a slash at its end."""
     return urlsplit(str(conf.get("api", "base_url", fallback="/"))).path.rstrip("/")
+
+
+def with_host(address: str) -> str:
+    """Return an address on this server as one from anywhere, if `[api] base_url` says where the server is."""
+    return urljoin(str(conf.get("api", "base_url", fallback="")), address)
 
 
 def shown_ledgers() -> list[str]:

@@ -28,6 +28,9 @@ T = TypeVar("T")
 SUMMARY_KEY = "summary"
 """The XCom key under which each task says in a sentence what it did."""
 
+FAILED = "blockread_error"
+"""The key in a task's context of the error in which its step ended."""
+
 _SUMMARY_CHARS = 1000
 
 
@@ -94,6 +97,7 @@ class StepOperator(OptionTemplates):
             self.log.warning("nothing is done: %s", error)
             raise AirflowSkipException(str(error)) from None
         except BlockReadError as error:
+            context[FAILED] = error  # type: ignore[literal-required] # for notifiers
             self._tell_ledger(error)
             if isinstance(error, FINAL_ERRORS):
                 raise AirflowFailException(str(error)) from None  # one message, once

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset
 from airflow.sdk.exceptions import AirflowSkipException
 
+from airflow_provider_blockread.links.addresses import window_page, with_host
 from airflow_provider_blockread.links.pages import OutputLink, WindowLink
 from airflow_provider_blockread.operators.base import StepOperator, owner_of, window_ref
 from airflow_provider_blockread.operators.summaries import commit_summary, plan_summary
@@ -15,6 +16,13 @@ from airflow_provider_blockread.options import Sink, SparkJob
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+
+
+ASSET_GROUP = "blockread"
+"""The group of the assets that this package makes."""
+
+PUBLISHED = "blockread_published"
+"""The key in a task's context of what it has published."""
 
 
 class CommitWindowOperator(StepOperator):
@@ -59,7 +67,9 @@ class CommitWindowOperator(StepOperator):
         env = self.environment(ref.feed)
         published = commit(env, ref, owner=owner_of(context), stale_after_s=self.spark.stale_after_s)
         self.sum_up(context, *commit_summary(published))
-        summary = published.to_json()
+        context[PUBLISHED] = published  # type: ignore[literal-required] # for notifiers
+        page = window_page(self.ledger_conn_id, published.window)
+        summary = published.to_json() | ({"page": with_host(page)} if page else {})
         if ref.status != "read" or not published.changes_output:
             if published.status == "published" and ref.status == "read" and self.on_empty == "skip":
                 raise AirflowSkipException(published.message)
@@ -72,7 +82,12 @@ class CommitWindowOperator(StepOperator):
 
 
 def output_asset(sink: Sink) -> Asset | None:
-    """Return the asset of a sink's directory; None if the directory is only known at run time."""
+    """Return the asset of a sink's directory; None if the directory is only known at run time.
+
+    Its name follows from its URI alone, as in `lake/logs (s3)`: Airflow lets no two assets share either.
+    """
     if "{{" in sink.uri or "{%" in sink.uri:
         return None
-    return Asset(f"file://{sink.uri}" if sink.uri.startswith("/") else sink.uri)
+    uri = Asset(f"file://{sink.uri}" if sink.uri.startswith("/") else sink.uri).uri  # as Airflow normalizes it
+    scheme, mark, path = uri.partition("://")
+    return Asset(name=f"{path} ({scheme})" if mark else uri, uri=uri, group=ASSET_GROUP)

@@ -1,0 +1,1 @@
+"""Notifiers: who is to know what became of a window."""

@@ -1,0 +1,118 @@
+"""Post to a chat what people must know of a window: a failed proof, bad records, a missed deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from airflow.sdk import BaseHook, BaseNotifier
+
+from airflow_provider_blockread.errors import ProofError, RecordError, printable
+from airflow_provider_blockread.links.addresses import window_page, with_host
+from airflow_provider_blockread.operators.base import FAILED
+from airflow_provider_blockread.operators.commit_window import PUBLISHED
+
+if TYPE_CHECKING:
+    from airflow.sdk import Connection, Context
+
+    from airflow_provider_blockread.steps import Published
+
+_TIMEOUT_S = 10.0
+_MAX_CHARS = 3000
+# What would be a mention, a link or markup in a chat is none in a name of a file.
+_HARMLESS = str.maketrans({"<": "‹", ">": "›", "@": "＠", "`": "'", "*": "∗"})  # noqa: RUF001 - that is the point
+
+
+class BlockReadNotifier(BaseNotifier):
+    """Posts `{"text": ...}` to a chat's webhook when a window fails its proof or has bad records.
+
+    Give it to the tasks of a task group, as in `default_args={"on_failure_callback": notifier, "on_success_callback":
+    notifier, "on_skipped_callback": notifier}`; it is silent about all else that happens. With `AsyncCallback`, it
+    posts that a deadline was missed. No record is ever quoted.
+
+    :param conn_id: the connection whose password is the webhook's address; Airflow masks it in logs.
+    :param bad_records: how many bad records a published window may have without a post.
+    """
+
+    def __init__(self, conn_id: str, *, bad_records: int = 0, **kwargs: Any) -> None:  # noqa: ANN401 - BaseNotifier's
+        super().__init__(**kwargs)
+        self.conn_id = conn_id
+        self.bad_records = bad_records
+
+    def notify(self, context: Context) -> None:
+        """Post what people must know of a task's end; nothing where that is nothing."""
+        text = self.text(context)
+        if text:
+            address = _address(BaseHook.get_connection(self.conn_id))
+            with self._logging_refusals():
+                httpx.post(address, json={"text": text}, timeout=_TIMEOUT_S).raise_for_status()
+
+    async def async_notify(self, context: Context) -> None:
+        """Post that a DAG run has missed its deadline."""
+        run: Mapping[str, Any] = context["dag_run"]  # type: ignore[assignment] # of a deadline: JSON
+        text = f"DAG {run['dag_id']} has missed the deadline of its run {run['dag_run_id']}, which is {run['state']}."
+        address = _address(await BaseHook.aget_connection(self.conn_id))
+        with self._logging_refusals():
+            async with httpx.AsyncClient(timeout=_TIMEOUT_S) as client:
+                (await client.post(address, json={"text": _harmless(text)})).raise_for_status()
+
+    def text(self, context: Context) -> str:
+        """Return what to post about a task's end; empty for nothing."""
+        found: Any = context
+        error, published = found.get(FAILED), found.get(PUBLISHED)
+        if isinstance(error, ProofError | RecordError):
+            return _failed(context, error)
+        if published is not None and published.bad_records > self.bad_records:
+            return _with_page(_bad(published), context, published.window)
+        return ""
+
+    @contextmanager
+    def _logging_refusals(self) -> Iterator[None]:
+        """Log an error of the body, which fails nothing else, without its text: it may quote the address."""
+        try:
+            yield
+        except httpx.HTTPStatusError as error:
+            said = f"it answered {error.response.status_code}"
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            said = type(error).__name__
+        else:
+            return
+        self.log.error(
+            "nothing was posted to the webhook of connection %s: %s; its password must be the webhook's address",
+            self.conn_id,
+            said,
+        )
+
+
+def _address(connection: Connection) -> str:
+    return connection.password or ""
+
+
+def _failed(context: Context, error: ProofError | RecordError) -> str:
+    task: Any = context["task"]  # that reads or commits
+    window: Mapping[str, Any] = task.window
+    name = f"Window {window['key']} of feed {window['feed']}"
+    if isinstance(error, ProofError):
+        said = f"{name} failed its proof: nothing of it is published, and what was published before stays. {error}"
+    else:
+        said = f"{name} has a bad record: nothing of it is published. The log of {context['ti'].task_id} shows it."
+    return _with_page(said, context, window["window"])
+
+
+def _bad(done: Published) -> str:
+    kept = f"; they are kept in {done.quarantine_uri}" if done.quarantine_uri else ""
+    name = f"Window {done.key} of feed {done.feed}"
+    what = "is published without them" if done.status == "published" else f"is {done.status}"
+    return f"{name}: {done.bad_records:,} of {done.records:,} records are bad, and it {what}{kept}."
+
+
+def _with_page(text: str, context: Context, window: str) -> str:
+    page = window_page(getattr(context["task"], "ledger_conn_id", None), window)
+    return _harmless(text) + (f"\n{with_host(page)}" if page else "")
+
+
+def _harmless(text: str) -> str:
+    """Return a text without markup, mentions and unprintable characters, whatever names are in it."""
+    return printable(text)[:_MAX_CHARS].translate(_HARMLESS)
