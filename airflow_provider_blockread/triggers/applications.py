@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from typing import Any, cast
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
@@ -70,10 +70,13 @@ class ApplicationTrigger(BaseTrigger):
         await to_its_end(self._stop(), within_s=_STOP_S)
 
     async def _stop(self) -> None:
-        await self._ask("stop", "the task was cleared or marked")
         application = self.waiting["application"]
+        ways: list[Awaitable[object]] = [self._ask("stop", "the task was cleared or marked")]
         if application:
-            await asyncio.to_thread(self._submitter().kill, application)
+            ways.append(asyncio.to_thread(self._submitter().kill, application))
+        for found in await asyncio.gather(*ways, return_exceptions=True):
+            if isinstance(found, BaseException):
+                self.log.warning("%s", found)
 
     async def _end(self) -> dict[str, Any]:
         """Return how the wait ended: empty where the application has answered, else with the `error`."""

@@ -11,6 +11,7 @@ import asyncio
 import json
 import os
 import sys
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
@@ -19,8 +20,10 @@ from weakref import WeakKeyDictionary
 
 from airflow_provider_blockread.errors import TransientError, error_class
 
-#: Helpers of one triggerer that work at the same time; further requests wait.
+#: Helpers of one triggerer that work at the same time on requests of one lane; further ones wait.
 MOST = 2
+#: Requests that wait behind none of other lanes: a stop behind no claim's heartbeat, and neither behind a listing.
+LANES = {"stop": "stop", "end": "stop", "wait": "wait"}
 #: Helpers of one triggerer that each do one piece of long work; further work waits for its turn.
 MOST_ALONE = 8
 #: Seconds that a helper has to stop its work.
@@ -91,7 +94,7 @@ class _Helpers:
 
     def __init__(self) -> None:
         self._idle: list[_Helper] = []
-        self._turn = asyncio.Semaphore(MOST)
+        self._turns: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(MOST))
         self.alone = asyncio.Semaphore(MOST_ALONE)
         self._users = 0
 
@@ -106,7 +109,7 @@ class _Helpers:
                 await self._idle.pop().end()
 
     async def ask(self, request: dict[str, Any], log: Callable[[str], None]) -> dict[str, Any] | None:
-        async with self.used(), self._turn:
+        async with self.used(), self._turns[LANES.get(request["do"], "")]:
             while self._idle:
                 helper = self._idle.pop()
                 if helper.lives and (found := await self._ask(helper, request, log)) is not None:

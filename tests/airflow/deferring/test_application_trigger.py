@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,15 @@ from typing import Any
 import pytest
 
 from airflow_provider_blockread.exchange.signs import read_stop
-from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.options import FileSource, SparkJob
 from airflow_provider_blockread.steps import Waiting
 from airflow_provider_blockread.triggers import applications
 from airflow_provider_blockread.triggers.applications import ApplicationTrigger
+from airflow_provider_blockread.triggers.helpers import MOST
 from tests.airflow.deferring.yarn import ResourceManager, resource_manager
-from tests.airflow.triggering import first
+from tests.airflow.triggering import children, first
+from tests.airflow.triggering import silent as silent  # noqa: PLC0414 - a fixture
+from tests.airflow.triggering import trigger as listing
 from tests.pipeline.deferred.cluster import Cluster
 from tests.pipeline.deferred.task import Task
 from tests.pipeline.make import Pipe
@@ -72,6 +75,12 @@ def fires(waiting: Waiting, *, after: Any = None) -> dict[str, Any]:
     found = dict(asyncio.run(run()))
     assert Waiting.from_json(found.pop("waiting")) == waiting
     return found
+
+
+def until(found: Callable[[], bool]) -> None:
+    """Wait for something."""
+    while not found():
+        time.sleep(0.05)
 
 
 def test_it_fires_at_the_end_of_the_application(task: Task, yarn: ResourceManager) -> None:
@@ -146,6 +155,42 @@ def test_a_person_stops_the_application(task: Task, yarn: ResourceManager) -> No
     assert read_stop(task.pipe.env.stores, waiting.submission) == "the task was cleared or marked"
     assert yarn.asked == ['/ws/v1/cluster/apps/application_1_0001/state {"state": "KILLED"}']
     assert task.group.state == "failed"
+
+
+def test_a_stop_waits_for_no_listing(task: Task, yarn: ResourceManager, silent: FileSource) -> None:
+    """Neither does a claim's heartbeat: within the 30 s that Airflow gives a stop, whatever other triggers do."""
+    waiting = replace(task.start(), application="application_1_0001")
+    before = task.group.heartbeat_at
+
+    async def kill() -> float:
+        listings = [asyncio.create_task(first(listing(silent))) for _ in range(MOST + 1)]
+        await asyncio.to_thread(until, lambda: len(children()) == MOST)
+        waits = asyncio.create_task(first(trigger(waiting)))
+        await asyncio.to_thread(until, lambda: task.group.heartbeat_at != before)
+        waits.cancel()
+        await asyncio.wait([waits])
+        began = time.monotonic()
+        await trigger(waiting).on_kill()
+        took = time.monotonic() - began
+        assert not any(task.done() for task in listings)
+        for one in listings:
+            one.cancel()
+        await asyncio.wait(listings)
+        return took
+
+    assert asyncio.run(asyncio.wait_for(kill(), 120)) < 30
+    assert read_stop(task.pipe.env.stores, waiting.submission) is not None
+    assert yarn.asked
+    assert task.group.state == "failed"
+
+
+def test_a_stop_that_the_ledger_hinders(task: Task, yarn: ResourceManager, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cluster is asked all the same."""
+    waiting = replace(task.start(), application="application_1_0001")
+    monkeypatch.delenv("AIRFLOW_CONN_LED")
+    asyncio.run(trigger(waiting).on_kill())
+
+    assert yarn.asked
 
 
 def test_a_stop_goes_on_while_airflow_cancels_it(task: Task, yarn: ResourceManager) -> None:
