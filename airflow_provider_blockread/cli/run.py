@@ -39,7 +39,7 @@ class RunOptions(Pipeline, Reading, OnSpark):
 
 @click.command()
 @pipeline_options
-@click.option("--output", required=True, metavar="DIR", help="Directory to publish into.")
+@click.option("--output", required=True, metavar="DIR", help="Directory to publish into, or table.")
 @click.option("--sink", default="parquet", show_default=True, type=click.Choice(sorted(SINKS)))
 @click.option("--sink-option", multiple=True, metavar="KEY=VALUE", help="Repeatable.")
 @spark_options

@@ -32,6 +32,25 @@ def credentials_for(source: FileSource | None, sink: Sink | None, listed: FileLi
     return {root: options[conn_id] for root, conn_id in named}
 
 
+def access_of(sink: Sink | None) -> dict[str, dict[str, str]]:
+    """Return what the connection of a sink's catalog or database holds: its properties, of which extra may have all.
+
+    Raises:
+        OptionsError: when the connection is missing.
+    """
+    conn_id = None if sink is None else sink.access_conn_id
+    if conn_id is None:
+        return {}
+    connection = _connection(conn_id)
+    own = {name: value for name, value in connection.extra_dejson.items() if isinstance(value, str)}
+    if connection.host and "uri" not in own:
+        own["uri"] = connection.host if "://" in connection.host else connection.get_uri()
+    if connection.password and "token" not in own:
+        named = f"{connection.login}:{connection.password}" if connection.login else connection.password
+        own |= {"credential" if connection.login else "token": named}
+    return {conn_id: own}
+
+
 async def acredentials_for(source: FileSource | None, sink: Sink | None = None) -> Credentials:
     """Return the same without blocking the event loop: for triggers.
 
@@ -94,7 +113,7 @@ def storage_options(connection: Connection) -> dict[str, object]:
 def _named(source: FileSource | None, sink: Sink | None, listed: FileList | None = None) -> list[tuple[str, str]]:
     """Return the roots that have connections, and their connections."""
     named = _connections_of(source) if source else []
-    named += [(sink.uri, sink.conn_id), (sink.work_area, sink.conn_id)] if sink else []
+    named += sink.connections.items() if sink else []
     named += [(listed.uri, listed.conn_id)] if listed else []
     return [(root, conn_id) for root, conn_id in named if conn_id]
 

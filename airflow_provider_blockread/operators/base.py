@@ -136,6 +136,7 @@ class StepOperator(OptionTemplates):
     def environment(self, feed: str = "") -> Environment:
         """Return the environment of the step, which works on a feed; its ledger is closed when the step ends."""
         from airflow_provider_blockread.hooks.ledger import LedgerHook  # noqa: PLC0415 - not at every DAG parse
+        from airflow_provider_blockread.hooks.stores import access_of  # noqa: PLC0415
         from airflow_provider_blockread.steps import Environment  # noqa: PLC0415
         from airflow_provider_blockread.storage.stores import Stores  # noqa: PLC0415
 
@@ -144,6 +145,7 @@ class StepOperator(OptionTemplates):
             ledger=LedgerHook(self.ledger_conn_id, run=self._run).get_conn(),
             stores=Stores(self.credentials()),
             observer=self.observer(),
+            access=access_of(self.sink),
         )
         return self._env
 

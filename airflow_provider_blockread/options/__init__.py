@@ -30,7 +30,15 @@ from airflow_provider_blockread.options.functions import (
 )
 from airflow_provider_blockread.options.plan import Limits, Selection, Splitting
 from airflow_provider_blockread.options.read import GenerationOptions, Policies, SparkJob
-from airflow_provider_blockread.options.sinks import SINKS, ColumnarSink, DeltaSink, ParquetSink, Sink, TextSink
+from airflow_provider_blockread.options.sinks import (
+    SINKS,
+    ColumnarSink,
+    DeltaSink,
+    IcebergSink,
+    ParquetSink,
+    Sink,
+    TextSink,
+)
 from airflow_provider_blockread.options.sizes import parse_size
 from airflow_provider_blockread.options.source import FileSource
 from airflow_provider_blockread.options.times import (
@@ -68,6 +76,7 @@ __all__ = [
     "FunctionOption",
     "FunctionText",
     "GenerationOptions",
+    "IcebergSink",
     "JsonArray",
     "JsonLines",
     "Limits",

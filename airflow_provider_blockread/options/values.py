@@ -81,8 +81,17 @@ def parse(cls: type[V], texts: Mapping[str, str]) -> V:
     Raises:
         OptionsError: when an option is unknown, or its text is not of the option's type.
     """
+    return build(cls, parse_options(cls, texts))
+
+
+def parse_options(cls: type[V], texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return options given as text as the values that `cls` takes.
+
+    Raises:
+        OptionsError: when a text is not of its option's type.
+    """
     hints = get_type_hints(cls)
-    return build(cls, {name: _from_text(name, text, hints.get(name, str)) for name, text in texts.items()})
+    return {name: _from_text(name, text, hints.get(name, str)) for name, text in texts.items()}
 
 
 def _public(cls: type[Value]) -> list[str]:

@@ -20,7 +20,7 @@ from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import DeltaSink
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
 from airflow_provider_blockread.sinks.object_store import object_store_options
-from airflow_provider_blockread.sinks.protocol import Marker
+from airflow_provider_blockread.sinks.protocol import Access, Marker
 from airflow_provider_blockread.sinks.table_format import Files, TableChangedError
 from airflow_provider_blockread.storage import Stores, uris
 
@@ -35,7 +35,8 @@ class DeltaLake:
         option: where it is, and the properties of a table that is made.
     """
 
-    def __init__(self, stores: Stores, option: DeltaSink) -> None:
+    def __init__(self, stores: Stores, option: DeltaSink, access: Access) -> None:
+        del access  # a table's directory is all there is to reach
         self.uri = uris.canonical(option.uri)
         self._properties = dict(option.properties)
         self._root = uris.local_path(self.uri) or self.uri

@@ -52,8 +52,8 @@ class Directory:
         """Return a move for each new file, and then a removal for each earlier one that is not among them."""
         kept = {output.uri for output in new}
         adds = [Step(kind=self.kind, action="add", source=o.source, target=o.uri, size=o.size) for o in new]
-        gone = {o.uri: o for outputs in earlier.values() for o in outputs if o.uri not in kept}
-        return adds + [Step(kind=self.kind, action="remove", source=o.source, target=o.uri) for o in gone.values()]
+        gone = [output for uri, output in earlier.by_uri.items() if uri not in kept]
+        return adds + [Step(kind=self.kind, action="remove", source=o.source, target=o.uri) for o in gone]
 
     def state(self, step: Step, marker: Marker) -> State:
         """Look where the file is."""

@@ -43,6 +43,21 @@ def object_store_options(uri: str, options: Mapping[str, Any]) -> dict[str, str]
     return _google(options) if scheme == "gs" else {}
 
 
+def iceberg_io_properties(uri: str, options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the options of the store that holds a place, as pyiceberg's FileIO names them."""
+    names = {
+        "aws_access_key_id": "s3.access-key-id",
+        "aws_secret_access_key": "s3.secret-access-key",
+        "aws_session_token": "s3.session-token",
+        "aws_endpoint_url": "s3.endpoint",
+        "aws_region": "s3.region",
+        "azure_storage_account_name": "adls.account-name",
+        "azure_storage_account_key": "adls.account-key",
+        "azure_storage_sas_key": "adls.sas-token",
+    }
+    return {names[name]: text for name, text in object_store_options(uri, options).items() if name in names}
+
+
 def _s3(options: Mapping[str, Any]) -> dict[str, str]:
     found = _renamed(options, _S3)
     client = options.get("client_kwargs") or {}

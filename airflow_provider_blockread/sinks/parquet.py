@@ -125,8 +125,9 @@ class ParquetWriter(StagedFiles["_ParquetFile"]):
         table = pa.Table.from_batches(self._group)
         if self._open is None:
             uri = self._name(len(self._files))
-            self._open = _ParquetFile(self._stores, uri, table.schema, self._option.compression)
-            self._open.describes = self._of_table
+            self._open = _ParquetFile(
+                self._stores, uri, table.schema, self._option.compression, describes=self._of_table
+            )
         groups = max(round(self._group_bytes / self._full), 1)
         self._open.write(table, rows_per_group=-(-table.num_rows // groups), size=self._group_bytes)
         self._group, self._group_bytes = [], 0
@@ -135,12 +136,14 @@ class ParquetWriter(StagedFiles["_ParquetFile"]):
 
 
 class _ParquetFile(StagedFile):
-    """One Parquet file being written; `taken` counts uncompressed bytes."""
+    """One Parquet file being written; `taken` counts uncompressed bytes. It may report statistics."""
 
-    def __init__(self, stores: Stores, uri: str, schema: pa.Schema, compression: str) -> None:
+    def __init__(
+        self, stores: Stores, uri: str, schema: pa.Schema, compression: str, *, describes: bool = False
+    ) -> None:
         super().__init__(stores, uri)
         self.taken = 0
-        self.describes = False  # the report holds the statistics of its columns
+        self._describes = describes
         repeated = [field.name for field in schema if field.name != _RAW]
         try:
             with explained(uri):
@@ -149,7 +152,7 @@ class _ParquetFile(StagedFile):
                     schema,
                     compression=compression,
                     use_dictionary=repeated,
-                    write_statistics=repeated,
+                    write_statistics=True if describes else repeated,
                     data_page_size=_PAGE_BYTES,
                     coerce_timestamps="us",  # Spark reads no finer ones; a loss is an error, not silent
                 )
@@ -161,7 +164,7 @@ class _ParquetFile(StagedFile):
     def finish(self) -> OutputFile:
         """Write the footer, and report what it says."""
         output = super().finish()
-        if not self.describes:
+        if not self._describes:
             return output
         return replace(output, statistics=column_statistics(self._parquet.writer.metadata))
 

@@ -17,8 +17,24 @@ import pyarrow as pa
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.sinks.names import AttemptName
 
-#: What generations published into a sink, by their numbers: the files as they are there.
-Earlier = Mapping[int, Sequence[OutputFile]]
+#: What the connections of catalogs and databases hold, by their ids; secrets, which stay on Airflow's side.
+Access = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What generations published into a sink, by their numbers: the files as they are there.
+
+    `shown` is the one that the ledger knows as published, if any: readers see its files.
+    """
+
+    files: Mapping[int, Sequence[OutputFile]] = field(default_factory=dict)
+    shown: int | None = None
+
+    @property
+    def by_uri(self) -> dict[str, OutputFile]:
+        """Each file once, by its URI."""
+        return {file.uri: file for files in self.files.values() for file in files}
 
 
 class Change(Enum):
@@ -41,6 +57,7 @@ class Marker:
     window: str
     number: int
     at: datetime  # when this try began; nothing depends on it
+    is_recorded: Callable[[str, int], bool]  # whether the ledger has recorded a change, by window and number
 
     @staticmethod
     def number_of(generation: int, change: Change) -> int:
@@ -69,7 +86,7 @@ class Step:
     target: str
     size: int = 0
     new: Sequence[OutputFile] = ()
-    earlier: Earlier = field(default_factory=dict)
+    earlier: Earlier = Earlier()
 
 
 class State(Enum):

@@ -10,21 +10,31 @@ from typing import Any
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.exchange.layout import published_quarantine
-from airflow_provider_blockread.options import ColumnarSink, DeltaSink, ParquetSink, Sink, TextSink
+from airflow_provider_blockread.options import ColumnarSink, DeltaSink, IcebergSink, ParquetSink, Sink, TextSink
 from airflow_provider_blockread.sinks.parquet import ParquetDirectory
-from airflow_provider_blockread.sinks.protocol import RecordSink
+from airflow_provider_blockread.sinks.protocol import Access, RecordSink
 from airflow_provider_blockread.sinks.table import Table
 from airflow_provider_blockread.sinks.table_format import TableFormat
 from airflow_provider_blockread.sinks.text import TextDirectory
 from airflow_provider_blockread.storage import Stores
 
 #: The module and class of each table format, whose library is loaded only where commits are made, and its extra.
-_FORMATS: dict[type[Sink], tuple[str, str]] = {DeltaSink: ("delta:DeltaLake", "delta")}
+_FORMATS: dict[type[Sink], tuple[str, str]] = {
+    DeltaSink: ("delta:DeltaLake", "delta"),
+    IcebergSink: ("iceberg:IcebergTable", "iceberg"),
+}
 
 
-def make_sink(stores: Stores, option: Sink, kind: str = "output") -> RecordSink:
-    """Return the sink that an option describes; `kind` says whether it is an `output` or a `quarantine`."""
-    return _MAKERS[type(option)](stores, option, kind)
+def make_sink(stores: Stores, option: Sink, kind: str = "output", access: Access | None = None) -> RecordSink:
+    """Return the sink that an option describes.
+
+    Args:
+        stores: open its files.
+        option: its own.
+        kind: whether it is an `output` or a `quarantine`.
+        access: what the connections of catalogs and databases hold, by their ids; not needed to write files.
+    """
+    return _MAKERS[type(option)](stores, option, kind, access or {})
 
 
 def quarantine_of(option: Sink, feed: str, window: str) -> Sink:
@@ -35,15 +45,15 @@ def quarantine_of(option: Sink, feed: str, window: str) -> Sink:
     return ParquetSink(**same | place)
 
 
-def _table(stores: Stores, option: ColumnarSink, kind: str) -> RecordSink:
-    return Table(stores, option, kind, partial(_format, stores, option))
+def _table(stores: Stores, option: ColumnarSink, kind: str, access: Access) -> RecordSink:
+    return Table(stores, option, kind, partial(_format, stores, option, access))
 
 
-def _format(stores: Stores, option: ColumnarSink) -> TableFormat:
+def _format(stores: Stores, option: ColumnarSink, access: Access) -> TableFormat:
     path, extra = _FORMATS[type(option)]
     module, _, name = path.partition(":")
     try:
-        made: TableFormat = getattr(import_module(f"{__package__}.{module}"), name)(stores, option)
+        made: TableFormat = getattr(import_module(f"{__package__}.{module}"), name)(stores, option, access)
     except ImportError as error:
         msg = (
             f"{option.place}: a {option.kind} sink needs a package that is not installed here; install it:"
@@ -53,8 +63,9 @@ def _format(stores: Stores, option: ColumnarSink) -> TableFormat:
     return made
 
 
-_MAKERS: dict[type[Sink], Callable[[Stores, Any, str], RecordSink]] = {
-    ParquetSink: ParquetDirectory,
-    TextSink: TextDirectory,
+_MAKERS: dict[type[Sink], Callable[[Stores, Any, str, Access], RecordSink]] = {
+    ParquetSink: lambda stores, option, kind, _: ParquetDirectory(stores, option, kind),
+    TextSink: lambda stores, option, kind, _: TextDirectory(stores, option, kind),
     DeltaSink: _table,
+    IcebergSink: _table,
 }

@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain
 
 import pyarrow as pa
 
@@ -99,7 +98,7 @@ class Table:
 
     def steps(self, new: Sequence[OutputFile], earlier: Earlier) -> list[Step]:
         """Return one step for all files; none where nothing was or is published."""
-        if not new and not any(earlier.values()):
+        if not new and not earlier.by_uri:
             return []
         action, size = ("add" if new else "remove"), sum(file.size for file in new)
         return [Step(kind="commit", action=action, source="", target=self.uri, size=size, new=new, earlier=earlier)]
@@ -174,10 +173,10 @@ class Table:
     def _changes(self, snapshot: Snapshot | None, new: Sequence[OutputFile], earlier: Earlier, at: int | None) -> Files:
         """Return what is to be changed, or refuse: another writer has changed the window's files."""
         wanted = {file.uri for file in new}
-        known = {file.uri: file for file in chain.from_iterable(earlier.values())}
+        known = earlier.by_uri
         live = set() if snapshot is None else snapshot.live({*wanted, *known})
-        shown = None if at is None else Marker.published(at)
-        needed = {file.uri for file in earlier.get(shown, ())} if shown is not None else set()
+        shown = earlier.shown if at is None or Marker.published(at) is None else Marker.published(at)
+        needed = set() if shown is None or snapshot is None else {file.uri for file in earlier.files.get(shown, ())}
         if snapshot is not None:
             needed |= wanted & known.keys()  # carried over: never added a second time
         if gone := sorted(needed - live):

@@ -14,6 +14,7 @@ from itertools import groupby
 from airflow_provider_blockread.exchange.model import GroupResult, OutputFile
 from airflow_provider_blockread.ledger.feeds import batched
 from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Publication, Window
+from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.generations import list_generations
 from airflow_provider_blockread.ledger.windows.journal import (
     confirm_entries,
@@ -25,7 +26,7 @@ from airflow_provider_blockread.ledger.windows.publishing import check_publicati
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.proof.model import PartBorders
 from airflow_provider_blockread.sinks.protocol import Change, Earlier, Marker, RecordSink, State, Step
-from airflow_provider_blockread.sinks.registry import make_sink, quarantine_of
+from airflow_provider_blockread.sinks.registry import quarantine_of
 from airflow_provider_blockread.steps.model import Environment
 
 _BATCH_STEPS = 100  # between two looks at the epoch
@@ -40,8 +41,8 @@ class Journal:
     def __init__(self, env: Environment, window: Window, generation: Generation) -> None:
         self._env, self._window, self._generation = env, window, generation
         option = GenerationOptions.from_json(generation.options).sink
-        self.quarantine = make_sink(env.stores, quarantine_of(option, window.feed, window.id), "quarantine")
-        self.output = make_sink(env.stores, option)
+        self.quarantine = env.sink(quarantine_of(option, window.feed, window.id), "quarantine")
+        self.output = env.sink(option)
         self._sinks = (self.quarantine, self.output)  # a table's commit comes last, when nothing else can fail
 
     def files(self) -> dict[str, list[OutputFile]]:
@@ -82,8 +83,8 @@ class Journal:
         still_mine()
         earlier = self._earlier()
         for sink in self._sinks:
-            _, before = earlier.get(_place(sink), (sink, {}))
-            for stray in sink.sweep(self._window.id, {file.uri for file in files[sink.kind]}, _uris(before)):
+            _, before = earlier.get(_place(sink), (sink, Earlier()))
+            for stray in sink.sweep(self._window.id, {file.uri for file in files[sink.kind]}, before.by_uri):
                 env.observer.log(f"removed {stray}, which no published generation of window {self._window.id} names")
 
     def is_lost(self) -> bool:
@@ -102,7 +103,7 @@ class Journal:
         earlier = self._earlier()
         steps: list[tuple[RecordSink, Step]] = []
         for sink in self._sinks:
-            _, replaced = earlier.pop(_place(sink), (sink, {}))
+            _, replaced = earlier.pop(_place(sink), (sink, Earlier()))
             steps += [(sink, step) for step in sink.steps(files.get(sink.kind, ()), replaced)]
         for sink, replaced in earlier.values():
             steps += [(sink, step) for step in sink.steps((), replaced)]
@@ -116,13 +117,15 @@ class Journal:
 def published(env: Environment, window: Window, generations: Iterable[Generation]) -> Places:
     """Return the sinks that generations have published into, by their places, and the files of each generation."""
     found: dict[tuple[type, str], tuple[RecordSink, dict[int, Sequence[OutputFile]]]] = {}
+    shown: int | None = None
     for generation in generations:
+        shown = generation.number if generation.published_at else shown
         of_generation = Journal(env, window, generation)
         files = of_generation.files()
         for sink in (of_generation.quarantine, of_generation.output) if files or generation.published_at else ():
             _, there = found.setdefault(_place(sink), (sink, {}))
             there[generation.number] = files.get(sink.kind, ())
-    return dict(found)
+    return {place: (sink, Earlier(there, shown)) for place, (sink, there) in found.items()}
 
 
 def undo_incomplete(env: Environment, window: Window) -> None:
@@ -133,10 +136,11 @@ def undo_incomplete(env: Environment, window: Window) -> None:
     every = list_generations(env.ledger, window.id)
     shown = [found for found in every if found.state == "published"]
     halves = [found for found in every if found.state == "superseded" and found.number > sum(g.number for g in shown)]
-    carried = {uri for _, files in published(env, window, shown if halves else ()).values() for uri in _uris(files)}
+    carried = {uri for _, files in published(env, window, shown if halves else ()).values() for uri in files.by_uri}
     for sink, of_halves in published(env, window, halves).values():
-        half = {number: [file for file in files if file.uri not in carried] for number, files in of_halves.items()}
-        if any(half.values()):
+        files = of_halves.files.items()
+        half = Earlier({number: [file for file in found if file.uri not in carried] for number, found in files})
+        if half.by_uri:
             sink.undo(half, _marker(env, window, halves[-1], Change.TAKE_BACK))
 
 
@@ -147,7 +151,7 @@ def remove_outputs(env: Environment, window: Window) -> int:
     places = published(env, window, every)
     for sink, files in places.values():
         removed += sink.undo(files, _marker(env, window, every[-1], Change.WITHDRAW))
-        removed += len(sink.sweep(window.id, (), _uris(files)))
+        removed += len(sink.sweep(window.id, (), files.by_uri))
     unpublished = {_place(sink): sink for found in every if (sink := Journal(env, window, found).output).in_place}
     for place in unpublished.keys() - places.keys():
         unpublished[place].sweep(window.id, ())
@@ -162,11 +166,24 @@ def _entry(seq: int, step: Step) -> JournalEntry:
 
 def _marker(env: Environment, window: Window, generation: Generation, change: Change) -> Marker:
     number = Marker.number_of(generation.number, change)
-    return Marker(ledger=env.ledger.uuid, feed=window.feed, window=window.id, number=number, at=env.ledger.now())
+    recorded = partial(_is_recorded, env)
+    return Marker(
+        ledger=env.ledger.uuid,
+        feed=window.feed,
+        window=window.id,
+        number=number,
+        at=env.ledger.now(),
+        is_recorded=recorded,
+    )
 
 
-def _uris(files: Earlier) -> set[str]:
-    return {file.uri for of_generation in files.values() for file in of_generation}
+def _is_recorded(env: Environment, window: str, number: int) -> bool:
+    """Return whether no retry will look for a change of a window any more."""
+    every = list_generations(env.ledger, window)
+    published = [found.number for found in every if found.published_at is not None]
+    withdrawal = find_withdrawal(env.ledger, window)
+    gone = withdrawal is not None and withdrawal.finished_at is not None
+    return gone or not every or Marker.number_of(max(published, default=0), Change.PUBLISH) >= number
 
 
 def _place(sink: RecordSink) -> tuple[type, str]:

@@ -18,8 +18,11 @@ from airflow_provider_blockread.options import (
     FunctionCode,
     GenerationOptions,
     Selection,
+    Sink,
     Splitting,
 )
+from airflow_provider_blockread.sinks.protocol import Access, RecordSink
+from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.storage.stores import Stores
 
 
@@ -78,13 +81,19 @@ class AsJson:
 class Environment:
     """What every step works with: the ledger, the stores, and the observer that takes its reports.
 
-    `code` is that of the user's function where the caller has it; the ledger holds its digest.
+    `code` is that of the user's function where the caller has it; the ledger holds its digest. `access` is what the
+    connections of catalogs and databases hold, by their ids.
     """
 
     ledger: Ledger
     stores: Stores
     observer: Observer
     code: FunctionCode | None = None
+    access: Access = field(default_factory=dict, repr=False)
+
+    def sink(self, option: Sink, kind: str = "output") -> RecordSink:
+        """Return the sink that an option describes, with access to its catalog or database."""
+        return make_sink(self.stores, option, kind, self.access)
 
     def window_secret(self, window: str) -> str:
         """Return the secret that seals what a window keeps in the work area for its later tries."""

@@ -10,7 +10,7 @@ from airflow_provider_blockread.exchange.layout import attempt_folder, data_fold
 from airflow_provider_blockread.exchange.results import SPEC_NAME
 from airflow_provider_blockread.options import FrameFunction, Sink, nanoseconds
 from airflow_provider_blockread.sinks.names import AttemptName
-from airflow_provider_blockread.sinks.registry import make_sink, quarantine_of
+from airflow_provider_blockread.sinks.registry import quarantine_of
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.listing.files import would_list
@@ -31,11 +31,12 @@ def check_apart(request: PlanRequest, sink: Sink, window: str) -> None:
     name = AttemptName(window=window, generation=1, group=0, epoch=1, attempt=0)
     kept = quarantine_of(sink, request.feed, window)
     written = {
-        "output": (sink.uri, name.uri(sink.uri, 0, sink.suffix)),
         "work area": (sink.work_area, f"{attempt}/{SPEC_NAME}"),
         "staging": (sink.work_area, name.uri(data_folder(attempt), 0, sink.suffix)),
         "quarantine": (sink.work_area, name.uri(kept.uri, 0, kept.suffix)),
     }
+    if sink.folder is not None:
+        written["output"] = (sink.folder, name.uri(sink.folder, 0, sink.suffix))
     if isinstance(request.generation.function, FrameFunction):
         written["staged records"] = (sink.work_area, name.uri(staging_folder(attempt), 0, kept.suffix))
     for what, (place, example) in written.items():
@@ -58,9 +59,9 @@ def check_ledger(env: Environment, feed: str, sink: Sink) -> None:
     """
     uri, mine = f"{sink.work_area}/{slug(feed)}/{_OWNER}", env.ledger.uuid
     other = env.stores.read_bytes(uri)[:100].decode("utf-8", "replace") if env.stores.exists(uri) else mine
-    if other != mine and not make_sink(env.stores, sink).is_empty():
+    if other != mine and not env.sink(sink).is_empty():
         msg = (
-            f"feed {feed}: {sink.uri} holds files that ledger {other!r} published, but this is ledger {mine}"
+            f"feed {feed}: {sink.place} holds files that ledger {other!r} published, but this is ledger {mine}"
             f" ({env.ledger.name}), which does not know them: use that ledger, another output or feed name, or"
             " remove the output if its ledger is gone"
         )

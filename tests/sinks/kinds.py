@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,9 +15,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
+from pyiceberg.catalog import load_catalog
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table
 
 from airflow_provider_blockread.exchange.model import OutputFile
-from airflow_provider_blockread.options import SINKS, DeltaSink, ParquetSink, Sink, TextSink
+from airflow_provider_blockread.options import SINKS, DeltaSink, IcebergSink, ParquetSink, Sink, TextSink
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import Change, Earlier, Marker, State, Step
 from airflow_provider_blockread.sinks.registry import make_sink
@@ -69,10 +73,36 @@ def _read_delta(folder: str) -> tuple[list[dict[str, Any]], list[str]]:
     return pl.read_delta(folder).to_dicts(), names
 
 
+def iceberg(place: str, **options: Any) -> IcebergSink:
+    """Return a table in a catalog of its own, whose tables are in a folder at the place."""
+    catalog = {"type": "sql", "uri": f"sqlite:///{place}.catalog.db", "warehouse": f"file://{place}"}
+    return IcebergSink("db.events", catalog_properties=catalog, **({"work_uri": f"{place}.blockread"} | options))
+
+
+def opened_iceberg(place: str) -> Table:
+    """Return that table, as another program loads it."""
+    option = iceberg(place)
+    return load_catalog(option.catalog, **option.catalog_properties).load_table(option.uri)
+
+
+def _read_iceberg(place: str) -> tuple[list[dict[str, Any]], list[str]]:
+    """Read with polars what the table consists of, and let pyiceberg plan a scan for the names."""
+    try:
+        table = opened_iceberg(place)
+    except NoSuchTableError:
+        return [], []
+    names = [Path(task.file.file_path).name for task in table.scan().plan_files()]
+    return pl.scan_iceberg(table).collect().to_dicts() if names else [], names
+
+
+os.environ.setdefault("POLARS_ICEBERG_PLANNER", "pyiceberg")  # else it warns that another one is not installed
+
+
 #: By the names of `SINKS`, each of which must be here.
 KINDS: Mapping[str, Kind] = {
     "parquet": Kind(option=ParquetSink, read=_read_parquet, early={"row_group_bytes": 8}),
     "delta": Kind(option=DeltaSink, read=_read_parquet, early={"row_group_bytes": 8}, table=_read_delta),
+    "iceberg": Kind(option=iceberg, read=_read_parquet, early={"row_group_bytes": 8}, table=_read_iceberg),
     "text": Kind(option=TextSink, read=_read_text, holds_columns=False),
     "text gzip a block": Kind(
         option=partial(TextSink, compression="gzip", per="block"), read=_read_text, holds_columns=False
@@ -91,10 +121,12 @@ class Bench:
     """A sink, and how tests fill it."""
 
     kind: str
-    option: Sink
+    place: str
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Make the sink."""
+        self.option: Sink = KINDS[self.kind].option(self.place, **self.options)
         self.sink = make_sink(STORES, self.option)
         self.target = self.sink.prepare(None, f"{self.option.work_area}/stage")
         self.marker = self.marker_of()
@@ -107,7 +139,9 @@ class Bench:
     def marker_of(self, window: str = "ab12", generation: int = 1, change: Change = Change.PUBLISH) -> Marker:
         """Return the marker of a change."""
         number = Marker.number_of(generation, change)
-        return Marker(ledger="l", feed="f", window=window, number=number, at=datetime.now(UTC))
+        return Marker(
+            ledger="l", feed="f", window=window, number=number, at=datetime.now(UTC), is_recorded=lambda *_: True
+        )
 
     def stage(self, *values: str, window: str = "ab12", generation: int = 1) -> list[OutputFile]:
         """Return a file of each value, twice, as tasks leave them; what is applied next is of this generation."""
@@ -122,7 +156,7 @@ class Bench:
 
     def placed(self, files: Sequence[OutputFile], generation: int = 1) -> Earlier:
         """Return what a generation has published."""
-        return {generation: [self.sink.placed(file) for file in files]} if files else {}
+        return Earlier({generation: [self.sink.placed(file) for file in files]} if files else {})
 
     def steps(self, new: Sequence[OutputFile], earlier: Sequence[OutputFile] = ()) -> list[Step]:
         """Return the steps that publish staged files in the place of others, of the first generation."""
@@ -147,7 +181,7 @@ class Bench:
 
     def values(self) -> list[str]:
         """Return what a reader finds."""
-        return sorted(row["value"] for row in KINDS[self.kind].rows(self.option.uri))
+        return sorted(row["value"] for row in KINDS[self.kind].rows(self.place))
 
     def states(self, steps: Sequence[Step]) -> list[State]:
         """Return what is known of each step."""

@@ -27,7 +27,7 @@ def opened(kind: str, store: str = "memory") -> Iterator[Bench]:
     fsspec.filesystem("memory").store.clear()
     with TemporaryDirectory() as folder:
         on_disk = store == "disk" or KINDS[kind].table is not None
-        yield Bench(kind, KINDS[kind].option(f"{folder}/out" if on_disk else "memory://out/"))
+        yield Bench(kind, f"{folder}/out" if on_disk else "memory://out/")
     fsspec.filesystem("memory").store.clear()
 
 
@@ -51,11 +51,11 @@ def test_a_task_leaves_named_files_that_say_their_size_and_rows(bench: Bench) ->
 
 def test_nothing_is_made_before_something_is_published(bench: Bench) -> None:
     """Preparing makes no folder; publishing no steps makes an output without files."""
-    assert not STORES.exists(bench.option.uri)
+    assert not STORES.exists(bench.place)
     bench.apply([])
 
     assert bench.values() == []
-    assert bench.option.uri.startswith("memory:") or STORES.exists(bench.option.uri)
+    assert bench.place.startswith("memory:") or STORES.exists(bench.place)
 
 
 def test_no_rows_make_no_file(bench: Bench) -> None:
@@ -196,7 +196,7 @@ def test_a_sweep_removes_unlisted_files_of_its_window_only(bench: Bench) -> None
         bench.publish("of a dead publisher")
     new = bench.publish("new", generation=2)
     bench.publish("other", window="ab1")
-    folder = STORES.canonical(bench.option.uri)
+    folder = STORES.canonical(bench.place)
     for foreign in ("_SUCCESS", f".part-wab12-g1-00000-e1-t0-0000{bench.option.suffix}.1f.tmp"):
         STORES.write_bytes_atomic(f"{folder}/{foreign}", b"x")
     keep = [bench.sink.placed(file).uri for file in new]
@@ -210,7 +210,7 @@ def test_a_sweep_removes_unlisted_files_of_its_window_only(bench: Bench) -> None
 
 def test_an_output_knows_whether_anything_is_published_there(bench: Bench) -> None:
     """One that is not made is empty, as is one with other people's files."""
-    folder = STORES.canonical(bench.option.uri)
+    folder = STORES.canonical(bench.place)
     STORES.write_bytes_atomic(f"{folder}/readme", b"x")
     assert bench.sink.is_empty()
     bench.publish("x")

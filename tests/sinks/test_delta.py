@@ -12,7 +12,6 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
-from airflow_provider_blockread.options import DeltaSink
 from airflow_provider_blockread.sinks import table
 from airflow_provider_blockread.sinks.protocol import State
 from tests.sinks.kinds import Bench
@@ -21,7 +20,7 @@ from tests.sinks.kinds import Bench
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     """A table that is not made yet."""
-    return Bench("delta", DeltaSink(str(tmp_path / "out")))
+    return Bench("delta", str(tmp_path / "out"))
 
 
 def opened(bench: Bench) -> DeltaTable:
@@ -233,7 +232,7 @@ def test_a_table_whose_rules_files_cannot_keep(
 
 def test_an_append_only_table(bench: Bench) -> None:
     """It takes windows, but gives none back until its property says so."""
-    made = Bench("delta", DeltaSink(bench.option.uri, properties={"delta.appendOnly": "true"}))
+    made = Bench("delta", bench.place, {"properties": {"delta.appendOnly": "true"}})
     files = made.publish("a")
     with pytest.raises(ProofError, match=r"append-only.*set its property delta\.appendOnly to false, then retry"):
         made.undo(files)

@@ -273,7 +273,7 @@ def test_a_damaged_file_is_refused_by_name(staging: str, damage: str) -> None:
 
 def test_readers_meet_an_ordinary_directory_at_any_moment(tmp_path: Path) -> None:
     """Between any two steps, pyarrow and DuckDB read whole files of the output, and never anything of staging."""
-    bench = Bench("parquet", ParquetSink(str(tmp_path / "out")))
+    bench = Bench("parquet", str(tmp_path / "out"))
     old = bench.publish("a", "b", "c")
     new = bench.stage("a", "b", "c", generation=2)
     seen = []

@@ -21,7 +21,7 @@ from tests.sinks.kinds import STORES, Bench
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     """A table that is not made yet."""
-    return Bench("delta", DeltaSink(str(tmp_path / "out")))
+    return Bench("delta", str(tmp_path / "out"))
 
 
 @pytest.mark.parametrize(

@@ -106,9 +106,9 @@ class Reading:
         """Return the options of a generation."""
         named = {"on_bad_record": self.on_bad_record, "on_missing": self.on_missing, "on_changed": self.on_changed}
         codec = {} if self.compression is None else {"compression": self.compression}
-        texts = {"uri": self.output} | codec | parse_pairs("--sink-option", self.sink_option)
+        texts = codec | parse_pairs("--sink-option", self.sink_option)
         return GenerationOptions(
-            sink=parse(SINKS[self.sink], texts),
+            sink=SINKS[self.sink].from_texts(self.output, texts),
             record_format=record_format,
             function=self._function(),
             policies=parse(Policies, named | parse_pairs("--policy", self.policy)),

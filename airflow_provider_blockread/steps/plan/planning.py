@@ -125,9 +125,7 @@ def check_schemas(options: GenerationOptions) -> None:
 
 def canonical_options(env: Environment, request: PlanRequest) -> GenerationOptions:
     """Return the options with places that mean the same in every process, and how far links and redirects may lead."""
-    sink = request.generation.sink
-    uri, work_uri = env.stores.canonical(sink.uri), env.stores.canonical(sink.work_area)
-    sink = dataclasses.replace(sink, uri=uri, work_uri=work_uri)
+    sink = request.generation.sink.anywhere(env.stores.canonical)
     return dataclasses.replace(request.generation, sink=sink, bounds=bounds_of(request.source))
 
 

@@ -40,7 +40,6 @@ from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import FrameFunction, GenerationOptions, SparkJob
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.records.registry import make_format
-from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.spark.frames.writing import written_schema
 from airflow_provider_blockread.spark.tasks.user_function import known_schema
 from airflow_provider_blockread.steps.describe import describe_group, describe_read
@@ -248,7 +247,7 @@ class Attempt:
         schema = known_schema(options.function, decoded)
         if schema is not None and isinstance(options.function, FrameFunction):
             schema = written_schema(schema, options)
-        return make_sink(self._env.stores, options.sink).prepare(schema, staging)
+        return self._env.sink(options.sink).prepare(schema, staging)
 
     def _exclude(self, error: SourceError, claim: Claim) -> bool:
         """Exclude the file that is missing or changed, where the policy says so; return whether it was."""

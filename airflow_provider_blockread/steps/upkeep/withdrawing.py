@@ -92,9 +92,9 @@ def propose_undoing(env: Environment, window: Window, *, files: str | None = Non
         return _continued(env, "undo", window, held, files)
     shown = [found for found in list_generations(env.ledger, window.id) if found.state in SHOWN]
     places = published(env, window, shown).values()
-    found = {file.uri: file for _, of_place in places for files in of_place.values() for file in files}
+    found = {uri: file for _, of_place in places for uri, file in of_place.by_uri.items()}
     size, rows = (sum(getattr(file, name) for file in found.values()) for name in ("size", "rows"))
-    names = ", ".join(sorted({sink.uri for sink, of_place in places if any(of_place.values())})) or "the output"
+    names = ", ".join(sorted({sink.uri for sink, of_place in places if of_place.by_uri})) or "the output"
     what = (
         f"{len(found):,} published files ({format_bytes(size)}, {rows:,} rows) are removed from {names};"
         f" {_files(window)} {_FATES[files or 'excluded']}"

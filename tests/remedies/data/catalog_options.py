@@ -6,6 +6,8 @@ from tests.remedies.catalog.model import Entry, Explained, Remedy
 
 OPTIONS = "tests/remedies/data/test_options.py"
 
+_ICEBERG = "tests/sinks/test_iceberg.py"
+
 OPTIONS_SIDE: list[Entry] = [
     Explained(
         "blocks/group.py", "at least 1, but are", "Splitting refuses such numbers before, and nobody else makes limits."
@@ -55,6 +57,9 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy("options/plan.py", "min_readers limits", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/plan.py", "target_minutes must be", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/sinks.py", "must name a directory", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/sinks.py", "with its namespace", f"{_ICEBERG}::test_what_a_table_needs"),
+    Remedy("options/sinks.py", "work_uri must name a folder", f"{_ICEBERG}::test_what_a_table_needs"),
+    Remedy("options/sinks.py", "holds a secret", f"{_ICEBERG}::test_secrets_are_no_options"),
     Remedy("options/sinks.py", "at least one byte", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/sinks.py", "choose a place beside it", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy(

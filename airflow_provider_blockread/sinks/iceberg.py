@@ -1,0 +1,253 @@
+"""An Apache Iceberg table in any catalog that pyiceberg loads.
+
+The marker of a change is a property of the table, set in the same commit, since snapshots expire: its name has ledger
+and window, its value is the number of the change. A later commit drops those that the ledger has recorded. The summary
+of each snapshot says whose it is, for people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.exceptions import (
+    CommitFailedException,
+    NamespaceAlreadyExistsError,
+    NoSuchNamespaceError,
+    NoSuchTableError,
+    RESTError,
+    TableAlreadyExistsError,
+)
+from pyiceberg.io.pyarrow import parquet_files_to_data_files, pyarrow_to_schema
+from pyiceberg.manifest import DataFile, ManifestContent
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table, Transaction
+from pyiceberg.types import IcebergType
+
+from airflow_provider_blockread.errors import OptionsError, TransientError
+from airflow_provider_blockread.options import IcebergSink
+from airflow_provider_blockread.sinks.names import FILE_PREFIX
+from airflow_provider_blockread.sinks.object_store import iceberg_io_properties
+from airflow_provider_blockread.sinks.protocol import Access, Marker
+from airflow_provider_blockread.sinks.table_format import Files, TableChangedError
+from airflow_provider_blockread.storage import Stores, uris
+
+_MAPPING = "schema.name-mapping.default"
+_RETRIES = "commit.retry.num-retries"
+_PREFIX = "blockread."
+
+
+class IcebergTable:
+    """The table of a name in a catalog.
+
+    Args:
+        stores: have the credentials of the table's folder.
+        option: names catalog and table, and describes a table that is made.
+        access: what the catalog's connection holds.
+    """
+
+    def __init__(self, stores: Stores, option: IcebergSink, access: Access) -> None:
+        self.uri = option.place
+        self._option = option
+        own = access.get(option.catalog_conn_id or "", {})
+        folder = uris.canonical(option.folder) if option.folder else None
+        store = iceberg_io_properties(folder, stores.options_of(folder)) if folder else {}
+        self._properties = {**store, **option.catalog_properties, **own}
+        self._loaded: Catalog | None = None
+
+    def location(self) -> str:
+        """Return the folder of the table's data files; of a table that is not made yet, the one it will have."""
+        with self.explained():
+            try:
+                place = self._catalog.load_table(self._option.uri).location()
+            except NoSuchTableError:
+                place = self._option.location or self._location_to_be()
+        return uris.child(uris.canonical(place), "data")
+
+    def load(self) -> _State | None:
+        """Return the newest state; None if the catalog has no such table."""
+        with self.explained():
+            try:
+                return _State(self, self._catalog.load_table(self._option.uri))
+            except NoSuchTableError:
+                return None
+
+    def create(self, files: Files, marker: Marker) -> str:
+        """Make the table, and its namespace, in the folder where its files are already."""
+        place, columns = uris.parent(uris.parent(files.add[0].uri)), files.schema or pa.schema([])
+        with self.explained():
+            self._make_namespace()
+            try:
+                made = self._catalog.create_table_transaction(
+                    self._option.uri,
+                    schema=pa.schema([field.with_nullable(True) for field in columns]),  # noqa: FBT003
+                    location=place,
+                    properties=dict(self._option.properties),
+                )
+                return _commit(made, files, [], marker)
+            except (TableAlreadyExistsError, CommitFailedException) as error:
+                raise TableChangedError from error
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Translate errors of catalog and store in the body."""
+        try:
+            yield
+        except Exception as error:
+            if not (isinstance(error, (OSError, RESTError)) or type(error).__module__.startswith("sqlalchemy.")):
+                raise
+            why = type(error).__name__  # the text may quote a URL with its password
+            msg = f"{self.uri}: the catalog or the table's folder cannot be reached ({why}); retry when they can be"
+            raise TransientError(msg) from error
+
+    @property
+    def _catalog(self) -> Catalog:
+        if self._loaded is None:
+            try:
+                self._loaded = load_catalog(self._option.catalog, **self._properties)
+            except (ValueError, KeyError, ImportError) as error:
+                msg = f"{self.uri}: pyiceberg cannot load this catalog ({type(error).__name__}); correct its properties"
+                raise OptionsError(msg) from error
+        return self._loaded
+
+    def _make_namespace(self) -> None:
+        namespace = self._option.uri.rpartition(".")[0]
+        try:
+            self._catalog.create_namespace(namespace)
+        except NamespaceAlreadyExistsError:
+            return
+
+    def _location_to_be(self) -> str:
+        """Return the folder that the catalog gives the table, which it says for one that is not kept."""
+        columns = pa.schema([("value", pa.string())])
+        try:
+            staged = self._catalog.create_table_transaction(self._option.uri, schema=columns)
+        except NoSuchNamespaceError:
+            self._make_namespace()
+            staged = self._catalog.create_table_transaction(self._option.uri, schema=columns)
+        return staged.table_metadata.location
+
+
+class _State:
+    """One state of the table."""
+
+    def __init__(self, lake: IcebergTable, table: Table) -> None:
+        self._lake, self._table = lake, table
+        snapshot = table.current_snapshot()
+        self.version = "" if snapshot is None else str(snapshot.snapshot_id)
+
+    def marker(self, marker: Marker) -> int | None:
+        """Return the number in the window's property, or in the newest snapshot of the window."""
+        kept = self._table.properties.get(_property(marker))
+        if kept is not None:
+            return int(kept)
+        for snapshot in reversed(self._table.metadata.snapshots):
+            noted = {} if snapshot.summary is None else snapshot.summary.additional_properties
+            if (noted.get("blockread.ledger"), noted.get("blockread.window")) == (marker.ledger, marker.window):
+                return int(noted["blockread.change"])
+        return None
+
+    def live(self, files: Collection[str]) -> set[str]:
+        """Return which files this state consists of."""
+        return set(self._found(files))
+
+    def is_ours(self) -> bool:
+        """Return whether any file of this state has a name that a task gives."""
+        return any(uris.name_of(file.file_path).startswith(FILE_PREFIX) for file in self._files())
+
+    def refuse(self, schema: pa.Schema) -> str:
+        """Return in words what the table demands of rows, and these do not fulfil."""
+        if not self._table.spec().is_unpartitioned():
+            return f"{self._lake.uri} is partitioned; choose a table without partitions"
+        return _difference(self._lake.uri, schema, self._table.schema())
+
+    def commit(self, files: Files, marker: Marker) -> str:
+        """Make the next state, if this is still the newest one."""
+        table = self._table
+        # For this object alone: the library's own retries would not look for the marker.
+        once = {**table.metadata.properties, _RETRIES: "0"}
+        table.metadata = table.metadata.model_copy(update={"properties": once})
+        with self._lake.explained():
+            removed = list(self._found([file.uri for file in files.remove]).values())
+            try:
+                return _commit(table.transaction(), files, removed, marker)
+            except CommitFailedException as error:
+                raise TableChangedError from error
+
+    def _found(self, files: Collection[str]) -> dict[str, DataFile]:
+        """Return the data files of these URIs, but those of which rows were deleted."""
+        wanted, found = set(files), dict[str, DataFile]()
+        for file in self._files() if wanted else ():
+            uri = uris.canonical(file.file_path)
+            if uri in wanted:
+                found[uri] = file
+        return found
+
+    def _files(self) -> Iterator[DataFile]:
+        snapshot = self._table.current_snapshot()
+        if snapshot is None:
+            return
+        with self._lake.explained():
+            manifests = snapshot.manifests(self._table.io)
+            if any(manifest.content == ManifestContent.DELETES for manifest in manifests):
+                yield from (task.file for task in self._table.scan().plan_files() if not task.delete_files)
+                return
+            for manifest in manifests:
+                for entry in manifest.fetch_manifest_entry(self._table.io, discard_deleted=True):
+                    yield entry.data_file
+
+
+def _commit(change: Transaction, files: Files, removed: list[DataFile], marker: Marker) -> str:
+    names = {"ledger": marker.ledger, "feed": marker.feed, "window": marker.window, "change": str(marker.number)}
+    noted = {f"{_PREFIX}{name}": text for name, text in names.items()}
+    properties = change.table_metadata.properties
+    kept = {_property(marker): str(marker.number)}
+    if _MAPPING not in properties:  # by which columns of files without ids are found
+        kept[_MAPPING] = change.table_metadata.schema().name_mapping.model_dump_json()
+    change.set_properties(kept)
+    if files.add or removed:
+        paths = [file.uri for file in files.add]
+        added = list(parquet_files_to_data_files(change._table.io, change.table_metadata, iter(paths)))  # noqa: SLF001 - as add_files does
+        with change.update_snapshot(snapshot_properties=noted).overwrite() as update:
+            for file in added:
+                update.append_data_file(file)
+            for file in removed:
+                update.delete_data_file(file)
+    if dropped := [name for name in properties if _is_settled(name, properties[name], marker)]:
+        change.remove_properties(*dropped)
+    snapshot = change.commit_transaction().current_snapshot()
+    return "" if snapshot is None else str(snapshot.snapshot_id)
+
+
+def _property(marker: Marker) -> str:
+    return f"{_PREFIX}{marker.ledger}.{marker.window}"
+
+
+def _is_settled(name: str, value: str, marker: Marker) -> bool:
+    """Return whether a property is a marker of the same ledger which that has recorded."""
+    start = f"{_PREFIX}{marker.ledger}."
+    if not name.startswith(start) or name == _property(marker):
+        return False
+    return marker.is_recorded(name.removeprefix(start), int(value))
+
+
+def _difference(name: str, rows: pa.Schema, table: Schema) -> str:
+    held = {field.name: field for field in table.fields}
+    for field in rows:
+        if field.name not in held:
+            return f"{name} has no column {field.name!r}; add it to the table, or leave it out of the output"
+        of_table = held[field.name].field_type
+        if not _fits(field, table, of_table):
+            return f"{name} has column {field.name!r} as {of_table}, not {field.type}; cast it to the table's type"
+    needed = [field.name for field in table.fields if field.required and field.name not in rows.names]
+    return f"{name} needs column {needed[0]!r}, which may not be null; add it to the output" if needed else ""
+
+
+def _fits(field: pa.Field, table: Schema, of_table: IcebergType) -> bool:
+    try:
+        rows = pyarrow_to_schema(pa.schema([field]), name_mapping=table.name_mapping)
+    except ValueError:  # a field inside it that the table has not
+        return False
+    return str(rows.fields[0].field_type) == str(of_table)

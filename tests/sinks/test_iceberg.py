@@ -1,0 +1,217 @@
+"""An Iceberg table beside other writers, its marker, its catalogs, and secrets that are not stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog import load_catalog
+from pyiceberg.table import Table
+
+from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
+from airflow_provider_blockread.options import IcebergSink
+from airflow_provider_blockread.sinks import table
+from airflow_provider_blockread.sinks.iceberg import IcebergTable
+from airflow_provider_blockread.sinks.registry import make_sink
+from tests.sinks.kinds import STORES, Bench, opened_iceberg
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    """A table that is not made yet."""
+    return Bench("iceberg", str(tmp_path / "out"))
+
+
+def opened(bench: Bench) -> Table:
+    """Return the table."""
+    return opened_iceberg(bench.place)
+
+
+def markers(bench: Bench) -> dict[str, str]:
+    """Return the markers that the table has as properties, by their windows."""
+    return {k.removeprefix("blockread.l."): v for k, v in opened(bench).properties.items() if "blockread" in k}
+
+
+def append(bench: Bench, *values: str) -> None:
+    """Append rows as another writer."""
+    opened(bench).append(pa.table({"value": list(values)}))
+
+
+def racing(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Let something happen once, between the look at the table and the commit."""
+    left = [act]
+    changes = table.Table._changes
+
+    def looked(self: Any, *arguments: Any) -> Any:
+        found = changes(self, *arguments)
+        if left:
+            left.pop()()
+        return found
+
+    monkeypatch.setattr(table.Table, "_changes", looked)
+
+
+def test_a_commit_is_one_snapshot_that_says_whose_it_is(bench: Bench) -> None:
+    """Publish, replace and undo are one each; the property of the window follows."""
+    old = bench.publish("a", "b")
+    assert markers(bench) == {"ab12": "3"}
+    new = bench.stage("c", generation=2)
+    bench.apply(bench.steps(new, old))
+    assert bench.undo(new) == 1
+
+    found = [snapshot.summary.additional_properties for snapshot in opened(bench).snapshots() if snapshot.summary]
+    assert [(noted["blockread.window"], noted["blockread.change"]) for noted in found] == [
+        ("ab12", "3"),
+        ("ab12", "6"),
+        ("ab12", "8"),
+    ]
+    assert (markers(bench), bench.values()) == ({"ab12": "8"}, [])
+
+
+def test_markers_go_when_the_ledger_has_recorded_them(bench: Bench) -> None:
+    """The next commit of another window drops them; until then an expired snapshot makes no second commit."""
+    bench.publish("a")
+    recorded: list[str] = []
+    bench.stage("b", window="cd34")
+    marker = replace(bench.marker, is_recorded=lambda window, _: window in recorded)
+    bench.sink.apply(bench.steps(bench.stage("b", window="cd34")), marker, lambda: None)
+    assert set(markers(bench)) == {"ab12", "cd34"}
+    recorded.append("ab12")
+    marker = replace(marker, window="ef56")
+    bench.sink.apply(bench.steps(bench.stage("c", window="ef56")), marker, lambda: None)
+
+    assert set(markers(bench)) == {"cd34", "ef56"}
+
+
+def test_a_commit_whose_snapshot_expired_is_not_made_again(bench: Bench) -> None:
+    """The property outlives the snapshot."""
+    files = bench.publish("a")
+    append(bench, "foreign")
+    first = opened(bench).snapshots()[0].snapshot_id
+    opened(bench).maintenance.expire_snapshots().by_id(first).commit()
+    bench.apply(bench.steps(files))
+
+    assert bench.values() == ["a", "a", "foreign"]
+
+
+def test_a_harmless_commit_in_between(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another writer's rows are kept, and its retries stay as they are."""
+    old = bench.publish("a")
+    racing(monkeypatch, lambda: append(bench, "foreign"))
+    bench.apply(bench.steps(bench.stage("b", generation=2), old))
+
+    assert bench.values() == ["b", "b", "foreign"]
+    assert not [name for name in opened(bench).properties if "retry" in name]
+
+
+def test_two_publishers_at_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second commit of one change finds the first one's marker, also when both make the table."""
+    steps = bench.steps(bench.stage("a"))
+    racing(monkeypatch, lambda: bench.apply(steps))
+    bench.apply(steps)
+    assert (bench.values(), len(opened(bench).snapshots())) == (["a", "a"], 1)
+
+
+def test_rows_that_another_writer_rewrote(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rebuild is refused in words, nothing is doubled; with a snapshot that has the files, it goes on."""
+    old = bench.publish("a", "b")
+    first = opened(bench).snapshots()[0].snapshot_id
+    steps = bench.steps(bench.stage("c", generation=2), old)
+    racing(monkeypatch, lambda: opened(bench).overwrite(pa.table({"value": ["a", "a", "b", "b"]})))
+    for _ in range(2):
+        with pytest.raises(ProofError, match=r"no longer consists of part-wab12-g1-.*restore a version"):
+            bench.apply(steps)
+    assert bench.values() == ["a", "a", "b", "b"]
+
+    opened(bench).manage_snapshots().rollback_to_snapshot(first).commit()
+    bench.apply(steps)
+    assert bench.values() == ["c", "c"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem"),
+    [
+        ({"other": ["x"]}, "has no column 'value'; add it"),
+        ({"value": [1]}, r"has column 'value' as long, not string; cast it"),
+    ],
+)
+def test_a_table_of_another_schema(bench: Bench, columns: dict[str, Any], problem: str) -> None:
+    """Refused before anything is read where the columns are known, else at the commit."""
+    option = bench.option
+    assert isinstance(option, IcebergSink)
+    catalog = load_catalog(option.catalog, **option.catalog_properties)
+    catalog.create_namespace_if_not_exists("db")
+    catalog.create_table(option.uri, schema=pa.table(columns).schema)
+    with pytest.raises(OptionsError, match=problem):
+        bench.sink.prepare(pa.schema([("value", pa.string())]), "")
+    with pytest.raises(ProofError, match=problem):
+        bench.apply(bench.steps(bench.stage("a")))
+
+
+def test_a_catalog_that_cannot_be_loaded(bench: Bench) -> None:
+    """The error names the table, and a corrected catalog works."""
+    option = bench.option
+    assert isinstance(option, IcebergSink)
+    wrong = replace(option, catalog_properties=option.catalog_properties | {"type": "no such"})
+    with pytest.raises(OptionsError, match=r"pyiceberg cannot load this catalog.*correct its properties"):
+        make_sink(STORES, wrong).prepare(None, "")
+
+    assert make_sink(STORES, option).is_empty()
+
+
+def test_a_catalog_that_is_down(bench: Bench) -> None:
+    """A retry may succeed, and the password of its URL is not shown."""
+    option = bench.option
+    assert isinstance(option, IcebergSink)
+    away = {"uri": "sqlite:////nowhere/secret-word.db"}
+    asked = make_sink(STORES, replace(option, catalog_conn_id="c"), access={"c": away})
+    with pytest.raises(TransientError, match="cannot be reached") as found:
+        asked.prepare(None, "")
+
+    assert "secret-word" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [{"token": "x"}, {"credential": "a:b"}, {"s3.secret-access-key": "x"}, {"uri": "postgresql://me:word@host/db"}],
+    ids=str,
+)
+def test_secrets_are_no_options(properties: dict[str, str]) -> None:
+    """They would be in the ledger and in job files; the value is not shown."""
+    with pytest.raises(OptionsError, match=r"holds a secret.*put it into an Airflow connection") as found:
+        IcebergSink("db.events", work_uri="/work", catalog_properties=properties)
+
+    assert not any(value in str(found.value) for value in properties.values())
+    by_connection = IcebergSink("db.events", work_uri="/work", catalog_conn_id="lake")
+    made = IcebergTable(STORES, by_connection, {"lake": properties})
+    assert made._properties == properties
+
+
+@pytest.mark.parametrize(
+    ("uri", "options", "problem"),
+    [
+        ("events", {"work_uri": "/w"}, "must name a table with its namespace"),
+        ("db.events", {}, "work_uri must name a folder"),
+        ("db.events", {"catalog_properties": {"warehouse": "name"}}, "work_uri must name a folder"),
+        ("db.events", {"location": "/lake/t", "work_uri": "/lake/t/work"}, "is inside the output"),
+    ],
+)
+def test_what_a_table_needs(uri: str, options: dict[str, Any], problem: str) -> None:
+    """A namespace, and a folder for what is not published; with these it is taken."""
+    with pytest.raises(OptionsError, match=problem):
+        IcebergSink(uri, **options)
+
+    assert IcebergSink("db.events", **options | {"work_uri": "/w"}).work_area == "/w"
+
+
+def test_the_command_line_names_a_catalog_as_pyiceberg_does() -> None:
+    """What is no option of the sink is a property of the catalog."""
+    texts = {"type": "sql", "uri": "sqlite:///c.db", "warehouse": "/lake", "file_bytes": "1000"}
+    made = IcebergSink.from_texts("db.events", texts)
+
+    assert (made.uri, made.file_bytes, made.work_area) == ("db.events", 1000, "/lake.blockread")
+    assert made.catalog_properties == {"type": "sql", "uri": "sqlite:///c.db", "warehouse": "/lake"}
