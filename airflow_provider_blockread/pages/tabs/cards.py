@@ -121,6 +121,9 @@ def _bar(state: str, done: int, of: int) -> Strip:
     label = f"{number(done)} of {number(of)} blocks, {share(done, of)} %"
     if state in {"done", "waiting"}:
         return strip([Segment(kind="done" if state == "done" else "planned", label=label)], label)
+    if state in {"failed", "stalled"}:
+        rest = Segment(kind=state, label=f"{label}, then {state}", weight=max(of - done, 1))
+        return strip([Segment(kind="done", label=label, weight=done), rest] if done else [rest], label)
     return strip([Segment(kind=state, label=label, full=min(done / of, 0.999) if of else 0.0)], label)
 
 
@@ -167,9 +170,9 @@ def _actions(found: RunWindow, place: Place) -> Iterable[Action]:
     row = found.row
     if row.state not in {"failed", "stalled"}:
         return
-    what = "Fix the cause, and read on" if row.state == "failed" else "Read on"
-    clear = f"airflow dags clear {shell_word(place.dag)} --run-id {shell_word(place.run)} --only-failed"
-    yield Action(why=f"{what}: clear the failed tasks of this run.", command=clear)
+    what = "Fix the cause, then clear this run" if row.state == "failed" else "Clear this run"
+    clear = f"airflow dags clear {shell_word(place.dag)} --run-id {shell_word(place.run)}"
+    yield Action(why=f"{what}. Groups that are read stay read.", command=clear)
     fate = "What is published stays." if row.shown else "Its files go to a later window of the feed."
     abandon = with_ledger(f"blockread windows abandon {row.window.id}", found.env.ledger.name)
     yield Action(why=f"Give it up. {fate}", command=abandon)
