@@ -209,7 +209,9 @@ def test_what_comes_after_goes_on_from_the_newer_version(here: Pipe) -> None:
 
 
 @pytest.mark.parametrize("files", ["pending", "excluded"])
-@pytest.mark.parametrize("step", map(param, ("mark_proven", "publish_file", "confirm_entries", "finish_publication")))
+@pytest.mark.parametrize(
+    "step", [*map(param, ("mark_proven", "publish_file", "confirm_entries", "finish_publication"))]
+)
 def test_an_undo_in_the_middle(here: Pipe, files: str, step: str) -> None:
     """Nothing is left in the output, and the newer version is read once by a later window, if it is to be read."""
     _publish(here)

@@ -112,7 +112,9 @@ def test_a_failure_stops_and_the_rest_is_done_later(here: Pipe) -> None:
     assert _generations(here) == [3, 3, 3]
 
 
-@pytest.mark.parametrize("step", map(param, ("publish_file", "remove_file", "confirm_entries", "finish_publication")))
+@pytest.mark.parametrize(
+    "step", [*map(param, ("publish_file", "remove_file", "confirm_entries", "finish_publication"))]
+)
 def test_a_rebuild_that_died_while_publishing_is_resumed(here: Pipe, step: str) -> None:
     """What was half published is completed, and nothing is read again."""
     which = _three(here)

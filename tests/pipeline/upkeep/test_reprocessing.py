@@ -161,7 +161,7 @@ def test_a_group_whose_result_is_gone_is_read_again(here: Pipe) -> None:
 
 
 @pytest.mark.parametrize(
-    "step", map(param, ("publish_file", "remove_file", "confirm_entries", "sweep", "finish_publication"))
+    "step", [*map(param, ("publish_file", "remove_file", "confirm_entries", "sweep", "finish_publication"))]
 )
 def test_one_that_died_while_publishing_goes_on(here: Pipe, step: str) -> None:
     """Whatever was moved or removed by then, the repetition ends with each record once."""
