@@ -86,8 +86,8 @@ def output_asset(sink: Sink) -> Asset | None:
 
     Its name follows from its URI alone, as in `lake/logs (s3)`: Airflow lets no two assets share either.
     """
-    if "{{" in sink.uri or "{%" in sink.uri:
+    if "{{" in sink.place or "{%" in sink.place:
         return None
-    uri = Asset(f"file://{sink.uri}" if sink.uri.startswith("/") else sink.uri).uri  # as Airflow normalizes it
+    uri = Asset(f"file://{sink.place}" if sink.place.startswith("/") else sink.place).uri  # as Airflow normalizes it
     scheme, mark, path = uri.partition("://")
     return Asset(name=f"{path} ({scheme})" if mark else uri, uri=uri, group=ASSET_GROUP)
