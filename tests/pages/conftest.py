@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from starlette.testclient import TestClient
@@ -12,12 +12,10 @@ from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.pages.app import make_app
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.storage.stores import Stores
-from tests.ledger.conftest import clock, ledger, url
+from tests.ledger.fixtures import clock, ledger, url
 from tests.pages.visitors import Person, site_of
 
 __all__ = ["clock", "ledger", "url"]
-
-Ask = Callable[..., TestClient]
 
 
 @pytest.fixture

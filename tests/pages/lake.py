@@ -14,8 +14,7 @@ from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.options import Csv, Policies
 from airflow_provider_blockread.pages.app import make_app
 from airflow_provider_blockread.steps import WindowRef, plan
-from tests.pages.conftest import site_of
-from tests.pages.visitors import Person
+from tests.pages.visitors import Person, site_of
 from tests.pipeline.make import Pipe, ReadHere
 
 #: Markup, control characters, a text that turns around, and an entity.

@@ -16,7 +16,7 @@ from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.groups import fail_group
 from airflow_provider_blockread.options import nanoseconds
 from airflow_provider_blockread.pages.look.conditions import condition_of
-from tests.ledger.conftest import Clock
+from tests.ledger.clock import Clock
 from tests.ledger.make import FEED, claim, close_empty_window, open_window, publish, ref, version
 
 

@@ -74,7 +74,7 @@ def show(visit: Visit) -> Response:
         "bad": bad,
         "bad_note": bad_note,
         "error": error,
-        "actions": next_actions(row, detail, [one.path for one in files if printable(one.path) in (row.error or "")]),
+        "advice": next_actions(row, detail, [one.path for one in files if printable(one.path) in (row.error or "")]),
         "withdrawal": find_withdrawal(ledger, row.window.id),
         "planner": _task(visit, row.window.owner),
         "run_link": _run_link(visit, chosen.run if chosen else None),

@@ -14,7 +14,7 @@ from airflow_provider_blockread.ledger.windows.groups import claim_group, fail_g
 from airflow_provider_blockread.ledger.windows.planning import claim_window
 from airflow_provider_blockread.pages.app import make_app
 from airflow_provider_blockread.steps.model import Environment
-from tests.ledger.conftest import Clock
+from tests.ledger.clock import Clock
 from tests.ledger.make import FEED, STALE_S, freeze_window, pending, plan, publish, ref, version
 from tests.pages.visitors import Person, site_of
 

@@ -1,0 +1,149 @@
+"""The pages in Chromium: nothing keeps people out, nothing is loaded from elsewhere, what moves moves."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Request
+
+from airflow_provider_blockread.exchange.model import GroupProgress
+from airflow_provider_blockread.ledger.model import GroupRef
+from airflow_provider_blockread.ledger.windows.groups import claim_group, record_progress
+from airflow_provider_blockread.pages.app import make_app
+from tests.pages.browser import chromium, findings, served
+from tests.pages.lake import Lake, filled_lake
+from tests.pages.visitors import Person, site_of
+
+LOOKS = {
+    "wide": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
+    "narrow": {"viewport": {"width": 400, "height": 800}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
+}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A browser for all tests of this file."""
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def lake() -> Iterator[Lake]:
+    """A published window and a failed one."""
+    with tempfile.TemporaryDirectory(prefix="blockread-lake-") as folder, filled_lake(Path(folder)) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def site(lake: Lake) -> Iterator[str]:
+    """The address of the pages."""
+    with served(make_app(site_of(lake.pipe.env, Person()))) as address:
+        yield address
+
+
+@pytest.fixture
+def wide(browser: Browser) -> Iterator[BrowserContext]:
+    """A window of usual size."""
+    context = browser.new_context(**LOOKS["wide"])
+    yield context
+    context.close()
+
+
+def addresses(lake: Lake) -> list[str]:
+    """Return an address of each kind of page."""
+    bad = lake.file("&lt;.csv")
+    lists = [f"/ledgers/main/feeds/1?show={tab}" for tab in ("windows", "waiting", "late", "left", "excluded")]
+    windows = [lake.window("first"), f"{lake.window('first')}?bad=1", lake.window("second <script>")]
+    others = ["/", "/search?q=csv", "/search?q=x", "/search", "/ledgers/main/health", "/nowhere"]
+    return [*others, *lists, *windows, bad, f"{bad}/records?at=16&length=20"]
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_axe_finds_nothing_and_all_fits(browser: Browser, lake: Lake, site: str, look: str) -> None:
+    """Each page is readable for everybody, no wider than the screen, and loads only what this server has."""
+    context = browser.new_context(**LOOKS[look])
+    page, asked, said = context.new_page(), [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+    found = {}
+    for path in addresses(lake):
+        page.goto(site + path)
+        found[path] = findings(page)
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            found[path].append("wider than the screen")
+    context.close()
+
+    assert {path: lines for path, lines in found.items() if lines} == {}
+    assert {url for url in asked if not url.startswith((f"{site}/", "data:"))} == set()
+    assert [line for line in said if "404" not in line] == []  # the address that leads nowhere
+
+
+def test_the_keyboard_reaches_windows_in_the_chart(wide: BrowserContext, lake: Lake, site: str) -> None:
+    """The first key leads past the header; a window in the chart opens by Enter."""
+    page = wide.new_page()
+    page.goto(f"{site}/ledgers/main/feeds/1")
+    page.keyboard.press("Tab")
+    first = page.evaluate("document.activeElement.textContent")
+    page.locator("svg.chart a").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{lake.window('first')}")
+
+    assert first == "Skip to the content"
+
+
+def test_the_reader_chooses_light_or_dark_and_it_stays(wide: BrowserContext, site: str) -> None:
+    """The switch changes the colours of this page, and of the next ones."""
+    page = wide.new_page()
+    page.goto(site)
+    light = _paper(page)
+    page.click("[data-theme-switch]")
+    dark = _paper(page)
+    page.goto(f"{site}/ledgers/main/health")
+
+    assert light != dark
+    assert _paper(page) == dark
+
+
+def test_blocks_and_records_move_without_reload(wide: BrowserContext, lake: Lake, site: str) -> None:
+    """While a group is read the page asks for one small JSON; once nothing moves it stops."""
+    pipe = lake.pipe
+    pipe.with_policies(on_bad_record="quarantine")
+    pipe.put({"moving.csv": b"id,name,n\n" + b"1,x,2\n" * 60})
+    ref = lake.plan("third")
+    claim = claim_group(
+        pipe.env.ledger,
+        GroupRef(window=ref.window, generation=1, group=0),
+        owner="me",
+        clear_number=0,
+        stale_after_s=60,
+    )
+    page, live = wide.new_page(), []
+    page.on("request", lambda request: live.append(request) if _is_live(request) else None)
+    page.goto(site + lake.window("third"))
+    page.evaluate("window.kept = true")
+    before = page.locator("tbody tr").first.inner_text()
+    assert claim is not None
+    record_progress(pipe.env.ledger, claim, GroupProgress(blocks=2, records=12, bad_records=0, bytes=80))
+    page.locator("td", has_text="2 of 5").wait_for(timeout=15_000)
+    kept, asked = page.evaluate("window.kept"), len(live)
+    pipe.pass_seconds(120)
+    page.locator(".lead .k-stalled").wait_for(timeout=15_000)
+    page.wait_for_load_state("networkidle")
+
+    assert "0 of 5" in before
+    assert kept is True
+    assert 1 <= asked <= 4
+    assert page.evaluate("window.kept") is None  # loaded anew, since more has changed than what moves
+
+
+def _is_live(request: Request) -> bool:
+    return request.url.endswith("/live")
+
+
+def _paper(page: Page) -> str:
+    return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))

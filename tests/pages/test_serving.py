@@ -1,0 +1,82 @@
+"""`blockread ui`: the pages on loopback, without Airflow, for whoever started them."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+from starlette.testclient import TestClient
+
+from airflow_provider_blockread.errors import LedgerUnavailableError
+from airflow_provider_blockread.pages.app import make_app
+from airflow_provider_blockread.pages.serving import loopback_app
+from airflow_provider_blockread.pages.site import Site
+from airflow_provider_blockread.steps.model import Environment
+from tests.ledger.make import open_window
+from tests.ledgers import open_ledger
+from tests.pages.visitors import Person
+
+
+def test_the_command_serves_until_it_is_stopped(tmp_path: Path) -> None:
+    """It says where, answers there, and ends cleanly."""
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    open_ledger(url).close()
+    call = [sys.executable, "-c", "from airflow_provider_blockread.cli import main; main()", "ui", "--port", "0"]
+    started = subprocess.Popen([*call, "--state", url], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert started.stdout
+        address = started.stdout.readline().split(" on ")[1].split(" ")[0]
+        with urllib.request.urlopen(address, timeout=30) as answer:
+            page = answer.read().decode()
+        started.send_signal(signal.SIGINT)
+        _, errors = started.communicate(timeout=30)
+    finally:
+        started.kill()
+        started.communicate()
+
+    assert "No feed is known to this ledger" in page
+    assert "Traceback" not in errors
+
+
+def test_another_name_for_loopback_is_refused(env: Environment) -> None:
+    """A page elsewhere whose name leads to 127.0.0.1 reads nothing."""
+    with TestClient(loopback_app(env), base_url="http://127.0.0.1") as client:
+        assert client.get("/").status_code == 200
+        assert client.get("/", headers={"host": "evil.example"}).status_code == 400
+
+
+def test_a_ledger_that_is_down_is_said_and_tried_again(env: Environment) -> None:
+    """Its part of the first page and its own pages say so; once it is there again, they show it."""
+    window = open_window(env.ledger)
+    down = [True]
+
+    def open_it() -> Environment:
+        if down[0]:
+            msg = "ledger postgresql://db cannot be used: connection refused; check that it is up and reachable"
+            raise LedgerUnavailableError(msg)
+        return env
+
+    site = Site(ledgers={"main": open_it}, visitor=Person().arrive)
+    with TestClient(make_app(site), raise_server_exceptions=False) as client:
+        first, page = client.get("/"), client.get(f"/ledgers/main/windows/{window.id}")
+        down[0] = False
+        again = client.get(f"/ledgers/main/windows/{window.id}")
+
+    assert (first.status_code, page.status_code, again.status_code) == (200, 503, 200)
+    assert "This ledger cannot be read" in first.text
+    assert "connection refused" in page.text
+
+
+def test_pages_stay_with_themselves(env: Environment) -> None:
+    """No page may be framed by another origin, load anything from elsewhere, or be kept."""
+    with TestClient(loopback_app(env), base_url="http://127.0.0.1") as client:
+        headers = client.get("/").headers
+        style = client.get("/static/pages.css")
+
+    assert "default-src 'none'" in headers["content-security-policy"]
+    assert "frame-ancestors 'self'" in headers["content-security-policy"]
+    assert headers["cache-control"] == "no-store"
+    assert style.headers["x-content-type-options"] == "nosniff"
