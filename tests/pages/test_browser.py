@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request
 
-from airflow_provider_blockread.exchange.model import GroupProgress
 from airflow_provider_blockread.ledger.model import GroupRef
 from airflow_provider_blockread.ledger.windows.groups import claim_group, record_progress
+from airflow_provider_blockread.observer import Tally
 from airflow_provider_blockread.pages.app import make_app
 from tests.pages.browser import chromium, findings, served
 from tests.pages.lake import Lake, filled_lake
@@ -128,7 +128,7 @@ def test_blocks_and_records_move_without_reload(wide: BrowserContext, lake: Lake
     page.evaluate("window.kept = true")
     before = page.locator("tbody tr").first.inner_text()
     assert claim is not None
-    record_progress(pipe.env.ledger, claim, GroupProgress(blocks=2, records=12, bad_records=0, bytes=80))
+    record_progress(pipe.env.ledger, claim, Tally(blocks=2, records=12, bad_records=0, bytes=80))
     page.locator("td", has_text="2 of 5").wait_for(timeout=15_000)
     kept, asked = page.evaluate("window.kept"), len(live)
     pipe.pass_seconds(120)
