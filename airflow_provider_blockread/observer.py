@@ -12,6 +12,9 @@ from dataclasses import astuple, dataclass, field
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.options.sizes import format_bytes
 
+#: Seconds between two lines of progress in a log, or on a terminal.
+LOG_S = 15.0
+
 
 @dataclass(frozen=True, slots=True)
 class Tally:

@@ -8,10 +8,7 @@ from typing import Any
 
 from airflow.sdk.observability import stats
 
-from airflow_provider_blockread.observer import LogObserver
-
-LOG_S = 15.0
-"""Seconds between two lines of progress in a task's log."""
+from airflow_provider_blockread.observer import LOG_S, LogObserver
 
 _BEGIN, _END = "::group::", "::endgroup::"
 

@@ -26,7 +26,7 @@ from typing import Any
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.failures import write_failure
 from airflow_provider_blockread.exchange.model import Submission
-from airflow_provider_blockread.observer import LogObserver
+from airflow_provider_blockread.observer import LOG_S, LogObserver
 from airflow_provider_blockread.options import FunctionCode
 from airflow_provider_blockread.spark.detached import end_when_stopped
 from airflow_provider_blockread.spark.driver import Driver
@@ -35,8 +35,6 @@ from airflow_provider_blockread.spark.engines.rdd import RddEngine
 from airflow_provider_blockread.spark.engines.reporting import job_failed
 from airflow_provider_blockread.spark.parent import ERROR_LINE, OWN_LINE, end_with_parent
 from airflow_provider_blockread.storage.stores import Stores
-
-_LOG_S = 15.0  # between two lines of progress in the log of a task
 
 #: Storage options by URI prefix; they travel in the tasks' closures and nowhere else.
 Credentials = Mapping[str, Mapping[str, object]] | None
@@ -53,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             context = submitted_context(has_secrets=bool(credentials), readers=submission.readers)
             opened.callback(context.stop)
-            engine, observer = RddEngine(context), LogObserver(_print, every_s=_LOG_S)
+            engine, observer = RddEngine(context), LogObserver(_print, every_s=LOG_S)
             Driver(submission=submission, engine=engine, make_stores=make_stores, observer=observer).run()
         except Exception as error:
             if isinstance(error, BlockReadError):

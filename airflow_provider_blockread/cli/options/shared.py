@@ -21,7 +21,7 @@ from airflow_provider_blockread.errors import OptionsError, printable
 from airflow_provider_blockread.ledger.noop import is_noop, noop_ledger
 from airflow_provider_blockread.ledger.owners import process_owner
 from airflow_provider_blockread.ledger.store import Ledger, default_url
-from airflow_provider_blockread.observer import LogObserver, Observer
+from airflow_provider_blockread.observer import LOG_S, LogObserver, Observer
 from airflow_provider_blockread.options import FORMATS, FormatOption, parse
 from airflow_provider_blockread.spark.private_folder import private_folder
 from airflow_provider_blockread.steps import Environment
@@ -136,7 +136,7 @@ def terminal(*, quiet: bool = False, err: bool = True) -> Observer:
         if not quiet:
             click.echo(line, err=err)
 
-    return LogObserver(log, lambda line: click.echo(f"Warning: {line}", err=True))
+    return LogObserver(log, lambda line: click.echo(f"Warning: {line}", err=True), every_s=LOG_S)
 
 
 def owner() -> str:

@@ -20,7 +20,7 @@ from typing import Any, TextIO
 from airflow_provider_blockread.errors import BlockReadError, LedgerSchemaError
 from airflow_provider_blockread.ledger.noop import noop_ledger
 from airflow_provider_blockread.ledger.store import Ledger, default_url
-from airflow_provider_blockread.observer import LogObserver
+from airflow_provider_blockread.observer import LOG_S, LogObserver
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.read.waiting import Waiting, poll, stop
 from airflow_provider_blockread.steps.watch.new_files import NewFilesQuery, find_new_files
@@ -74,7 +74,7 @@ def answer(request: Mapping[str, Any], log: Callable[[str], None]) -> dict[str, 
     """Return the answer to a request, or the error of this package in which it ended."""
     try:
         with closing(open_ledger(request["ledger"])) as ledger:
-            env = Environment(ledger=ledger, stores=Stores(request["stores"]), observer=LogObserver(log))
+            env = Environment(ledger=ledger, stores=Stores(request["stores"]), observer=LogObserver(log, every_s=LOG_S))
             return {"answer": TASKS[request["do"]](env, request).to_json()}
     except BlockReadError as error:
         return {"error": type(error).__name__, "message": str(error)}

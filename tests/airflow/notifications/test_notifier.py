@@ -140,6 +140,16 @@ def test_a_missed_deadline(dags: dict[str, Any], chat: Chat) -> None:
     assert [str(event["state"]) for event in events] == ["running", "success"]
 
 
+def test_the_example_of_a_deadline_reads(runs: Any, dags: dict[str, Any], chat: Chat, tmp_path: Path) -> None:
+    """As any other DAG; without its deadline, which `dag.test()` of Airflow 3.3 cannot hold."""
+    _land(tmp_path, "good.jsonl", '{"id": 1, "amount": 2.5}')
+    dag = dags["blockread_deadline"]
+    dag.deadline = None
+
+    assert str(runs.start(dag).state) == "success"
+    assert chat.texts == []
+
+
 @pytest.mark.parametrize("address", ["", "no url", "http://127.0.0.1:9/private"])
 def test_a_webhook_that_is_none(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], address: str
