@@ -3,6 +3,7 @@
 <work area>/<feed>/ledger                                    the UUID of the ledger of these windows
 <work area>/<feed>/<window>/manifest-<hash>.parquet          what is read
                            /states-<digest>.json             entry states of files that span groups, by format
+                           /states-<digest>/e<epoch>/        one try to find them: job.json, and what it leaves
                            /states-<digest>-g<group>.json    entry states of the other files of a group; both have
                                                              one more digest where parts of files are entered
                            /schema-<digest>.json             columns inferred for csv without a schema
@@ -36,13 +37,18 @@ def application_name(window: str, generation: int, group: int, epoch: int) -> st
     return f"blockread-{window}-g{generation}-{group}-e{epoch}"
 
 
-def scan_name(window: str) -> str:
-    """Return the name of the application that scans a window."""
-    return f"blockread-{window}-scan"
+def scan_name(window: str, epoch: int) -> str:
+    """Return the name of the application of one try to scan a window."""
+    return f"blockread-{window}-scan-e{epoch}"
+
+
+def scan_folder(states_uri: str, epoch: int) -> str:
+    """Return the folder of one try to find the states that a file keeps."""
+    return f"{states_uri.removesuffix('.json')}/e{epoch}"
 
 
 def name_before(name: str) -> str | None:
-    """Return the name of the application of the attempt before one with this name; None where there was none."""
+    """Return the name of the application of the attempt or try before one with this name; None where there was none."""
     group, mark, epoch = name.rpartition("-e")
     return f"{group}{mark}{int(epoch) - 1}" if epoch.isdecimal() and int(epoch) > 1 else None
 

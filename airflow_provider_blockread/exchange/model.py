@@ -115,9 +115,10 @@ class ReadSpec(JobSpec):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanSpec(JobSpec):
-    """A scan of the files that span groups."""
+    """One try to scan the files that span groups."""
 
     kind: ClassVar[str] = "scan"
+    epoch: int
     entry_states_uri: str  # where the states go
     known_states_uri: str  # states that are known before
 

@@ -105,6 +105,7 @@ class Window:
     heartbeat_at: datetime  # of the planner
     pruned_at: datetime | None = None  # since when its detail is gone
     readers: int | None = None  # tasks that may read it at once; None for any number
+    scan_epoch: int = 0  # of the newest try to scan it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -117,6 +117,7 @@ windows = Table(
     count("groups"),
     count("bytes"),
     Column("readers", Integer),  # tasks that may read it at once, those of all groups together; empty for any number
+    Column("scan_epoch", BigInteger, nullable=False, server_default="0"),  # of the newest try to scan it
     Column("interval_start_ns", BigInteger),  # the times whose files it was planned for, half-open; empty for any
     Column("interval_end_ns", BigInteger),
     Column("pruned_at", UtcDateTime),  # since when its detail is dropped; see `retention`

@@ -62,21 +62,15 @@ def session_id(name: str, secret: str) -> str:
 
 
 def connect(server: Server, identity: str) -> SparkSession:
-    """Return the session with this id of a server that answers, or a new one if the server has ended that.
+    """Return a new session with this id of a server that answers.
 
     Raises:
         OptionsError: when this Python lacks what a client needs, the server refuses it, or the server is too old.
-        SparkJobError: when there is no server.
+        SparkJobError: when there is no server, or the session was ended before it was opened.
     """
     session = client_of(server, identity)
     with _naming(server):
-        try:
-            version = str(session.version)
-        except Exception as error:
-            if "SESSION_CLOSED" not in str(error):
-                raise
-            session = client_of(server, str(uuid.uuid4()))
-            version = str(session.version)
+        version = str(session.version)
     be_patient(session, _RUNNING)
     if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST:
         msg = f"the Spark Connect server at {server} has Spark {version}; use a server of Spark 4.0 or newer"
@@ -231,6 +225,9 @@ def _naming(server: Server) -> Iterator[None]:
         if code in {"UNAUTHENTICATED", "PERMISSION_DENIED"}:
             msg = f"the Spark Connect server at {server} refuses this client: {reason_of(error)}; correct its token"
             raise OptionsError(msg) from error
+        if "SESSION_CLOSED" in str(error):
+            msg = f"a later attempt has ended the session on the Spark Connect server at {server}; retry to begin again"
+            raise SparkJobError(msg) from error
         msg = f"no Spark Connect server answers at {server}: {reason_of(error)}; start it or correct the address"
         raise SparkJobError(msg) from error
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
-from airflow_provider_blockread.errors import BlockReadError, FencedError, FileMissingError, SparkJobError
-from airflow_provider_blockread.exchange.files import content_hash
+from airflow_provider_blockread.errors import BlockReadError, FencedError, SparkJobError
 from airflow_provider_blockread.exchange.layout import scan_name
-from airflow_provider_blockread.exchange.model import ScanSpec, Submission
-from airflow_provider_blockread.exchange.results import SPEC_NAME
-from airflow_provider_blockread.exchange.signs import write_stop
+from airflow_provider_blockread.exchange.model import ScanSpec
 from airflow_provider_blockread.ledger.model import Claim
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.steps.model import Caller, DetachedSubmitter, Environment, ReadOutcome, WindowRef
@@ -114,18 +111,14 @@ class DeferredScan:
             msg = f"{waiting.name}: the application left entry states that are not its own; clear the scan's task"
             raise SparkJobError(msg)
 
-        planned.run(check)
+        planned.run(check, epoch=planned.epoch)
         return self.start()
 
     def stop(self, why: str) -> None:
         """Stop the application that was submitted last, if it still runs."""
         planned = self._planned()
-        if planned is None:
-            return
-        uri = f"{planned.uri.removesuffix('.json')}/{SPEC_NAME}"
-        with suppress(FileMissingError):
-            submission = Submission(spec_uri=uri, spec_hash=content_hash(self.env.stores.read_bytes(uri)))
-            write_stop(self.env.stores, submission, why)
+        if planned is not None:
+            planned.stop(planned.epoch, why)
 
     def _planned(self) -> PlannedScan | None:
         return PlannedScan.of(self.env, self.ref, submitter=self.submitter)
@@ -133,7 +126,7 @@ class DeferredScan:
     def _submit(self, spec: ScanSpec) -> Waiting:
         self.env.stores.remove(spec.entry_states_uri)  # what an application with another secret may have left
         submission = write_submission(self.env, spec, self.submitter)
-        name = scan_name(spec.window)
+        name = scan_name(spec.window, spec.epoch)
         return Waiting(
             title=f"window {spec.window}: scan",
             name=name,

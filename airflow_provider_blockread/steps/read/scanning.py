@@ -6,6 +6,7 @@ A file inside one group is scanned by that group's application, in a stage befor
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Self, TypeVar
@@ -13,18 +14,23 @@ from typing import Self, TypeVar
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.blocks.ids import digest, options_digest
 from airflow_provider_blockread.errors import (
+    BlockReadError,
     CompleteError,
     FileChangedError,
     FileMissingError,
 )
-from airflow_provider_blockread.exchange.layout import scan_name, window_folder
-from airflow_provider_blockread.exchange.model import ScanSpec
+from airflow_provider_blockread.exchange.files import content_hash
+from airflow_provider_blockread.exchange.layout import scan_folder, scan_name, window_folder
+from airflow_provider_blockread.exchange.model import ScanSpec, Submission
+from airflow_provider_blockread.exchange.results import SPEC_NAME
+from airflow_provider_blockread.exchange.signs import write_stop
 from airflow_provider_blockread.exchange.states import read_states, write_states
 from airflow_provider_blockread.ledger.model import Generation, Group, Window
 from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
 from airflow_provider_blockread.ledger.windows.generations import FINISHED, as_read_by, latest_generation
 from airflow_provider_blockread.ledger.windows.parts import part_ends_before
 from airflow_provider_blockread.ledger.windows.queries import get_window
+from airflow_provider_blockread.ledger.windows.scans import begin_scan
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.records.format import must_scan
 from airflow_provider_blockread.records.registry import make_format
@@ -195,14 +201,15 @@ class PlannedScan:
             return None
         return cls(env=env, ref=ref, generation=generation, states=states, uri=uri, submitter=submitter)
 
-    @property
-    def name(self) -> str:
-        """The name of the application."""
-        return scan_name(self.ref.window)
+    def run(self, work: Callable[[ScanSpec], T], *, epoch: int | None = None) -> T | None:
+        """Return what the work for a specification returns; None when a file was excluded, so that it is repeated.
 
-    def run(self, work: Callable[[ScanSpec], T]) -> T | None:
-        """Return what the work for a specification returns; None when a file was excluded, so that it is repeated."""
-        spec = _spec(self.env, self.ref, self.states, self.uri)
+        It is of the try with this epoch, or of a new one; the driver of the try before ends then.
+        """
+        if epoch is None:
+            epoch = begin_scan(self.env.ledger, self.ref.window)
+            self.stop(epoch - 1, f"epoch {epoch} has taken over")
+        spec = _spec(self.env, self.ref, self.states, self.uri, epoch)
         try:
             with naming_remedy(self.env, self.generation):
                 return work(spec)
@@ -212,15 +219,32 @@ class PlannedScan:
             if not excluded_by_policy(self.env, window, options.policies, error, failed):
                 raise
             return None
+        except BaseException as error:
+            self.stop(epoch, str(error))
+            raise
+
+    def stop(self, epoch: int, why: str) -> None:
+        """Stop the driver of a try on its cluster; what it leaves is taken for nobody else's, even if that fails."""
+        if self.submitter.keeps_secrets:  # it ends with who started it, or on its server
+            return
+        uri = f"{scan_folder(self.uri, epoch)}/{SPEC_NAME}"
+        with suppress(BlockReadError):
+            submission = Submission(spec_uri=uri, spec_hash=content_hash(self.env.stores.read_bytes(uri)))
+            write_stop(self.env.stores, submission, why)
+
+    @property
+    def epoch(self) -> int:
+        """That of the newest try; 0 before the first one."""
+        return self.states.window.scan_epoch
 
     def scan(self, spec: ScanSpec) -> bool:
         """Run the application to its end; return True."""
         submission = write_submission(self.env, spec, self.submitter)
-        run_submission(self.env, submission, self.submitter, name=self.name)
+        run_submission(self.env, submission, self.submitter, name=scan_name(spec.window, spec.epoch))
         return True
 
 
-def _spec(env: Environment, ref: WindowRef, states: EntryStates, uri: str) -> ScanSpec:
+def _spec(env: Environment, ref: WindowRef, states: EntryStates, uri: str, epoch: int) -> ScanSpec:
     window = states.window
     return ScanSpec(
         window=window.id,
@@ -228,7 +252,8 @@ def _spec(env: Environment, ref: WindowRef, states: EntryStates, uri: str) -> Sc
         generation=ref.generation,
         manifest_uri=window.manifest_uri,
         manifest_hash=window.manifest_hash,
-        folder=uri.removesuffix(".json"),
+        epoch=epoch,
+        folder=scan_folder(uri, epoch),
         options=states.options,
         excluded=tuple(excluded_files(env.ledger, window.id, ref.generation)),
         part_states=states.of_parts,

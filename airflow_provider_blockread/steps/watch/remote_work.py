@@ -16,6 +16,7 @@ from airflow_provider_blockread.exchange.layout import application_name, scan_na
 from airflow_provider_blockread.ledger.model import Claim
 from airflow_provider_blockread.ledger.windows.generations import list_groups
 from airflow_provider_blockread.ledger.windows.groups import fail_group
+from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import FunctionCode, SparkJob
 from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.spark.engines.session import Server
@@ -59,8 +60,9 @@ def work_remotely(env: Environment, asked: Request) -> Done:
 def end_remotely(env: Environment, asked: Request) -> Done:
     """End what a task runs on the server, and fail its attempt, if that is still the newest one."""
     ref = WindowRef.from_json(asked["ref"])
-    name = scan_name(ref.window)
-    if asked["group"] is not None:
+    if asked["group"] is None:
+        name = scan_name(ref.window, get_window(env.ledger, ref.window).scan_epoch)
+    else:
         row = list_groups(env.ledger, ref.window, ref.generation)[asked["group"]]
         if row.state != "running" or row.owner != asked["owner"] or row.clear_number > asked["clear_number"]:
             return Done()

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_blockread.errors import SparkJobError
+from airflow_provider_blockread.exchange.failures import write_failure
+from airflow_provider_blockread.exchange.layout import name_before
+from airflow_provider_blockread.exchange.signs import read_stop
 from airflow_provider_blockread.exchange.vigil import LEAST_PATIENCE_S, Vigil
 from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.steps import DeferredScan
-from airflow_provider_blockread.steps.read.waiting import poll
+from airflow_provider_blockread.steps.read.waiting import poll, stop
 from tests.pipeline.deferred.task import Task
 
 
@@ -55,6 +58,28 @@ def test_a_scan_that_fails(task: Task) -> None:
         scan.resume(waiting)
     assert scan.start() is not None
     assert not Path(waiting.answer.removeprefix("file://")).exists()
+
+
+def test_each_try_to_scan_is_told_apart(task: Task) -> None:
+    """Whatever one leaves late is not taken for another's, and the next one ends what the one before runs."""
+    task.pipe.put({"c.csv": b'1,"a\nb"\n2,c\n' * 20})
+    task.pipe.record_format, task.pipe.block_size, task.pipe.group_bytes = Csv(schema="id long, s string"), 16, 64
+    ref = task.pipe.plan("csv")
+    scan = DeferredScan(env=task.pipe.env, ref=ref, submitter=task.cluster)
+    first, second = scan.start(), scan.start()
+    assert first is not None
+    assert second is not None
+    stores = task.pipe.env.stores
+    write_failure(stores, first.submission, SparkJobError("late"))
+    stop(task.pipe.env, first, "late")
+
+    assert read_stop(stores, first.submission) is not None
+    assert read_stop(stores, second.submission) is None
+    assert not poll(task.pipe.env, second).ended
+    assert first.spec_hash != second.spec_hash
+    assert name_before(second.name) == first.name
+    assert [task.cluster.work(), task.cluster.work()] == [False, True]
+    assert scan.resume(second) is None
 
 
 def test_a_vigil_ends_when_a_driver_does() -> None:

@@ -97,6 +97,7 @@ CATALOG: list[Entry] = [
     Remedy(_SESSION, "correct the path", f"{_REFUSED}::test_a_file_that_is_not_there"),
     Remedy(_SESSION, "runs Python", f"{_REFUSED}::test_another_python"),
     Remedy(_SESSION, "lacks {}", f"{_REFUSED}::test_a_package_that_is_missing"),
+    Remedy(_SESSION, "a later attempt", f"{_ON_SERVER}::test_a_session_that_was_ended"),
     Remedy(_SESSION, "refuses this client", f"{_REFUSED}::test_a_token_that_is_wrong"),
     Remedy(
         "spark/engines/session.py",

@@ -154,6 +154,21 @@ def test_an_end_from_another_process(pipe: Pipe, sleeping: Path, server: Connect
     assert retried(pipe, ref, server) == ["sleep here"]
 
 
+def test_a_session_that_was_ended(pipe: Pipe, sleeping: Path, server: ConnectServer) -> None:
+    """An attempt that wakes up behind the next one opens no other session in its place, which nobody would find."""
+    ref = pipe.plan()
+    name, secret = f"blockread-{ref.window}-g1-0-e1", pipe.env.window_secret(ref.window)
+    session = client_of(server.server, session_id(name, secret))
+    assert session.version
+    session.client.close()
+    end_session(server.server, name, secret=secret)
+    with pytest.raises(SparkJobError, match=r"a later attempt has ended the session .*; retry to begin again"):
+        pipe.read(ref)
+
+    assert not sleeping.exists()
+    assert retried(pipe, ref, server) == ["sleep here"]
+
+
 def test_a_fenced_attempt(pipe: Pipe, sleeping: Path, server: ConnectServer) -> None:
     """An attempt whose group was taken over is interrupted, and says by whom it was fenced."""
     ref = pipe.plan()

@@ -82,6 +82,7 @@ CREATE TABLE windows (
 	groups BIGINT DEFAULT '0' NOT NULL, 
 	bytes BIGINT DEFAULT '0' NOT NULL, 
 	readers INTEGER, 
+	scan_epoch BIGINT DEFAULT '0' NOT NULL, 
 	interval_start_ns BIGINT, 
 	interval_end_ns BIGINT, 
 	pruned_at TIMESTAMP WITH TIME ZONE, 
