@@ -54,14 +54,14 @@ class Airflow:
         with urllib.request.urlopen(request, timeout=30) as answer:
             return json.loads(answer.read() or "null")
 
-    def until(self, what: str, found: Callable[[], Any]) -> Any:
+    def until(self, what: str, found: Callable[[], Any], within_s: float = PATIENCE_S) -> Any:
         """Return the first answer that is true, asked for again and again."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + within_s
         while time.monotonic() < deadline:
             if answer := found():
                 return answer
             time.sleep(0.3)
-        pytest.fail(f"waited {PATIENCE_S} s in vain until {what}")
+        pytest.fail(f"waited {within_s} s in vain until {what}")
 
     def start(self, dag_id: str, logical_date: datetime | None = None) -> str:
         """Start a manual run and return its id, as soon as the DAG processor has found the DAG."""
@@ -119,14 +119,14 @@ class Airflow:
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
         return done.stdout
 
-    def finish(self, dag_id: str, run_id: str) -> str:
+    def finish(self, dag_id: str, run_id: str, within_s: float = PATIENCE_S) -> str:
         """Return how a run ended."""
 
         def ended() -> str | None:
             state = self.call("GET", f"dags/{dag_id}/dagRuns/{run_id}")["state"]
             return state if state in ENDED else None
 
-        return str(self.until(f"{dag_id} {run_id} ends", ended))
+        return str(self.until(f"{dag_id} {run_id} ends", ended, within_s))
 
     def clear(self, dag_id: str, run_id: str, *tasks: str | list[Any]) -> None:
         """Clear a run's tasks, all of them if none is named."""
