@@ -84,8 +84,12 @@ class SparkSubmitter:
             hook.log.warning("%s: its cluster does not say how it is doing: %s", application, printable(str(error)))
             return ""
 
-    def kill(self, application: str) -> None:
-        """Stop a detached application, where its cluster can be asked to."""
+    def kill(self, application: str | None) -> None:
+        """Stop a driver on a cluster that can be asked to: of an application, or without its id of that of `submit`."""
+        if application is None and self._hook is not None:
+            application = self._hook.application
+        if application is None:
+            return
         hook = self._make_hook(detached=True)
         try:
             hook.kill(application)

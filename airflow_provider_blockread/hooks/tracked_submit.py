@@ -138,8 +138,8 @@ class TrackedSubmitHook(SparkSubmitHook):
 
     @property
     def application(self) -> str | None:
-        """A detached application's id on YARN, once spark-submit has said it, or its driver's pod on Kubernetes."""
-        return self._yarn_application_id or self._conf.get(_POD)
+        """An application's id on YARN, once spark-submit has said it, or its driver's pod on Kubernetes."""
+        return self._yarn_application_id or self._conf.get(_POD) or self._kubernetes_driver_pod
 
     def end_of(self, application: str) -> str:
         """Return how a detached application has ended, in its cluster's words; empty while it runs, or is not known."""
@@ -182,7 +182,7 @@ class TrackedSubmitHook(SparkSubmitHook):
                 self._submit_sp.stdout.close()  # Airflow's hook leaves it open
 
     def stop(self, grace_s: float) -> None:
-        """Stop the application: all that Airflow's hook can kill, and the whole process group.
+        """Stop the whole process group; a driver on a cluster goes on, which `kill` stops.
 
         :param grace_s: seconds between SIGTERM and SIGKILL.
         """
@@ -195,8 +195,6 @@ class TrackedSubmitHook(SparkSubmitHook):
         while _is_running(process.pid) and time.monotonic() < deadline:
             time.sleep(_POLL_S)
         _signal_group(process.pid, signal.SIGKILL)
-        if self.is_remote_driver:
-            self.on_kill()
 
     def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
         # Runs when the process has just been started: an earlier stop found no process.

@@ -168,6 +168,7 @@ class Group:
     finished_at: datetime | None
     spec_hash: str | None = None  # of the newest attempt's job specification, if its driver may outlive its owner
     application: str | None = None  # the driver's id on its cluster; None until the cluster has accepted it
+    holder: int = 0  # which of the tries that waited for the newest attempt, one after another, holds it
     blocks_done: int = 0  # by the newest attempt so far, as its driver says; these counts are only shown
     records_done: int = 0
     bad_records_done: int = 0
@@ -177,12 +178,16 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """The right to run a group, until another attempt holds a higher epoch; `excluded` are file ids to leave out."""
+    """The right to run a group, until another attempt holds a higher epoch, or a later try has adopted this one.
+
+    `excluded` are file ids to leave out; `holder` tells the tries apart that have held one epoch.
+    """
 
     ref: GroupRef
     epoch: int
     owner: str
     excluded: tuple[int, ...] = ()
+    holder: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,8 +64,12 @@ class DetachedSubmitter(Submitter, Protocol):
     def status(self, application: str) -> str:
         """Return how an application ended, in the cluster's words; empty while it runs, or if that is not known."""
 
-    def kill(self, application: str) -> None:
-        """Ask the cluster to stop an application, where it can be asked; its driver finds a stop file besides."""
+    def kill(self, application: str | None) -> None:
+        """Ask the cluster to stop an application, where it can be asked; its driver finds a stop file besides.
+
+        Without its id it is the one that was submitted here, if there is one. `cancel` leaves it to the caller, who
+        must still hold it: a later try may have adopted it.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)

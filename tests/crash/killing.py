@@ -73,6 +73,7 @@ UNREACHED = {
     "store:exchange.progress.Mark.remove/1": _SHOWN,
     "store:exchange.progress.write_progress/1": _SHOWN,
     "store:exchange.signs.write_sign/1": "only looked at; the driver leaves another one in seconds",
+    "statement:ledger.windows.groups.is_adopted/1": "a look, before the stop of a driver that is fenced all the same",
     "store:exchange.signs.write_stop/1": "a driver that does not find it is fenced all the same",
     "store:spark.frames.staging.removed_afterwards/1": "removes what nothing reads any more; else a prune removes it",
     "store:steps.read.deferring.DeferredScan._submit/1": "removes states nothing vouches for; they are found again",

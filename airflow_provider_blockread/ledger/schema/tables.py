@@ -267,6 +267,7 @@ groups = Table(
     Column("stale_after_s", Double, nullable=False, server_default="120"),  # as the owner's claim says
     Column("spec_hash", String(128)),  # of the attempt's job specification, if its driver may outlive its owner
     Column("application", Text),  # that the cluster has taken: its id there
+    Column("holder", Integer, nullable=False, server_default="0"),  # how often a later try has adopted this epoch's
     # What the newest attempt has read so far, as its driver says: only to be shown.
     count("blocks_done"),
     count("records_done"),

@@ -6,6 +6,7 @@ that was taken for dead does no harm when it wakes up.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -60,6 +61,7 @@ def claim_group(ledger: Ledger, ref: GroupRef, *, owner: str, clear_number: int,
             "result_hash": None,
             "spec_hash": None,
             "application": None,
+            "holder": 0,
             "blocks_done": 0,
             "records_done": 0,
             "bad_records_done": 0,
@@ -71,6 +73,25 @@ def claim_group(ledger: Ledger, ref: GroupRef, *, owner: str, clear_number: int,
             raise _overtaken(connection, ref, group.epoch)
         excluded = tuple(connection.scalars(left_out_by(ref.window, ref.generation)))
         return Claim(ref=ref, epoch=group.epoch + 1, owner=owner, excluded=excluded)
+
+
+def adopt_group(ledger: Ledger, claim: Claim) -> Claim:
+    """Return the claim under which a later try of the same task goes on with an epoch; the one before is fenced.
+
+    Raises:
+        FencedError: when another try was first.
+    """
+    holder = claim.holder + 1
+    _change(ledger, claim, {"holder": holder, "heartbeat_at": ledger.now()})
+    return replace(claim, holder=holder)
+
+
+def is_adopted(ledger: Ledger, claim: Claim) -> bool:
+    """Return whether a later try goes on with the epoch of a claim, and its application is that try's."""
+    query = select(groups.c.epoch, groups.c.holder).where(*_is(claim.ref))
+    with ledger.reading() as connection:
+        row = connection.execute(query).one_or_none()
+    return row is not None and row.epoch == claim.epoch and row.holder != claim.holder
 
 
 def left_out_by(window_id: str, generation: int | None) -> Select[int]:
@@ -229,17 +250,26 @@ def _change(ledger: Ledger, claim: Claim, change: dict[str, object]) -> None:
         generations.c.number == ref.generation,
         generations.c.state == "reading",
     )
-    held = (*_is(ref), groups.c.epoch == claim.epoch, groups.c.state == "running", read_on)
+    held = (
+        *_is(ref),
+        groups.c.epoch == claim.epoch,
+        groups.c.holder == claim.holder,
+        groups.c.state == "running",
+        read_on,
+    )
     with ledger.writing() as connection:
         if connection.execute(groups.update().where(*held).values(change)).rowcount != 1:
             raise _overtaken(connection, ref, claim.epoch)
 
 
 def _overtaken(connection: Connection, ref: GroupRef, epoch: int) -> FencedError:
-    columns = (groups.c.state, groups.c.epoch, groups.c.owner, generations.c.state.label("generation_state"))
+    columns = (*groups.c["state", "epoch", "owner", "holder"], generations.c.state.label("generation_state"))
     query = select(*columns).join(generations).where(*_is(ref))
     row = connection.execute(query).one_or_none()
     now = (
-        "gone" if row is None else f"{row.state} at epoch {row.epoch} by {row.owner}, generation {row.generation_state}"
+        "gone"
+        if row is None
+        else f"{row.state} at epoch {row.epoch} by {row.owner}, adopted {row.holder} times, generation"
+        f" {row.generation_state}"
     )
     return FencedError(f"{ref}: epoch {epoch} no longer holds it ({now}); stop, this attempt's output will not be used")

@@ -9,7 +9,7 @@ from airflow_provider_blockread.errors import ConflictError, FencedError
 from airflow_provider_blockread.exchange.model import ReadSpec
 from airflow_provider_blockread.exchange.results import RESULT_NAME, SPEC_NAME, read_spec
 from airflow_provider_blockread.ledger.model import Claim
-from airflow_provider_blockread.ledger.windows.groups import record_submission
+from airflow_provider_blockread.ledger.windows.groups import adopt_group, record_submission
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.steps.model import (
     Caller,
@@ -52,18 +52,23 @@ class ClusterAttempt(Attempt):
     def adopt(self, caller: Caller) -> Claim | None:
         """Return the claim of an earlier try of the same task whose application runs on a cluster, or has ended there.
 
-        It keeps its epoch. One that the cluster may never have accepted is not adopted; the next claim fences it.
+        It keeps its epoch, but the earlier try no longer holds it. One that the cluster may never have accepted is not
+        adopted; the next claim fences it.
         """
         row = self._found
         if row.clear_number != caller.clear_number or not self._runs_for(caller):
             return None
-        claim = Claim(ref=self.ref, epoch=row.epoch, owner=caller.owner)
+        claim = self._claim_of_before(caller)
         waiting = self.waiting(claim)
         try:
             found = poll(self._env, waiting)
         except ConflictError:  # which the next claim explains
             return None
         if not (found.ended or found.sign or row.application):
+            return None
+        try:
+            claim = adopt_group(self._env.ledger, claim)
+        except ConflictError:
             return None
         self._env.observer.log(f"{waiting}; an earlier try submitted it, and this one waits for it")
         return claim
@@ -81,7 +86,10 @@ class ClusterAttempt(Attempt):
                 " has waited for is fenced; retry, which reads what is not read yet"
             )
             raise FencedError(msg)
-        return Claim(ref=self.ref, epoch=row.epoch, owner=caller.owner)
+        return self._claim_of_before(caller)
+
+    def _claim_of_before(self, caller: Caller) -> Claim:
+        return Claim(ref=self.ref, epoch=self._found.epoch, owner=caller.owner, holder=self._found.holder)
 
     def waiting(self, claim: Claim) -> Waiting:
         """Return what it takes to wait for the application of a claim."""

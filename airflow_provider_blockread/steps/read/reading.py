@@ -137,8 +137,8 @@ class Attempt:
             return
         with suppress(BlockReadError):
             write_stop(self._env.stores, submission, why)
-        if self._found.application and submission == self._submission(self._found):
-            cast("DetachedSubmitter", self._submitter).kill(self._found.application)
+        found = self._found if submission == self._submission(self._found) else None
+        cast("DetachedSubmitter", self._submitter).kill(None if found is None else found.application)
 
     def read(self, claim: Claim) -> bool:
         """Run the application to its end and complete the group; False when a file of it was excluded meanwhile."""

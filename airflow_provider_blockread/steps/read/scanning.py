@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Self, TypeVar
+from typing import Self, TypeVar, cast
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.blocks.ids import digest, options_digest
@@ -35,7 +35,7 @@ from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.records.format import must_scan
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_policy
-from airflow_provider_blockread.steps.model import Environment, Submitter, WindowRef
+from airflow_provider_blockread.steps.model import DetachedSubmitter, Environment, Submitter, WindowRef
 from airflow_provider_blockread.steps.read.submitting import (
     run_submission,
     window_secret,
@@ -221,6 +221,8 @@ class PlannedScan:
             return None
         except BaseException as error:
             self.stop(epoch, str(error))
+            if not self.submitter.keeps_secrets:
+                cast("DetachedSubmitter", self.submitter).kill(None)
             raise
 
     def stop(self, epoch: int, why: str) -> None:

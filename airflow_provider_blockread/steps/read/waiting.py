@@ -14,7 +14,7 @@ from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.signs import read_sign, write_stop
 from airflow_provider_blockread.exchange.vigil import Vigil
 from airflow_provider_blockread.ledger.model import Claim, GroupRef
-from airflow_provider_blockread.ledger.windows.groups import fail_group, heartbeat
+from airflow_provider_blockread.ledger.windows.groups import fail_group, heartbeat, is_adopted
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.steps.describe import describe_tally
 from airflow_provider_blockread.steps.model import AsJson, DetachedSubmitter, Environment
@@ -72,7 +72,8 @@ def poll(env: Environment, waiting: Waiting) -> Polled:
         try:
             heartbeat(env.ledger, waiting.claim)
         except ConflictError as error:
-            write_stop(env.stores, waiting.submission, str(error))
+            if not is_adopted(env.ledger, waiting.claim):
+                write_stop(env.stores, waiting.submission, str(error))
             raise
     failure = f"{waiting.submission.folder}/{FAILURE_NAME}"
     if env.stores.exists(waiting.answer) or env.stores.exists(failure):
@@ -92,11 +93,12 @@ def _progress(env: Environment, waiting: Waiting) -> str:
 
 
 def stop(env: Environment, waiting: Waiting, why: str) -> Polled:
-    """Stop the driver of an application, and fail its attempt, if that is still the newest one."""
-    write_stop(env.stores, waiting.submission, why)
+    """Fail the attempt of an application, if it is still the newest, and stop its driver, unless it was adopted."""
     if waiting.claim is not None:
         with suppress(ConflictError):
             fail_group(env.ledger, waiting.claim, why)
+    if waiting.claim is None or not is_adopted(env.ledger, waiting.claim):
+        write_stop(env.stores, waiting.submission, why)
     return Polled(ended=True, sign="")
 
 

@@ -68,7 +68,8 @@ def end_remotely(env: Environment, asked: Request) -> Done:
             return Done()
         name = application_name(ref.window, ref.generation, row.ref.group, row.epoch)
         with suppress(ConflictError):
-            fail_group(env.ledger, Claim(ref=row.ref, epoch=row.epoch, owner=asked["owner"]), asked["why"])
+            claim = Claim(ref=row.ref, epoch=row.epoch, owner=asked["owner"], holder=row.holder)
+            fail_group(env.ledger, claim, asked["why"])
     with suppress(SparkJobError):  # the server ends the session later
         end_session(Server(asked["server"]), name, secret=env.window_secret(ref.window))
     return Done()

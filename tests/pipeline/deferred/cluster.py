@@ -41,9 +41,9 @@ class Cluster(ReadHere):
         del application
         return self.ended
 
-    def kill(self, application: str) -> None:
-        """Note that an application was to be stopped."""
-        self.killed.append(application)
+    def kill(self, application: str | None) -> None:
+        """Note that an application was to be stopped; without its id the newest one."""
+        self.killed.append(application or "own")
 
     def live(self) -> None:
         """Let the oldest application's driver leave a sign of life."""

@@ -14,6 +14,7 @@ from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.signs import read_stop
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.steps import Caller, read
+from airflow_provider_blockread.steps.read.waiting import poll, stop
 from tests.pipeline.deferred.cluster import Cluster
 from tests.pipeline.deferred.task import Task
 
@@ -96,3 +97,37 @@ def test_an_attempt_that_fails_stops_its_own_application(task: Task) -> None:
 
     assert task.group.state == "failed"
     assert not lost.work()
+
+
+@pytest.mark.parametrize("how", ["fails", "poll", "stop"])
+def test_the_try_that_was_believed_lost_stops_nothing_that_was_adopted(task: Task, how: str) -> None:
+    """Its claim is fenced from then on: the application is that of the try which waits for it."""
+    lost = Losing()
+
+    def adopt() -> None:
+        if how == "fails":
+            lost.live()
+        else:
+            task.cluster.live()
+        task.start()
+
+    if how == "fails":
+        lost.meanwhile = adopt
+        with pytest.raises(FencedError):
+            waits_here(task, lost)
+    else:
+        waiting = task.start()
+        adopt()
+        if how == "stop":
+            stop(task.pipe.env, waiting, "killed")
+        else:
+            with pytest.raises(FencedError, match="adopted 1 times"):
+                poll(task.pipe.env, waiting)
+    cluster = lost if how == "fails" else task.cluster
+
+    assert task.group.state == "running"
+    assert read_stop(task.pipe.env.stores, cluster.queued[0]) is None
+    assert cluster.killed == []
+    assert cluster.work()
+    assert task.finish().epoch == 1
+    assert task.publishes(*ALL)

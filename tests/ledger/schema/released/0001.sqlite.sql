@@ -291,6 +291,7 @@ CREATE TABLE groups (
 	stale_after_s DOUBLE DEFAULT '120' NOT NULL, 
 	spec_hash VARCHAR(128), 
 	application TEXT, 
+	holder INTEGER DEFAULT '0' NOT NULL, 
 	blocks_done BIGINT DEFAULT '0' NOT NULL, 
 	records_done BIGINT DEFAULT '0' NOT NULL, 
 	bad_records_done BIGINT DEFAULT '0' NOT NULL, 
