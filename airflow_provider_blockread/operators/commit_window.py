@@ -84,10 +84,10 @@ class CommitWindowOperator(StepOperator):
 def output_asset(sink: Sink) -> Asset | None:
     """Return the asset of a sink's directory; None if the directory is only known at run time.
 
-    Its name follows from its URI alone, as in `lake/logs (s3)`: Airflow lets no two assets share either.
+    Its name is its URI, as of an asset that a DAG names by its URI alone: with another name for the URI, Airflow would
+    make one of the two inactive, and the commit would fail.
     """
     if "{{" in sink.place or "{%" in sink.place:
         return None
-    uri = Asset(f"file://{sink.place}" if sink.place.startswith("/") else sink.place).uri  # as Airflow normalizes it
-    scheme, mark, path = uri.partition("://")
-    return Asset(name=f"{path} ({scheme})" if mark else uri, uri=uri, group=ASSET_GROUP)
+    uri = f"file://{sink.place}" if sink.place.startswith("/") else sink.place
+    return Asset(uri=uri, group=ASSET_GROUP)
