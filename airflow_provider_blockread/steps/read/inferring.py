@@ -56,6 +56,16 @@ def with_columns(env: Environment, window: Window, options: GenerationOptions, c
     return dataclasses.replace(options, record_format=dataclasses.replace(option, schema=schema))
 
 
+def are_of_no_file(env: Environment, window: Window, options: GenerationOptions, claim: Claim) -> bool:
+    """Return whether `with_columns` inferred columns without a file that has a row or header, so that none is known."""
+    if not infers_columns(options.record_format):
+        return False
+    kept = _kept(env, window, _schema_uri(window, options, "")) or _kept(
+        env, window, _schema_uri(window, options, without_files(env, window, claim.ref.generation))
+    )
+    return kept is not None and not kept["files"]
+
+
 def inferred_schema(env: Environment, window: Window, options: GenerationOptions, without: str = "") -> str | None:
     """Return the schema that was inferred for the window and format; None when there is none that bears the seal."""
     kept = _kept(env, window, _schema_uri(window, options, without))

@@ -54,7 +54,7 @@ from airflow_provider_blockread.steps.model import (
     WindowRef,
 )
 from airflow_provider_blockread.steps.read.checking import check_result, check_scope
-from airflow_provider_blockread.steps.read.inferring import with_columns
+from airflow_provider_blockread.steps.read.inferring import are_of_no_file, with_columns
 from airflow_provider_blockread.steps.read.progress import showing
 from airflow_provider_blockread.steps.read.scanning import EntryStates
 from airflow_provider_blockread.steps.read.submitting import run_submission, write_submission
@@ -231,7 +231,7 @@ class Attempt:
             manifest_hash=window.manifest_hash,
             folder=folder,
             options=options,
-            target=self._target(options, data_folder(folder)),
+            target=self._target(claim, options, data_folder(folder)),
             excluded=claim.excluded,
             readers=None if window.readers is None else share_of(window.readers, window.groups, self.ref.group),
             entry_states_uri=states.uri_now(self._env.stores, self._place) if self._needs_scan else None,
@@ -239,12 +239,14 @@ class Attempt:
             group_states_uri=states.uri(self._place, self.ref.group),
         )
 
-    def _target(self, options: GenerationOptions, staging: str) -> Target:
-        """Return where tasks write, once the sink is known to hold what they write."""
+    def _target(self, claim: Claim, options: GenerationOptions, staging: str) -> Target:
+        """Return where tasks write, once the sink is known to hold what they write, if that is known."""
         if self._generation.mode == "verify":
             return Target(folder=staging)
         decoded = make_format(options.record_format).decoder().schema
         schema = known_schema(options.function, decoded)
+        if are_of_no_file(self._env, self._window, self._options, claim):
+            schema = None
         if schema is not None and isinstance(options.function, FrameFunction):
             schema = written_schema(schema, options)
         return self._env.sink(options.sink).prepare(schema, staging)
