@@ -28,8 +28,10 @@ from tests.spark.engines.server import ConnectServer, connect_server
 pytestmark = pytest.mark.spark
 
 
-def test_a_window(pipe: Pipe) -> None:
+def test_a_window(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are scanned and read in groups of one session, by code that comes from the package's zip."""
+    for module in MODULES:  # a plan asks the format, too
+        monkeypatch.syspath_prepend(Path(module).parent)
     pipe.put({"a.txt": b"".join(b'"%d\n%d"\nplain %d\n' % (i, i, i) for i in range(30))})
     pipe.record_format, pipe.block_size, pipe.group_bytes = CustomFormat(path="quoted_lines:QuotedLines"), 11, 150
     pipe.function = ArrowFunction("user_functions:where_am_i")
