@@ -22,6 +22,8 @@ _CLOCK = re.compile(
     r"\b(datetime\.(now|utcnow|today)|date\.today|time\.(time|time_ns|localtime|gmtime|ctime))\("
     r"|from time import .*\btime\b|(?<!def )\butc_now\(\)"
 )
+# Modules of tests that pytest imports by itself.
+_COLLECTED = re.compile(r"tests\.(\w+\.)*(conftest|test_\w+)")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -68,6 +70,11 @@ def stubs(text: str) -> list[str]:
 def mocks(text: str) -> list[str]:
     """The package needs no test tool to run."""
     return [name for name in _imports(text) if name.partition(".")[0] == "unittest"]
+
+
+def borrowed(text: str) -> list[str]:
+    """What tests share is in helper modules, not in what pytest collects."""
+    return [name for name in _imports(text) if _COLLECTED.fullmatch(name)]
 
 
 def machine_paths(text: str) -> list[str]:

@@ -40,6 +40,7 @@ BAD: dict[Rule, list[str]] = {
     ],
     rules.stubs: ["# TO" + "DO: later", "raise NotImplemented" + "Error"],
     rules.mocks: ["import unittest.mock", "from unittest import mock", "def f():\n  from unittest.mock import patch"],
+    rules.borrowed: ["from tests.ledger.conftest import Clock", "from tests.pipeline.read.test_csv import row"],
     rules.clocks: [
         "x = datetime.now(UTC)",
         "x = datetime.datetime.utcnow()",
@@ -61,6 +62,7 @@ GOOD: dict[Rule, list[str]] = {
     rules.undocumented: ['"""M."""\ndef _f(): ...\nclass C:\n  """C."""\n  def __init__(self): ...'],
     rules.stubs: ["# nothing to do"],
     rules.mocks: ["import unittester"],
+    rules.borrowed: ["from tests.ledger.clock import Clock", "import tests.testing"],
     rules.clocks: ["x = time.monotonic()", "x = ledger.now()", "def f(now=utc_now): ...", "datetime.fromtimestamp(1)"],
     rules.machine_paths: [
         "s3://lake/root/x",
@@ -84,9 +86,11 @@ def test_the_package_keeps_the_rules(rule: Rule) -> None:
     assert broken(rule, package_files()) == []
 
 
-@pytest.mark.parametrize("rule", [rules.long_file, rules.parameter_walls], ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize(
+    "rule", [rules.long_file, rules.parameter_walls, rules.borrowed], ids=lambda rule: rule.__name__
+)
 def test_all_code_keeps_the_limits(rule: Rule) -> None:
-    """Tests, tools and examples keep the limits on files and parameters too."""
+    """Tests, tools and examples keep the limits on files and parameters too, and borrow from no test."""
     assert broken(rule, code_files()) == []
 
 

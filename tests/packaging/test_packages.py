@@ -14,7 +14,7 @@ import pytest
 
 from airflow_provider_blockread import __version__
 from tests.architecture.tree import PACKAGE, ROOT
-from tests.packaging.conftest import Installed, Packages
+from tests.packaging.installing import Installed, Packages
 
 pytestmark = [pytest.mark.system, pytest.mark.airflow, pytest.mark.timeout(900)]
 

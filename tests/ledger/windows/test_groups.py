@@ -13,12 +13,10 @@ from airflow_provider_blockread.ledger.model import Claim, Group, GroupRef
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import latest_generation, list_groups, start_generation
 from airflow_provider_blockread.ledger.windows.groups import (
-    adopt_group,
     claim_group,
     complete_group,
     fail_group,
     heartbeat,
-    is_adopted,
     record_progress,
 )
 from airflow_provider_blockread.ledger.windows.publishing import check_publication, mark_failed, mark_proven
@@ -280,23 +278,3 @@ def test_sixteen_groups_run_at_once(ledger: Ledger) -> None:
 
     assert _at_once(16, run) == [None] * 16
     assert {group.state for group in list_groups(ledger, window.id, 1)} == {"done"}
-
-
-def test_an_adopted_attempt_has_another_holder(ledger: Ledger) -> None:
-    """Its epoch stays; the try that held it before is fenced, and so is a second one that would adopt it."""
-    group = ref(open_window(ledger))
-    before = claim(ledger, group)
-    held = adopt_group(ledger, before)
-
-    assert (held.epoch, held.holder, is_adopted(ledger, before), is_adopted(ledger, held)) == (1, 1, True, False)
-    for change in (
-        heartbeat,
-        adopt_group,
-        lambda *a: complete_group(*a, outcome(group)),
-        lambda *a: fail_group(*a, ""),
-    ):
-        with pytest.raises(FencedError, match="adopted 1 times"):
-            change(ledger, before)
-    fail_group(ledger, held, "boom")
-    again = claim(ledger, group)
-    assert (again.epoch, again.holder, is_adopted(ledger, held)) == (2, 0, False)
