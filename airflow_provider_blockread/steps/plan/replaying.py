@@ -118,7 +118,7 @@ def _asks_again(env: Environment, request: PlanRequest, latest: Generation) -> b
 def _is_handed_over(env: Environment, request: PlanRequest, latest: Generation) -> bool:
     """Return whether the generation was begun for this clear of the run, which reads it under its own options."""
     mine = (latest.run, latest.clear_number) == (request.run, request.clear_number)
-    return mine and was_requested(env.ledger, latest)
+    return request.run is not None and mine and was_requested(env.ledger, latest)
 
 
 def open_ref(env: Environment, window: Window, generation: Generation, *, status: str, message: str) -> WindowRef:
