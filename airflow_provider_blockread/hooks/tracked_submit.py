@@ -31,7 +31,7 @@ _POLL_S = 0.05
 _TAIL_LINES = 20
 #: What a detached application needs: spark-submit returns at once.
 _DETACHED = {"spark.yarn.submit.waitAppCompletion": "false", "spark.kubernetes.submission.waitAppCompletion": "false"}
-#: What a driver on a cluster needs: its task attempts are numbered within one run of it. Kubernetes starts none again.
+#: What a driver on YARN needs: its task attempts are numbered within one run of it. Kubernetes starts none again.
 _ONCE = {"spark.yarn.maxAppAttempts": "1"}
 _ASK_S = 10.0  # for an answer of Kubernetes
 _NOT_FOUND = 404
@@ -72,7 +72,9 @@ class TrackedSubmitHook(SparkSubmitHook):
         self.error = ""  # the driver's own error, if it printed one
         self.tail: deque[str] = deque(maxlen=_TAIL_LINES)  # the end of the output, without routine lines
         mode = connection.extra_dejson.get("deploy-mode") or job.conf.get(_DEPLOY_MODE) or "client"
-        settings = {**job.conf, **(_DETACHED if detached else {}), **(_ONCE if mode == "cluster" else {})}
+        settings = {**job.conf, **(_DETACHED if detached else {})}
+        if mode == "cluster" and not on_kubernetes:
+            settings |= _ONCE
         if mode == "client" and _PYTHON in settings:  # which may be on the workers of the cluster only
             settings.setdefault(_DRIVER_PYTHON, os.environ.get("PYSPARK_DRIVER_PYTHON", sys.executable))
         if on_kubernetes and detached:  # Airflow's hook finds a pod's name in the log only in a namespace `spark`

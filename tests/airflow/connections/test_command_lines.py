@@ -106,6 +106,11 @@ _K8S = {
 }
 
 
+def _own(host: str, *, remote: bool) -> dict[str, str]:
+    """Return what the hook sets by itself."""
+    return {"spark.yarn.maxAppAttempts": "1"} if remote and host == "yarn" else {}
+
+
 @pytest.mark.parametrize(
     ("host", "extra", "conf", "expected"),
     [
@@ -136,9 +141,11 @@ def test_the_command_line(
     seen = submit(host, extra, stores, conf=conf, py_files=["s3://lake/code/rules.zip"])
     namespace = {"spark.kubernetes.namespace": extra["namespace"]} if "namespace" in extra else {}
 
-    driver = {} if remote or host != "yarn" else {"spark.pyspark.driver.python": sys.executable}
+    own = (
+        {"spark.pyspark.driver.python": sys.executable} if host == "yarn" and not remote else _own(host, remote=remote)
+    )
 
-    assert _conf(seen.argv) == conf | driver | namespace
+    assert _conf(seen.argv) == conf | own | namespace
     assert _others(seen.argv) == ["--master", host, *_BUNDLE, *_NAME, *expected, *_APPLICATION]
     assert seen.environment["HADOOP_CONF_DIR"] == "/etc/hadoop"
     assert not any(name.startswith("AIRFLOW") for name in seen.environment)
@@ -159,7 +166,7 @@ def test_no_secret_is_an_argument(submit: Callable[..., Seen], host: str, mode: 
 
     texts = [*seen.argv, *seen.environment.values()]
     assert [(secret, text) for secret in SECRETS for text in texts if secret in text] == []
-    assert _conf(seen.argv) == {"spark.eventLog.enabled": "false"}
+    assert _conf(seen.argv) == {"spark.eventLog.enabled": "false"} | _own(host, remote=mode == "cluster")
     assert "--load-spark-defaults" in seen.argv
     mode_bits, text = seen.files["private.properties"]
     assert (mode_bits, _properties(text)) == (0o600, OWN)

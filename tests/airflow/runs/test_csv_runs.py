@@ -62,7 +62,7 @@ def test_csv_is_exact(runs: Any, dag_id: str, landing: Path, tmp_path: Path, *, 
     assert sorted(table.to_pylist(), key=lambda row: row["id"]) == [row | {"msg": row["msg"] or None} for row in good]
     assert (published["records"], published["bad_records"], published["blocks"] > 50) == (61, 1, True)
     assert [row["bytes"] for row in kept] == [b'99,"row\n",x']
-    (submitted,) = list(lake.parent.rglob("states-*/job.json")) or [None]
+    (submitted,) = list(lake.parent.rglob("states-*/*/job.json")) or [None]
     assert (submitted is not None) == spans
     if submitted is not None:
         assert json.loads(submitted.read_bytes())["kind"] == "scan"

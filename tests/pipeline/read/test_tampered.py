@@ -56,6 +56,9 @@ class _Tampers(ReadHere):
         if not self._after:
             super().submit(submission, name=name)
 
+    def kill(self, application: str | None) -> None:
+        """Do nothing: the application has ended."""
+
 
 def _other_format(data: bytes, _: Submission) -> bytes:
     """Name a module of the writer's own in the specification."""

@@ -12,6 +12,7 @@ import pytest
 
 from airflow_provider_blockread.errors import SparkJobError
 from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.observer import Tally
 from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.spark.engines.answers import answer_from, as_bytes
 from airflow_provider_blockread.spark.tasks.partition import TaskReport
@@ -33,7 +34,13 @@ def test_what_tasks_return() -> None:
     """Reports with their files, and state maps with the seconds that they took."""
     values = {"day": dt.date(2026, 1, 2), "price": Decimal("1.50"), "at": dt.datetime(2026, 1, 2, tzinfo=dt.UTC)}
     file = OutputFile(uri="file:///a", size=1, rows=2, partition=values, statistics={"id": [1, 2]})
-    report = TaskReport(receipts=b"\x00" * 9, outputs=(file,), quarantined=(), schema="id: int64")
+    report = TaskReport(
+        receipts=b"\x00" * 9,
+        outputs=(file,),
+        quarantined=(),
+        schema="id: int64",
+        tally=Tally(blocks=1, records=2, bad_records=0, bytes=8),
+    )
     for answer in (report, [(1, [[0, 1], [1, 0]])], (report, 0.25), None):
         assert answer_from(as_bytes(answer)) == answer
 
