@@ -245,7 +245,7 @@ class JournalEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Withdrawal:
-    """A window that is given up, and what becomes of its files."""
+    """A window that is given up, and what happens to its files."""
 
     window: str
     files: str  # pending | excluded

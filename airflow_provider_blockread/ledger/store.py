@@ -230,7 +230,7 @@ class Ledger:
         shared = "" if self._file is None else shared_mount(self._file)
         if shared:
             msg = (
-                f"ledger {self.name} lies on a network file system ({shared}), where SQLite loses its locks and with"
+                f"ledger {self.name} is on a network file system ({shared}), where SQLite loses its locks and with"
                 " them its content; put it on a local disk, or use PostgreSQL: postgresql://user@host/database"
             )
             raise OptionsError(msg)

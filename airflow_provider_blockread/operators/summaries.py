@@ -32,7 +32,7 @@ def plan_summary(ref: WindowRef) -> tuple[str, Rows]:
 
 
 def read_summary(outcome: ReadOutcome) -> tuple[str, Rows]:
-    """Return what came of reading a group."""
+    """Return what reading a group did."""
     speed = f" ({format_bytes(outcome.bytes / outcome.seconds)}/s)" if outcome.seconds else ""
     bad = f", {outcome.bad_records:,} bad" if outcome.bad_records else ""
     before = "; read before this try" if outcome.done_before else ""

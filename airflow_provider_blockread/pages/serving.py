@@ -1,4 +1,4 @@
-"""The pages on loopback, without Airflow: whoever reaches the port is the person who started it."""
+"""The pages on loopback, without Airflow: a visitor is the person who started the server."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Everything:
 
 
 def loopback_app(env: Environment) -> Starlette:
-    """Return the application that shows one ledger to whoever started it.
+    """Return the application that shows one ledger to the person who started it.
 
     It answers requests for a loopback host only: a page elsewhere whose name leads to 127.0.0.1 gets nothing.
     """

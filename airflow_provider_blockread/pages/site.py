@@ -1,4 +1,4 @@
-"""What whoever serves the pages gives them: ledgers, visitors and links.
+"""What the server of the pages gives them: ledgers, visitors and links.
 
 Airflow's plugin makes a `Site` of connections, Airflow's users and Airflow's pages; `blockread ui` makes one of one
 ledger and a visitor who may do everything.

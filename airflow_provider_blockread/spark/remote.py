@@ -201,7 +201,7 @@ class RemoteSpark:
 class ConnectSubmitter:
     """A `Submitter` that runs each application in a session of its own of a Spark Connect server.
 
-    The session of the attempt before is ended first: whoever drove it may have been killed, or hang.
+    The session of the attempt before is ended first: the process that drove it may have been killed, or hang.
     """
 
     keeps_secrets = True

@@ -1,8 +1,8 @@
-"""Cleaning: what becomes of files at the source once they are published, written down before it is done.
+"""Cleaning: what is done with files at the source once they are published, recorded before it is done.
 
 A file is fit when every window that has read it, in any feed of this ledger, is published for longer than the grace
-time and is not being read again, and no feed waits for it. That is told again in the transaction that writes it down,
-which locks those windows: so no generation starts that would read it.
+time and is not being read again, and no feed waits for it. The transaction that records the cleaning checks this
+again and locks those windows, so that no generation starts that would read the file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tries to scan a window, told apart by a number as attempts at a group are by their epoch."""
+"""Tries to scan a window, distinguished by a number as attempts at a group are by their epoch."""
 
 from __future__ import annotations
 

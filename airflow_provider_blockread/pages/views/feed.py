@@ -172,10 +172,10 @@ def _chart(newest: Sequence[WindowRow], measure: Measure, to: Addresses, feed: F
 
 def _label(row: WindowRow, measure: Measure) -> str:
     value = measure.value(row)
-    told = f", {measure.text(value)} {measure.title if measure.title != 'bytes' else ''}".rstrip() if value else ""
+    measured = f", {measure.text(value)} {measure.title if measure.title != 'bytes' else ''}".rstrip() if value else ""
     bad = f", {row.shown.sums.bad_records:,} bad" if row.shown and row.shown.sums.bad_records else ""
     again = f", generation {row.shown.number}" if row.shown and row.shown.number > 1 else ""
-    return f"{row.window.key}: {row.state}{told}{bad}{again}, planned {row.window.created_at:%Y-%m-%d %H:%M} UTC"
+    return f"{row.window.key}: {row.state}{measured}{bad}{again}, planned {row.window.created_at:%Y-%m-%d %H:%M} UTC"
 
 
 def _roots(source: Mapping[str, Any] | None) -> list[str]:

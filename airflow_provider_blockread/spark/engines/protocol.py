@@ -16,7 +16,7 @@ Task: TypeAlias = Callable[[Item, int], Answer]
 
 
 class SparkLostError(ConnectionError):
-    """Spark's JVM, or the server, is gone; any other `ConnectionError` is of whoever raised it."""
+    """Spark's JVM, or the server, is gone; any other `ConnectionError` belongs to the code that raised it."""
 
 
 #: Says what the work on an item has read; runs where the item was worked on, or where its answer arrives.

@@ -46,7 +46,7 @@ def sized(master: str, readers: int | None, given: Mapping[str, str]) -> dict[st
     """Return the settings with which an application gets executors for so many tasks at once, on a cluster.
 
     With executors of a known size, Spark's dynamic allocation starts as many as are needed and lets idle ones go. A
-    standalone cluster starts an executor on each worker, of its size, unless told otherwise: there the cores are
+    standalone cluster by default starts one executor on each worker, as large as the worker: there the cores are
     limited. What the user or the cluster says about the number of executors or cores is left alone.
 
     Args:

@@ -169,7 +169,7 @@ def _check_archive(env: Environment, feed: str, archive: str, roots: SourceRoots
     every = roots if listed is None else SourceRoots(cast("FileSource", from_json(listed)))
     if roots.meet(archive) or every.meet(archive):
         msg = (
-            f"clean: the archive {archive} lies where the source's own listing, or that of the whole feed, would find"
+            f"clean: the archive {archive} is where the source's own listing, or that of the whole feed, would find"
             " its files again; choose a folder beside the feed's roots, or one whose name begins with `_`, or plan once"
             " with a pattern that excludes it"
         )

@@ -32,7 +32,7 @@ _GRACE_S = 20.0  # in which work that is stopped ends by itself
 
 @dataclass(frozen=True, kw_only=True)
 class Done(AsJson):
-    """The work has ended; the ledger holds what came of it."""
+    """The work has ended; the ledger holds its outcome."""
 
 
 def work_remotely(env: Environment, asked: Request) -> Done:
