@@ -63,6 +63,27 @@ class Airflow:
             time.sleep(0.3)
         pytest.fail(f"waited {within_s} s in vain until {what}")
 
+    def until_deferred(self, dag_id: str, run_id: str, name: str) -> None:
+        """Wait until a task is deferred, and its scheduler knows that.
+
+        Airflow 3.3 fails a task whose trigger fires before: it takes the end of the first part for that of the second.
+        """
+        self.until("it waits", lambda: self.states(dag_id, run_id).get(name) == "deferred")
+        task = self.tasks(dag_id, run_id)[name]
+        key = ", ".join(
+            f"{field}={value!r}"
+            for field, value in {
+                "dag_id": dag_id,
+                "task_id": task["task_id"],
+                "run_id": run_id,
+                "try_number": task["try_number"],
+                "map_index": task["map_index"],
+            }.items()
+        )
+        known = f"state success for task instance TaskInstanceKey({key})"
+        scheduler = self.folder / "home" / "logs" / "scheduler.log"
+        self.until("the scheduler knows it", lambda: known in scheduler.read_text(errors="replace"))
+
     def start(self, dag_id: str, logical_date: datetime | None = None) -> str:
         """Start a manual run and return its id, as soon as the DAG processor has found the DAG."""
         body = {"logical_date": logical_date.isoformat() if logical_date else None}

@@ -30,15 +30,19 @@ pytestmark = [
 Processes = list[psutil.Process]
 
 
-def begin(airflow: Airflow, dag_id: str, state: str = "deferred", *, polled: bool = True) -> tuple[str, Processes]:
-    """Start a run and return it with its driver's process, once the driver is at work and a trigger polls it."""
+def start(airflow: Airflow, dag_id: str) -> str:
+    """Land a file and start a run that reads it."""
     airflow.land(dag_id, a=10)
-    run = airflow.start(dag_id)
-    airflow.until("it waits", lambda: airflow.states(dag_id, run).get("logs.read[0]") == state)
+    return airflow.start(dag_id)
+
+
+def begin(airflow: Airflow, dag_id: str) -> tuple[str, Processes]:
+    """Start a run and return it with its driver's process, once the driver is at work and a trigger polls it."""
+    run = start(airflow, dag_id)
+    airflow.until_deferred(dag_id, run, "logs.read[0]")
     processes = asleep(airflow, dag_id)
-    if polled:  # Airflow stops no trigger that has not begun
-        first = heartbeat(airflow, dag_id)
-        airflow.until("a trigger polls", lambda: heartbeat(airflow, dag_id) != first)
+    first = heartbeat(airflow, dag_id)  # Airflow stops no trigger that has not begun
+    airflow.until("a trigger polls", lambda: heartbeat(airflow, dag_id) != first)
     return run, processes
 
 
@@ -144,7 +148,8 @@ def test_a_task_marked_as_failed_stops_its_driver(airflow: Airflow) -> None:
 
 def test_a_wait_that_takes_too_long_stops_the_driver(airflow: Airflow) -> None:
     """Airflow resumes the task to fail it, and asks nobody to stop the application; cleared, it is read again."""
-    run, processes = begin(airflow, "late", polled=False)
+    run = start(airflow, "late")
+    processes = asleep(airflow, "late")
     assert airflow.finish("late", run) == "failed"
     end(airflow, processes)
 
@@ -157,11 +162,12 @@ def test_a_wait_that_takes_too_long_stops_the_driver(airflow: Airflow) -> None:
 
 def test_the_driver_of_a_killed_worker_is_adopted(airflow: Airflow) -> None:
     """The worker dies behind the submission, before it can say so; its next try waits for the same application."""
-    run, processes = begin(airflow, "adopted", "running", polled=False)
+    run = start(airflow, "adopted")
+    processes = asleep(airflow, "adopted")
     (submit,) = {one for one in processes if "--on-cluster" not in cmdline(one)}
     (driver,) = {one for one in processes if "--on-cluster" in cmdline(one)}
     os.kill(submit.ppid(), signal.SIGKILL)
-    airflow.until("it waits", lambda: airflow.states("adopted", run)["logs.read[0]"] == "deferred")
+    airflow.until_deferred("adopted", run, "logs.read[0]")
     assert driver.is_running()
     airflow.mend("adopted")
     assert airflow.finish("adopted", run) == "success"

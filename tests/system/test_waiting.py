@@ -17,7 +17,7 @@ pytestmark = [
 def test_a_deferred_sensor_lets_the_run_go_on(airflow: Airflow) -> None:
     """It is deferred until a file lands, returns what came, and a cleared run does not wait again."""
     run = airflow.start("awaited")
-    airflow.until("it waits", lambda: airflow.states("awaited", run)["arrived"] == "deferred")
+    airflow.until_deferred("awaited", run, "arrived")
     airflow.land("awaited", a=10)
     assert airflow.finish("awaited", run) == "success"
     found = airflow.xcom("awaited", run, "arrived")

@@ -133,9 +133,6 @@ NewFilesSensor(
     ledger_conn_id="ledger",
     deferrable=True,
     poke_interval=1,
-    # Airflow fails a try whose trigger fires before its scheduler has seen that the worker is free.
-    retries=2,
-    retry_delay=timedelta(0),
 ) >> awaited.task_group.get_child_by_label("logs")
 
 hourly("caught", catchup=True)
