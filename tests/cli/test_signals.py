@@ -101,7 +101,8 @@ def test_a_run_is_stopped(place: Place, number: signal.Signals, *, whole_group: 
 
     *progress, last = told(place).splitlines()
     assert last == f"blockread: stopped by {number.name}; {_AGAIN}"
-    assert [line.partition(" ")[0] for line in progress] == ["feed", "window", "group"]
+    said = [line.partition(" ")[0] for line in progress]
+    assert (said[:3], set(said[3:]) - {"read"}) == (["feed", "window", "group"], set())  # progress, on a busy machine
     assert psutil.wait_procs(others, timeout=30)[1] == []
     assert list((place.folder / "tmp").iterdir()) == []
     (listed,) = place.json("windows", "list")

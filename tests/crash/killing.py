@@ -63,6 +63,7 @@ UNREACHED = {
     "store:steps.upkeep.cleaning_files._leave/3": _CHANGING,
     "store:steps.upkeep.cleaning_files._leave/4": _CHANGING,
     "statement:ledger.files.cleaned.refuse_cleaned/1": _WORDS,
+    "statement:ledger.upkeep.requests.was_requested/1": "reads what a page handed over to a run of Airflow",
     "statement:ledger.upkeep.retention.prunable/1": _TOLD,
     "statement:ledger.upkeep.retention.prunable/2": _TOLD,
     "statement:ledger.windows.rates.reader_rates/1": _RATES,

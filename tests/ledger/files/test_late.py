@@ -10,7 +10,7 @@ from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.model import LateFiles
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows import planning
-from airflow_provider_blockread.ledger.windows.selection import _merged, late_files, pending_files
+from airflow_provider_blockread.ledger.windows.selection import late_files, merged_intervals, pending_files
 from airflow_provider_blockread.options import Selection
 from tests.ledger.make import FEED, close_empty_window, freeze_window, plan, version
 
@@ -75,4 +75,4 @@ def test_a_plan_under_way_makes_no_file_late(ledger: Ledger) -> None:
 
 def test_intervals_are_merged() -> None:
     """Neighbours and overlapping ones become one, so that years of windows are few questions."""
-    assert _merged([(20, 30), (0, 10), (10, 20), (25, 26), (40, 50)]) == [(0, 30), (40, 50)]
+    assert merged_intervals([(20, 30), (0, 10), (10, 20), (25, 26), (40, 50)]) == [(0, 30), (40, 50)]

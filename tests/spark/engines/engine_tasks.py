@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from airflow_provider_blockread.errors import FileMissingError, RecordError
@@ -32,7 +33,8 @@ def divides(item: int, _attempt: int) -> float:
 def waits(item: tuple[str, int], _attempt: int) -> int:
     """Say that the item is being worked on, and wait a minute at most for the folder to go."""
     folder, number = Path(item[0]), item[1]
-    (folder / str(number)).touch()
+    with suppress(FileNotFoundError):
+        (folder / str(number)).touch()
     deadline = time.monotonic() + 60
     while folder.exists() and time.monotonic() < deadline:
         time.sleep(0.02)
