@@ -211,12 +211,17 @@ def unreached(traces: Traces) -> list[str]:
     return [site for site in all_sites() if not any(name in seen for name in fault_names(site))]
 
 
+def point_of(fault: Fault | None) -> str:
+    """Return the fault point at which a process ends, before it or behind it; empty if it does not."""
+    return "" if fault is None else fault.name.removesuffix(":before").removesuffix(":after")
+
+
 def as_table(outcomes: Iterable[Outcome]) -> str:
     """Return a line for each fault point: what it is, how often a process ended there, and what came of it."""
     ends: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         if outcome.case.fault is not None:
-            ends[outcome.case.fault.name.removesuffix(":before").removesuffix(":after")].append(outcome)
+            ends[point_of(outcome.case.fault)].append(outcome)
     lines = [
         "| fault point | scenarios | killed: SQLite | killed: PostgreSQL | asleep | outcome |",
         "|---|---|---|---|---|---|",
