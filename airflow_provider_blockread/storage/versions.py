@@ -31,7 +31,7 @@ from airflow_provider_blockread.storage.stores import Stores
 
 
 @contextmanager
-def open_version(stores: Stores, version: FileVersion, bounds: Bounds | None = None) -> Iterator[BinaryIO]:
+def open_version(stores: Stores, version: FileVersion, bounds: Bounds) -> Iterator[BinaryIO]:
     """Give a version of a file as a seekable binary file whose reads may come back short.
 
     If the store accepts conditional requests, each of them names the version, and no other is needed. Otherwise the
@@ -43,7 +43,6 @@ def open_version(stores: Stores, version: FileVersion, bounds: Bounds | None = N
         FileChangedError: if it is another version now; or was one at any read, if the store compares versions.
         SourceError: if a link leads out of the bounds.
     """
-    bounds = bounds or Bounds()
     stores = stores.within(bounds)
     fetch = stores.pinned(version) if version.size else None
     with _named(version), _still_a_file(stores, version):

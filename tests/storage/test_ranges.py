@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.options import Bounds
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.ranges import RangedFile, exactly
@@ -67,7 +68,7 @@ def test_a_web_server_without_ranges_is_refused(without_ranges: str, tmp_path: P
     (tmp_path / "x").write_bytes(DATA)
     stores = Stores()
     version = stores.stat(f"{without_ranges}/x")
-    with open_version(stores, version) as file:
+    with open_version(stores, version, Bounds()) as file:
         source = ByteSource(file, size=version.size, name=version.path)
         with pytest.raises(SourceError, match="gives no ranges"):
             source.read(100, 200)

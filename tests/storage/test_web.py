@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_blockread.errors import FileChangedError, FileMissingError, SourceError, TransientError
-from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.options import Bounds, FileSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.versions import open_version
@@ -144,12 +144,12 @@ def test_a_file_that_changed_is_another_version(tmp_path: Path, web: str) -> Non
         versions.append(Stores().stat(f"{web}/a.csv"))
 
     def change_in_mid_read() -> None:
-        with open_version(Stores(), versions[1]) as source:
+        with open_version(Stores(), versions[1], Bounds()) as source:
             source.read(1)
             os.utime(file, (1.2e9, 1.2e9))
 
     assert [version.mtime_ns for version in versions] == [10**18, 11 * 10**17]
-    with pytest.raises(FileChangedError), open_version(Stores(), versions[0]) as source:
+    with pytest.raises(FileChangedError), open_version(Stores(), versions[0], Bounds()) as source:
         source.read(1)
     with pytest.raises(FileChangedError):
         change_in_mid_read()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from airflow_provider_blockread.errors import BlockReadError, SourceError, TransientError
-from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.options import Bounds, FileSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.versions import open_version
@@ -99,7 +99,7 @@ def test_an_answer_that_tells_no_version_is_none() -> None:
         server.sizes["x"] = 7
         stores = Stores({"s3://b": server.options})
         with (
-            open_version(stores, stores.stat("s3://b/x")) as file,
+            open_version(stores, stores.stat("s3://b/x"), Bounds()) as file,
             pytest.raises(SourceError, match="does not say which version"),
         ):
             file.read(1)

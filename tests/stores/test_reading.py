@@ -16,7 +16,7 @@ import pytest
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileChangedError, FileMissingError
-from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.options import Bounds, FileSource
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
@@ -68,7 +68,7 @@ def test_any_range_of_any_name(store: Store) -> None:
         stores.write_bytes_atomic(f"{root}/in/{name}", content(number, 70_000))
     for number, name in enumerate(names):
         version, data = stores.stat(f"{root}/in/{name}"), content(number, 70_000)
-        with open_version(stores, version) as file:
+        with open_version(stores, version, Bounds()) as file:
             source = ByteSource(file, size=version.size)
             assert [source.read(start, end) for start, end in ranges] == [data[start:end] for start, end in ranges]
 
@@ -112,7 +112,7 @@ def check_overwritten(store: Store, root: str) -> None:
 
 def two_reads(stores: Stores, version: FileVersion) -> Iterator[bytes]:
     """Yield the bytes of two reads too far apart for one request."""
-    with open_version(stores, version) as file:
+    with open_version(stores, version, Bounds()) as file:
         source = ByteSource(file, size=version.size)
         yield source.read(0, 100)
         yield source.read(AFTER, AFTER + 100)
@@ -132,10 +132,10 @@ def test_a_planned_version_that_is_no_more_is_not_read(store: Store) -> None:
     put(store, stores, uri, b"old" * 100)
     version = stores.stat(uri)
     stores.write_bytes_atomic(uri, b"new" * 100)
-    with pytest.raises(FileChangedError, match="planned 300 bytes"), open_version(stores, version) as file:
+    with pytest.raises(FileChangedError, match="planned 300 bytes"), open_version(stores, version, Bounds()) as file:
         file.read(10)
     stores.remove(uri)
-    with pytest.raises(FileMissingError, match="does not exist"), open_version(stores, version) as file:
+    with pytest.raises(FileMissingError, match="does not exist"), open_version(stores, version, Bounds()) as file:
         file.read(10)
 
 
@@ -160,11 +160,11 @@ def test_an_empty_file_is_a_version_too(store: Store) -> None:
     stores, uri = store.stores(root), f"{root}/empty"
     stores.write_bytes_atomic(uri, b"")
     version = stores.stat(uri)
-    with open_version(stores, version) as file:
+    with open_version(stores, version, Bounds()) as file:
         assert file.read() == b""
     stores.remove(uri)
 
-    with pytest.raises(FileMissingError), open_version(stores, version):
+    with pytest.raises(FileMissingError), open_version(stores, version, Bounds()):
         pass
 
 
@@ -177,7 +177,7 @@ def test_a_read_asks_for_nothing_but_its_ranges(ceph: Store) -> None:
     system = stores.remote(uri)[0].system
     asked: list[str] = []
     system._s3.meta.events.register("before-call", lambda model, **_: asked.append(model.name))
-    with open_version(stores, version) as file:
+    with open_version(stores, version, Bounds()) as file:
         ByteSource(file, size=version.size).read(0, 4)
 
     assert asked == ["GetObject"]
@@ -252,7 +252,7 @@ def test_an_answer_that_is_cut_off_is_asked_for_again(request: pytest.FixtureReq
     with breaking(port, after=3 * MIB, cuts=2) as proxy:
         stores = Stores({root: json.loads(text.replace(f":{port}", f":{proxy.port}"))})
         version = stores.stat(uri)
-        with open_version(stores, version) as file:
+        with open_version(stores, version, Bounds()) as file:
             assert ByteSource(file, size=version.size).read(0, version.size) == content(1)
 
     assert proxy.made == 2

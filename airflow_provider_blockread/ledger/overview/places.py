@@ -17,6 +17,13 @@ def newest_sources(ledger: Ledger) -> list[dict[str, Any]]:
         return list(connection.scalars(select(scans.c.source).where(scans.c.id.in_(newest))))
 
 
+def newest_source(ledger: Ledger, feed: int) -> dict[str, Any] | None:
+    """Return the source that a feed has listed last, as JSON; None if it has listed none."""
+    listed = select(scans.c.source).where(scans.c.feed_id == feed, scans.c.source.is_not(None))
+    with ledger.reading() as connection:
+        return connection.scalar(listed.order_by(scans.c.id.desc()).limit(1))
+
+
 def newest_options(ledger: Ledger) -> list[dict[str, Any]]:
     """Return the options of the newest generation of each feed's newest window that has one, as JSON."""
     planned = select(windows.c.feed_id, func.max(windows.c.sequence).label("sequence"))

@@ -8,9 +8,11 @@ from starlette.responses import Response
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.ledger.overview.files import FileLife, file_life, file_versions
+from airflow_provider_blockread.ledger.overview.places import newest_source
 from airflow_provider_blockread.ledger.overview.window import window_detail
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
-from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.options import Bounds, FileSource, GenerationOptions
+from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.pages.look.dumps import dump
 from airflow_provider_blockread.pages.look.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.look.words import plural, whole
@@ -18,6 +20,7 @@ from airflow_provider_blockread.pages.views.evidence import BadRecord, FileBlock
 from airflow_provider_blockread.pages.visit import Visit
 from airflow_provider_blockread.records.reading import open_source
 from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.storage.listing.roots import bounds_of
 from airflow_provider_blockread.storage.versions import open_version
 
 _DRAWN = 400  # segments of the strip
@@ -77,18 +80,27 @@ def _bytes(visit: Visit, life: FileLife, start: int, end: int) -> bytes:
     """Return bytes of the version, decoded where it is compressed.
 
     Raises:
-        BlockReadError: when the file is gone, or another version now.
+        BlockReadError: when the file is gone, is another version now, or is reached by a link out of its source.
     """
     version = FileVersion(life.path, life.size, life.mtime_ns, life.etag)
-    with open_version(visit.env.stores, version) as file:
-        row = life.windows[-1] if life.windows else None
-        if row is not None and row.generation is not None:
-            options = GenerationOptions.from_json(row.generation.options)
+    generation = life.windows[-1].generation if life.windows else None
+    options = None if generation is None else GenerationOptions.from_json(generation.options)
+    with open_version(visit.env.stores, version, _bounds(visit, options)) as file:
+        if options is not None:
             source, _ = open_source(file, make_format(options.record_format), name=life.path, size=life.size)
             if not source.streamed or end <= _MOST_STREAMED:
                 return source.read(start, end)
         file.seek(start)
         return file.read(end - start)
+
+
+def _bounds(visit: Visit, options: GenerationOptions | None) -> Bounds:
+    """Return where links and redirects may lead: as the file was planned, else as its feed was listed last."""
+    if options is not None:
+        return options.bounds
+    listed = newest_source(visit.env.ledger, visit.feed.id) if visit.feed else None
+    source = None if listed is None else from_json(listed)
+    return bounds_of(source) if isinstance(source, FileSource) else Bounds(link_roots=())
 
 
 def _evidence(visit: Visit, life: FileLife, row: WindowRow | None) -> tuple[list[FileBlock], str, list[BadRecord], str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError, SourceError, TransientError
-from airflow_provider_blockread.options import FileSource, ParquetSink
+from airflow_provider_blockread.options import Bounds, FileSource, ParquetSink
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.backends.disk import LocalDisk
 from airflow_provider_blockread.storage.listing.files import list_files
@@ -96,13 +96,13 @@ def test_a_file_whose_answers_tell_no_version_is_read_elsewhere(tmp_path: Path) 
         server.sizes["x"] = 7
         stores = Stores({"s3://b": server.options})
         with (
-            open_version(stores, stores.stat("s3://b/x")) as file,
+            open_version(stores, stores.stat("s3://b/x"), Bounds()) as file,
             pytest.raises(SourceError, match="; copy the file to a store that does"),
         ):
             file.read(1)
     (tmp_path / "x").write_bytes(bytes(7))
 
-    with open_version(stores, stores.stat(str(tmp_path / "x"))) as file:
+    with open_version(stores, stores.stat(str(tmp_path / "x")), Bounds()) as file:
         assert file.read(7) == bytes(7)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_blockread.errors import SourceError, TransientError
-from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.options import Bounds, FileSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.versions import open_version
@@ -154,7 +154,7 @@ def test_a_file_without_ranges_is_read_from_a_store_that_gives_them(desk: Desk) 
     with server(**{"a.csv": ("text/csv", "1\n" * 10**7)}) as (address, _):
         stores = Stores()
         version = stores.stat(f"{address}/a.csv")
-        with open_version(stores, version) as file:
+        with open_version(stores, version, Bounds()) as file:
             file.seek(1000)
             with pytest.raises(SourceError, match=r"; copy the file to a store that (does|gives)"):
                 file.read(10)

@@ -20,7 +20,7 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import BlockReadError, FileMissingError, SourceError
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.results import read_spec
-from airflow_provider_blockread.options import FileList
+from airflow_provider_blockread.options import Bounds, FileList
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.backends.disk import LocalDisk
 from airflow_provider_blockread.storage.backends.disk_calls import rename_if_free
@@ -64,7 +64,7 @@ def ends(call: Callable[[], object]) -> BaseException | None:
 
 def opened(version: FileVersion) -> None:
     """Open a planned file as a task does."""
-    with open_version(Stores(), version) as file:
+    with open_version(Stores(), version, Bounds()) as file:
         file.read()
 
 

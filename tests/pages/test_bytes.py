@@ -1,0 +1,65 @@
+"""What the page of a file's bytes opens: the planned file, and nothing else that its place leads to."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_blockread.ledger.windows.queries import list_files
+from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.steps.plan.discovering import discover
+from tests.pages.lake import Lake, filled_lake
+from tests.servers.redirecting import serving
+
+HIDDEN = "elsewhere, alone"
+
+
+@pytest.fixture(scope="module")
+def lake() -> Iterator[Lake]:
+    """A published window, and a file that waits for one."""
+    with tempfile.TemporaryDirectory(prefix="blockread-bytes-") as folder, filled_lake(Path(folder)) as made:
+        made.pipe.put({"waits.csv": b"id,name,n\n1,x,2\n"})
+        discover(made.pipe.env, made.pipe.request("next"))
+        yield made
+
+
+def exchanged(lake: Lake, name: str) -> None:
+    """Put a link to a file elsewhere, of the same size and time, in the place of a file of the source."""
+    path = lake.pipe.source / name
+    found, elsewhere = path.stat(), lake.pipe.folder / f"elsewhere-{name}"
+    elsewhere.write_bytes(HIDDEN.encode().ljust(found.st_size, b"."))
+    os.utime(elsewhere, ns=(found.st_mtime_ns, found.st_mtime_ns))
+    path.unlink()
+    path.symlink_to(elsewhere)
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (found.st_size, found.st_mtime_ns)
+
+
+@pytest.mark.parametrize("name", ["good.csv", "waits.csv"])
+def test_a_link_exchanged_after_the_plan_shows_no_byte(lake: Lake, name: str) -> None:
+    """Of a file that a window took, and of one that waits; though its target has the planned size and time."""
+    page = f"{lake.file(name)}/records?at=0"
+    assert "d,name,n" in lake.client.get(page).text
+
+    exchanged(lake, name)
+    text = lake.client.get(page).text
+    assert "is reached by a link out of the source" in text
+    assert HIDDEN[1:] not in text  # the first byte is marked
+
+
+def test_redirects_are_followed_as_far_as_the_source_says(lake: Lake) -> None:
+    """To the hosts that its option names, also for the page; to no other one."""
+    with serving() as one, serving() as other:
+        other.files = {"/a.csv": b"redirected\n"}
+        one.moved = {"/a.csv": other.url("/a.csv", host="localhost")}
+        asked = dataclasses.replace(lake.pipe.request("w"), feed="web", files=[one.url("/a.csv")])
+        for hosts, shown in (["localhost"], "edirected"), ([], "redirects to another host"):
+            source = FileSource(one.url("/"), redirect_hosts=hosts)
+            discover(lake.pipe.env, dataclasses.replace(asked, source=source))
+            [file] = list_files(lake.pipe.env.ledger, "web")
+            assert shown in lake.client.get(f"/ledgers/main/files/{file.file}/records?at=0").text
+            asked = dataclasses.replace(asked, files=[])
