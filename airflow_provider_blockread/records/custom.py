@@ -46,9 +46,7 @@ def make_custom(option: CustomFormat) -> RecordFormat:
         OptionsError: when it cannot be imported or built, or does not implement the protocol of record formats.
     """
     made = _build(option)
-    missing = [member for member in (*_VALUES, *_METHODS) if not hasattr(made, member)]
-    if missing:
-        raise _refused(option, f"lacks {', '.join(missing)}")
+    _require_members(option, made)
     for name, kind in _VALUES.items():
         if not isinstance(getattr(made, name), kind):
             raise _refused(option, f"has {name}={getattr(made, name)!r}, which must be of type {kind.__name__}")
@@ -65,6 +63,8 @@ def _build(option: CustomFormat) -> Any:  # noqa: ANN401 - not known to be a for
     cls = load_object(option.path, "record format")
     if not isinstance(cls, type):
         raise _refused(option, "is not a class")
+    if not all(hasattr(cls, name) for name in _METHODS):  # what is no format is not called
+        _require_members(option, cls)
     try:
         return cls(**option.options)
     except BlockReadError:
@@ -72,6 +72,12 @@ def _build(option: CustomFormat) -> Any:  # noqa: ANN401 - not known to be a for
     except Exception as error:
         msg = f"record format {option.path!r} does not take the options {dict(option.options)} ({error}); correct them"
         raise OptionsError(msg) from error
+
+
+def _require_members(option: CustomFormat, found: object) -> None:
+    missing = [member for member in (*_VALUES, *_METHODS) if not hasattr(found, member)]
+    if missing:
+        raise _refused(option, f"lacks {', '.join(missing)}")
 
 
 def _check_calls(option: CustomFormat, made: Any) -> None:  # noqa: ANN401 - as above

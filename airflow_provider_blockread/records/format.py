@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Protocol, cast
 
+from airflow_provider_blockread.options import FormatOption
 from airflow_provider_blockread.records.decode import RawDecoder
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import Decoder, Walk
@@ -68,7 +69,7 @@ class RecordFormat(Protocol):
         """Return the decoder that turns chunks of records into Arrow batches."""
 
 
-def codec_of(fmt: RecordFormat, path: str) -> str | None:
+def codec_of(fmt: RecordFormat | FormatOption, path: str) -> str | None:
     """Return the codec of a file of this format (`gzip`, `bzip2`, `xz`, `zstd`); None if it is not compressed."""
     if fmt.compression != "auto":
         return None if fmt.compression == "none" else fmt.compression

@@ -30,14 +30,22 @@ def open_source(
         size: its bytes, if they are known.
         limits: what to refuse.
     """
-    name, limits = name or str(getattr(file, "name", "input")), limits or StreamLimits()
-    codec = codec_of(fmt, name)
+    name = name or str(getattr(file, "name", "input"))
+    source = open_bytes(file, codec_of(fmt, name), name=name, size=size, limits=limits)
+    return source, bind(source, fmt)
+
+
+def open_bytes(
+    file: BinaryIO, codec: str | None, *, name: str, size: int | None = None, limits: StreamLimits | None = None
+) -> ByteSource:
+    """Return the file as exact reads, decompressed if it has a codec; see `open_source`."""
+    limits = limits or StreamLimits()
     if codec is None:
         source = ByteSource(file, size=size, name=name, max_record_bytes=limits.max_record_bytes)
     else:
         source = StreamSource(file, codec, size=size, name=name, limits=limits)
     source.max_columns = limits.max_columns
-    return source, bind(source, fmt)
+    return source
 
 
 def bind(source: ByteSource, fmt: RecordFormat) -> RecordFormat:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import every_format
 import pytest
@@ -50,6 +51,14 @@ def test_an_incomplete_format_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("quoted_lines.Halves", Halves, raising=False)
     with pytest.raises(OptionsError, match="lacks cut, walk"):
         make_format(CustomFormat(path="quoted_lines:Halves"))
+
+
+def test_what_is_no_format_is_not_called(tmp_path: Path) -> None:
+    """A class without the methods of a format is refused before its options reach it."""
+    option = CustomFormat(path="subprocess:Popen", options={"args": ["touch", str(tmp_path / "ran")]})
+    with pytest.raises(OptionsError, match=r"lacks name, .*, cut, walk"):
+        make_format(option)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_record_cut_short_by_the_file_is_refused() -> None:

@@ -18,8 +18,8 @@ from airflow_provider_blockread.pages.look.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.look.words import plural, whole
 from airflow_provider_blockread.pages.views.evidence import BadRecord, FileBlock, bad_records, file_blocks
 from airflow_provider_blockread.pages.visit import Visit
-from airflow_provider_blockread.records.reading import open_source
-from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.records.format import codec_of
+from airflow_provider_blockread.records.reading import open_bytes
 from airflow_provider_blockread.storage.listing.roots import bounds_of
 from airflow_provider_blockread.storage.versions import open_version
 
@@ -77,7 +77,9 @@ def _life(visit: Visit) -> FileLife:
 
 
 def _bytes(visit: Visit, life: FileLife, start: int, end: int) -> bytes:
-    """Return bytes of the version, decoded where it is compressed.
+    """Return bytes of the version, decoded where it is compressed; the record format is not made for that.
+
+    A user's own format is code, which runs on workers and on Spark only.
 
     Raises:
         BlockReadError: when the file is gone, is another version now, or is reached by a link out of its source.
@@ -87,7 +89,9 @@ def _bytes(visit: Visit, life: FileLife, start: int, end: int) -> bytes:
     options = None if generation is None else GenerationOptions.from_json(generation.options)
     with open_version(visit.env.stores, version, _bounds(visit, options)) as file:
         if options is not None:
-            source, _ = open_source(file, make_format(options.record_format), name=life.path, size=life.size)
+            codec = codec_of(options.record_format, life.path)
+            source = open_bytes(file, codec, name=life.path, size=life.size)
+            source.data_offset = 0  # bytes before those that are shown need not be kept
             if not source.streamed or end <= _MOST_STREAMED:
                 return source.read(start, end)
         file.seek(start)

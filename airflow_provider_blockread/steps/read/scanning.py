@@ -5,6 +5,7 @@ A file inside one group is scanned by that group's application, in a stage befor
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -68,8 +69,7 @@ class EntryStates:
         Raises:
             ConflictError: when the states at the beginning of parts are not known yet.
         """
-        found = part_ends_before(env.ledger, window.id) if make_format(options.record_format).needs_scan else {}
-        states = tuple((file, state) for file, (_, state) in found.items())
+        states = _of_parts(env, window) if make_format(options.record_format).needs_scan else ()
         return cls(window=window, options=options, of_parts=states, without=without_files(env, window, generation))
 
     def uri(self, folder: str, group: int | None = None) -> str:
@@ -93,10 +93,16 @@ class EntryStates:
         return f"{self.uri(folder).removesuffix('.json')}-known.json"
 
 
+def _of_parts(env: Environment, window: Window) -> tuple[tuple[int, int], ...]:
+    return tuple((file, state) for file, (_, state) in part_ends_before(env.ledger, window.id).items())
+
+
 def carry_states(
     env: Environment, before: Window, now: Window, options: GenerationOptions, changed: Mapping[int, Collection[Block]]
 ) -> None:
     """Keep what a scan found under an earlier plan of a window, but for the blocks that are others now.
+
+    A page may ask for this: a user's own format, which is code, is not made.
 
     Args:
         env: ledger and stores.
@@ -105,12 +111,15 @@ def carry_states(
         options: of the generation that is to read it.
         changed: the earlier blocks of those files that have changed, by file.
     """
+    if not now.scan_epoch:
+        return
     folder = window_folder(options.sink.work_area, now.feed, now.id)
     secret = env.window_secret(now.id)
-    known = read_states(env.stores, EntryStates.of(env, before, options).uri(folder), secret=secret)
+    scanned = EntryStates(window=before, options=options, of_parts=_of_parts(env, before))
+    known = read_states(env.stores, scanned.uri(folder), secret=secret)
     if known is None:
         return
-    states = EntryStates.of(env, now, options)
+    states = dataclasses.replace(scanned, window=now)
     to_scan = any(len({block.group for block in blocks}) > 1 for blocks in changed.values())
     others = {block.number for blocks in changed.values() for block in blocks}
     kept = {number: state for number, state in known.items() if number not in others}
