@@ -94,7 +94,7 @@ class SparkJob(Value):
     unchanged, settings that Spark itself would not show (`secret`, `password`, `token`, `access.key` in the name) in a
     private file; `proxy_user` is the user whom Spark impersonates on the cluster. `py_files` are more zips or modules
     for the executors, such as the module of a user's function. `environment` names variables (`*` matches any text)
-    that the driver of spark-submit inherits in addition to the usual ones. A task whose last heartbeat is older than
+    that a driver inherits in addition to the usual ones. A task whose last heartbeat is older than
     `stale_after_s` seconds counts as dead.
     """
 

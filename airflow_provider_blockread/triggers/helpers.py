@@ -2,7 +2,8 @@
 
 Threads are not enough: Python runs one at a time, and one that listed files blocked the loop for 0.3 s on a busy host.
 A helper does not import Airflow. It receives the access to ledger and stores on its standard input, and ends when that
-is closed, so it never outlives the triggerer.
+is closed, so it never outlives the triggerer. It inherits what a Spark driver does, since on Spark Connect it is one:
+functions and formats of users run in it.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ import json
 import os
 import sys
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from airflow_provider_blockread.errors import TransientError, error_class
+from airflow_provider_blockread.hooks.driver_environment import inherited
 
 #: Helpers of one triggerer that work at the same time on requests of one lane; further ones wait.
 MOST = 2
@@ -29,6 +31,7 @@ MOST_ALONE = 8
 #: Seconds that a helper has to stop its work.
 LEAVING_S = 30.0
 _LONGEST_LINE = 2**20
+_FURTHER = ("PG*", "PYICEBERG_*")  # of the libraries that reach ledgers and catalogs
 _PROGRAM = "airflow_provider_blockread.steps.watch.serving"
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -40,7 +43,7 @@ class _Helper:
         self._process = process
 
     @classmethod
-    async def start(cls) -> _Helper:
+    async def start(cls, environment: Iterable[str] = ()) -> _Helper:
         path = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))
         pipe = asyncio.subprocess.PIPE
         return cls(
@@ -49,7 +52,7 @@ class _Helper:
                 stdin=pipe,
                 stdout=pipe,
                 limit=_LONGEST_LINE,
-                env={**os.environ, "PYTHONPATH": path},
+                env=inherited(os.environ, (*_FURTHER, *environment)) | {"PYTHONPATH": path},
             )
         )
 
@@ -150,15 +153,22 @@ async def ask(request: dict[str, Any], log: Callable[[str], None]) -> dict[str, 
     return _answer(await _helpers().ask(request, log))
 
 
-async def ask_alone(request: dict[str, Any], log: Callable[[str], None]) -> dict[str, Any]:
+async def ask_alone(
+    request: dict[str, Any], log: Callable[[str], None], *, environment: Iterable[str] = ()
+) -> dict[str, Any]:
     """Return the answer of a helper of its own, for work that takes long; cancelling it lets the helper stop its work.
+
+    Args:
+        request: of `steps.watch.serving`.
+        log: takes what the helper has to say meanwhile.
+        environment: names and patterns of variables that it inherits besides the usual ones.
 
     Raises:
         BlockReadError: as raised by the work.
         TransientError: when the helper was killed.
     """
     async with _helpers().alone:
-        helper = await _Helper.start()
+        helper = await _Helper.start(environment)
         try:
             found = await helper.ask(request, log)
         finally:

@@ -62,8 +62,9 @@ class RemoteWorkTrigger(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Let a helper work, and yield one event: empty, or with the error."""
+        job = cast("SparkJob", from_json(self.spark))
         try:
-            await ask_alone(await self._request("work"), self.log.info)
+            await ask_alone(await self._request("work"), self.log.info, environment=job.environment)
         except BlockReadError as error:
             found = {"error": type(error).__name__, "message": str(error)}
         else:
