@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
 import signal
@@ -33,6 +34,7 @@ _TAIL_LINES = 20
 _DETACHED = {"spark.yarn.submit.waitAppCompletion": "false", "spark.kubernetes.submission.waitAppCompletion": "false"}
 #: What a driver on YARN needs: its task attempts are numbered within one run of it. Kubernetes starts none again.
 _ONCE = {"spark.yarn.maxAppAttempts": "1"}
+_KEYTAB = "connection.keytab"
 _ASK_S = 10.0  # for an answer of Kubernetes
 _NOT_FOUND = 404
 _ENDS = frozenset({"SUCCEEDED", "FAILED", "Succeeded", "Failed", "Deleted"})  # of YARN and of Kubernetes
@@ -80,6 +82,7 @@ class TrackedSubmitHook(SparkSubmitHook):
         if on_kubernetes and detached:  # Airflow's hook finds a pod's name in the log only in a namespace `spark`
             settings.setdefault(_POD, f"{name}-{uuid.uuid4().hex[:8]}-driver")
         self._private = job.secrets
+        self._keytab_bytes: bytes | None = None
         super().__init__(
             conn_id=connection.conn_id,
             conf={key: value for key, value in settings.items() if key not in self._private},
@@ -96,10 +99,12 @@ class TrackedSubmitHook(SparkSubmitHook):
             self._connection["namespace"] = self._connection["namespace"] or "default"
 
     def hide(self, folder: Path) -> None:
-        """Pass the settings that must not be seen in a private file, and not as arguments.
+        """Pass the settings that must not be seen in a private file, and not as arguments; and the keytab in another.
 
         :param folder: only the user can look into it.
         """
+        if self._keytab_bytes is not None:
+            self._connection["keytab"] = private_file(folder / _KEYTAB, self._keytab_bytes)
         if self._private:
             lines = (f"{_escaped(key)}={_escaped(value)}\n" for key, value in self._private.items())
             self._properties_file = private_file(folder / "private.properties", "".join(lines))
@@ -133,10 +138,17 @@ class TrackedSubmitHook(SparkSubmitHook):
         # Otherwise a file of properties would replace the cluster's spark-defaults.conf.
         return [*arguments, "--load-spark-defaults"] if self._properties_file else arguments
 
-    def _create_keytab_path_from_base64_keytab(self, base64_keytab: str, principal: str | None) -> str:
-        path = super()._create_keytab_path_from_base64_keytab(base64_keytab, principal)
-        Path(path).chmod(0o600)  # Airflow's hook leaves it readable by all
-        return str(path)
+    def _create_keytab_path_from_base64_keytab(self, base64_keytab: str, principal: str | None) -> str:  # noqa: ARG002
+        # Airflow's hook writes a file that all may read, and leaves it. Only who submits needs one: `hide` makes it.
+        try:
+            self._keytab_bytes = base64.b64decode(base64_keytab)
+        except ValueError as error:
+            msg = (
+                f"spark: the keytab of connection {self._pinned.conn_id!r} is not written in base64; put the output of"
+                " `base64 FILE` into its extra"
+            )
+            raise OptionsError(msg) from error
+        return _KEYTAB
 
     @property
     def application(self) -> str | None:

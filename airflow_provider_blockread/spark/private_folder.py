@@ -35,11 +35,11 @@ def private_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def private_file(path: Path, text: str) -> str:
+def private_file(path: Path, content: str | bytes) -> str:
     """Write a new file that only this user can read, and return its path."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content.encode() if isinstance(content, str) else content)
     return str(path)
 
 

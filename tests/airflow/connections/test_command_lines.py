@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import re
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -182,17 +184,27 @@ def _unescaped(text: str) -> str:
     return text.encode("ascii").decode("unicode-escape").encode("utf-16", "surrogatepass").decode("utf-16")
 
 
-def test_who_submits_and_as_whom(submit: Callable[..., Seen]) -> None:
-    """A principal with a keytab of the connection, which only the user can read; or a user who is impersonated."""
+def test_a_keytab_is_written_in_base64(submit: Callable[..., Seen]) -> None:
+    """What is not is refused; the output of the program that the message names is taken."""
+    with pytest.raises(OptionsError, match="the keytab of connection 'cluster' is not written in base64"):
+        submit("yarn", {"principal": "etl@EXAMPLE", "keytab": "/etc/etl.keytab"})
+    coded = subprocess.run(["base64"], input=b"\x05\x02", capture_output=True, check=True).stdout.decode()
+    assert "--keytab" in submit("yarn", {"principal": "etl@EXAMPLE", "keytab": coded}).argv
+
+
+def test_who_submits_and_as_whom(submit: Callable[..., Seen], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A principal with a keytab of the connection, in a private file, which goes; or a user who is impersonated."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     keytab = base64.b64encode(b"keytab's content").decode()
     seen = submit("yarn", {"principal": "etl@EXAMPLE", "keytab": keytab})
     at = seen.argv.index("--keytab")
-    (path,) = (argument for argument in seen.argv if argument.endswith("airflow_keytab-etl@EXAMPLE"))
-    try:
-        assert seen.argv[at : at + 4] == ["--keytab", path, "--principal", "etl@EXAMPLE"]
-        assert seen.files[Path(path).name] == [0o600, "keytab's content"]
-    finally:
-        Path(path).unlink()
+    path = seen.argv[at + 1]
+    assert seen.argv[at : at + 4] == ["--keytab", path, "--principal", "etl@EXAMPLE"]
+    assert seen.files[Path(path).name] == [0o600, "keytab's content"]
+    SparkSubmitter(SparkJob(conn_id="cluster")).status("application_1")  # it submits nothing, and needs no keytab
+    assert list(temporary.iterdir()) == []
 
     argv = submit("yarn", {}, proxy_user="ann").argv
     assert argv[argv.index("--proxy-user") + 1] == "ann"

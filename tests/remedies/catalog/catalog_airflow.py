@@ -111,6 +111,11 @@ CATALOG: list[Entry] = [
     ),
     Remedy(
         "hooks/tracked_submit.py",
+        "put the output of",
+        f"{_AIRFLOW}/connections/test_command_lines.py::test_a_keytab_is_written_in_base64",
+    ),
+    Remedy(
+        "hooks/tracked_submit.py",
         "needs its Kubernetes provider",
         f"{_AIRFLOW}/connections/test_command_lines.py::test_a_kubernetes_master_needs_a_provider",
     ),
