@@ -140,10 +140,36 @@ def test_files_are_found_by_their_path_or_a_part_of_it(ledger: Ledger) -> None:
     """A whole path, a part, and nothing of a feed that is not asked about."""
     record_files(ledger, FEED, [version("a_b"), version("axb")], complete=False)
 
-    assert [one.path for one in find_files(ledger, "file:///in/a_b", of=[1], limit=9)] == ["file:///in/a_b"]
-    assert [one.path for one in find_files(ledger, "a_", of=[1], limit=9)] == ["file:///in/a_b"]
-    assert len(find_files(ledger, "/in/", of=[1], limit=9)) == 2
-    assert find_files(ledger, "/in/", of=[], limit=9) == []
+    def found(text: str, of: list[int]) -> list[str]:
+        return [one.path for one in find_files(ledger, text, of=of, limit=9).files]
+
+    assert found("file:///in/a_b", [1]) == ["file:///in/a_b"]
+    assert found("a_", [1]) == ["file:///in/a_b"]
+    assert len(found("/in/", [1])) == 2
+    assert found("/in/", []) == []
+
+
+@pytest.mark.parametrize("limit", [2, 9])
+def test_a_search_goes_on_until_all_files_are_looked_at(
+    ledger: Ledger, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call looks at a few files; the calls together find each one once, newest first."""
+    monkeypatch.setattr("airflow_provider_blockread.ledger.overview.files.LOOKED_AT", 3)
+    names = ["x0", "y1", "x2", "x3", "y4", "y5", "y6", "y7", "x8", "x9"]
+    for name in names:
+        record_files(ledger, FEED, [version(name)], complete=False)
+    found, shares, below = [], [], None
+    while True:
+        page = find_files(ledger, "/x", of=None, limit=limit, below=below)
+        found += [one.path[-2:] for one in page.files]
+        shares.append(page.looked)
+        below = page.below
+        if below is None:
+            break
+
+    assert found == ["x9", "x8", "x3", "x2", "x0"]
+    assert shares == sorted(set(shares))
+    assert shares[-1] == 1
 
 
 def test_files_that_are_left_out_are_counted_and_listed(ledger: Ledger) -> None:

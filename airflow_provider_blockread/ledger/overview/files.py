@@ -31,6 +31,9 @@ from airflow_provider_blockread.ledger.windows.selection import (
     merged_intervals,
 )
 
+LOOKED_AT = 200_000
+"""Files whose paths one search looks at."""
+
 _MOST_RANGES = 500  # stretches of planned time, the newest, in which late files are looked for
 
 
@@ -63,6 +66,14 @@ class FoundFile(NamedTuple):
     feed_id: int
     feed: str
     window: str | None
+
+
+class FoundFiles(NamedTuple):
+    """What a search has found, and how far it has looked."""
+
+    files: list[FoundFile]
+    below: int | None  # where it goes on; None once all files were looked at
+    looked: float  # share of the ledger's files, from 0 to 1
 
 
 class ExcludedFile(NamedTuple):
@@ -145,18 +156,29 @@ def excluded_files(ledger: Ledger, feed: int, *, limit: int = 100) -> list[Exclu
         return [ExcludedFile(*row) for row in rows]
 
 
-def find_files(ledger: Ledger, text: str, *, of: Sequence[int] | None, limit: int) -> list[FoundFile]:
-    """Return file versions of these feeds, or of all, whose path is this text, or else holds it, newest first."""
+def find_files(
+    ledger: Ledger, text: str, *, of: Sequence[int] | None, limit: int, below: int | None = None
+) -> FoundFiles:
+    """Return file versions of these feeds, or of all, whose path is this text, or else holds it, newest first.
+
+    A path is found at once. What holds a text is looked for among the newest files, and from there on by a call with
+    `below`: however many files there are, a call looks at no more than `LOOKED_AT`.
+    """
     columns = (files.c.id, files.c.path, files.c.size, files.c.state, files.c.feed_id, feeds.c.name, files.c.window_id)
     among = true() if of is None else files.c.feed_id.in_(of)
     query = select(*columns).join(feeds).where(among).order_by(files.c.id.desc()).limit(limit)
+    holds = files.c.path.contains(text, autoescape=True)
     with ledger.reading() as connection:
-        same = connection.execute(query.where(files.c.path_digest == path_digest(text))).all()
-        # Found first, sorted afterwards: in the order of the index, a rare name would be looked for row by row.
-        holds = files.c.path.contains(text, autoescape=True)
-        holding = select(files.c.id).where(holds, among).limit(limit).subquery()
-        rows = same or connection.execute(query.where(files.c.id.in_(select(holding.c.id)))).all()
-        return [FoundFile(*row) for row in rows]
+        whole = [] if below else connection.execute(query.where(files.c.path_digest == path_digest(text))).all()
+        if whole:
+            return FoundFiles([FoundFile(*row) for row in whole], None, 1.0)
+        last = connection.scalar(select(func.max(files.c.id))) or 0
+        start = last if below is None else min(below - 1, last)
+        end = max(start - LOOKED_AT, 0)
+        rows = connection.execute(query.where(files.c.id <= start, files.c.id > end, holds)).all()
+    if len(rows) == limit:
+        end = rows[-1].id - 1
+    return FoundFiles([FoundFile(*row) for row in rows], end + 1 if end else None, 1 - end / last if last else 1.0)
 
 
 def file_life(ledger: Ledger, file: int) -> FileLife | None:

@@ -69,3 +69,16 @@ async function look() {
   return setTimeout(look, 2000);
 }
 if (live?.dataset.moving === "true") setTimeout(look, 2000);
+
+// A search has looked through the files seen last; while it has found none, it goes on by itself.
+async function lookFurther() {
+  const found = document.querySelector(".found:not(:has(tbody))");
+  const link = found?.querySelector("a[data-further]");
+  if (!link) return;
+  try {
+    const page = new DOMParser().parseFromString(await (await fetch(link.href)).text(), "text/html");
+    found.replaceWith(page.querySelector(".found") ?? page.querySelector(".empty") ?? found);
+  } catch { return; /* the server is away; the link stays */ }
+  if (!found.isConnected) await lookFurther();
+}
+lookFurther();

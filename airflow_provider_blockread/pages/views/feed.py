@@ -34,7 +34,7 @@ from airflow_provider_blockread.pages.site import FeedRef
 from airflow_provider_blockread.pages.views.feeds import days_of
 from airflow_provider_blockread.pages.visit import Visit
 
-_CHARTED = 72  # windows in the chart
+_CHARTED = 72  # windows in the chart; the first page of the list is among them
 _PAGE = 50  # rows of a list
 _PAUSE = 4  # times the usual distance between windows is a gap that is drawn
 
@@ -100,10 +100,11 @@ def show(visit: Visit) -> Response:
         "tabs": TABS,
         "states": (*OPEN_STATES, *OVER_STATES),
     }
-    return visit.page("feed.html", values | _LISTS[tab](visit, ledger, feed.id))
+    listed = _windows(visit, ledger, newest) if tab == "windows" else _LISTS[tab](visit, ledger, feed.id)
+    return visit.page("feed.html", values | listed)
 
 
-def _windows(visit: Visit, ledger: Ledger, feed: int) -> dict[str, Any]:
+def _windows(visit: Visit, ledger: Ledger, newest: list[WindowRow]) -> dict[str, Any]:
     state = visit.asked("state")
     wanted = WindowFilter(
         state=state if state in {*OPEN_STATES, *OVER_STATES} else "",
@@ -112,7 +113,11 @@ def _windows(visit: Visit, ledger: Ledger, feed: int) -> dict[str, Any]:
         bad=bool(visit.asked("bad")),
         rebuilt=bool(visit.asked("rebuilt")),
     )
-    rows = list_page(ledger, feed, wanted, before=whole(visit.asked("before")), limit=_PAGE + 1)
+    before = whole(visit.asked("before"))
+    rows = newest
+    if before is not None or wanted != WindowFilter():
+        assert visit.feed is not None  # noqa: S101 - the route names one
+        rows = list_page(ledger, visit.feed.id, wanted, before=before, limit=_PAGE + 1)
     more = rows[_PAGE - 1].window.sequence if len(rows) > _PAGE else None
     return {"wanted": wanted, "rows": rows[:_PAGE], "more": more}
 
@@ -137,7 +142,6 @@ def _excluded(visit: Visit, ledger: Ledger, feed: int) -> dict[str, Any]:  # noq
 
 
 _LISTS: Mapping[str, Callable[[Visit, Ledger, int], dict[str, Any]]] = {
-    "windows": _windows,
     "waiting": _waiting,
     "late": _waiting,
     "left": _left,

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from airflow_provider_blockread.errors import BlockReadError
-from airflow_provider_blockread.ledger.overview.files import FoundFile, find_files
+from airflow_provider_blockread.ledger.overview.files import FoundFiles, find_files
 from airflow_provider_blockread.ledger.overview.refs import all_feeds
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, find_windows
+from airflow_provider_blockread.pages.look.words import whole
 from airflow_provider_blockread.pages.site import FeedRef
 from airflow_provider_blockread.pages.visit import Visit
 
 _MOST = 50  # hits of each kind in each ledger
 _LEAST_CHARS = 2
+_NOTHING = FoundFiles([], None, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,31 +26,35 @@ class Hits:
     ledger: str
     feeds: tuple[FeedRef, ...] = ()
     windows: tuple[WindowRow, ...] = ()
-    files: tuple[FoundFile, ...] = ()
+    found: FoundFiles = _NOTHING
     error: str = ""
 
     @property
     def size(self) -> int:
         """How many hits there are."""
-        return len(self.feeds) + len(self.windows) + len(self.files)
+        return len(self.feeds) + len(self.windows) + len(self.found.files)
 
 
 def show(visit: Visit) -> Response:
-    """Return the page."""
-    text = visit.asked("q")
-    hits = [_in_ledger(visit, name, text) for name in visit.ledgers.names] if len(text) >= _LEAST_CHARS else []
-    return visit.page("search.html", {"text": text, "hits": hits, "most": _MOST, "least": _LEAST_CHARS})
+    """Return the page; with `below`, only the files of one ledger below this number."""
+    text, below, only = visit.asked("q"), whole(visit.asked("below")), visit.asked("ledger")
+    names = [name for name in visit.ledgers.names if below is None or name == only]
+    hits = [_in_ledger(visit, name, text, below) for name in names] if len(text) >= _LEAST_CHARS else []
+    return visit.page("search.html", {"text": text, "hits": hits, "below": below, "least": _LEAST_CHARS})
 
 
-def _in_ledger(visit: Visit, name: str, text: str) -> Hits:
+def _in_ledger(visit: Visit, name: str, text: str, below: int | None) -> Hits:
     try:
         ledger, seen = visit.ledgers.open(name).ledger, visit.seen(name)
         among = None if len(seen) == len(all_feeds(ledger)) else list(seen)  # a million rows are looked at
+        found = find_files(ledger, text, of=among, limit=_MOST, below=below)
+        if below is not None:
+            return Hits(ledger=name, found=found)
         return Hits(
             ledger=name,
             feeds=tuple(ref for ref in seen.values() if text.casefold() in ref.name.casefold())[:_MOST],
             windows=tuple(find_windows(ledger, text, of=list(seen), limit=_MOST)),
-            files=tuple(find_files(ledger, text, of=among, limit=_MOST)),
+            found=found,
         )
     except BlockReadError as error:
         return Hits(ledger=name, error=str(error))
