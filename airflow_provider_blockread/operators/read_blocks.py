@@ -69,17 +69,23 @@ class ReadBlocksOperator(DeferrableOperator):
             self.work_in_triggerer(self._work(context), context)
         return self._outcome(self._deferred(context).start(), context)
 
-    def _read(self, context: Context) -> dict[str, Any]:
+    def _read(self, context: Context, *, by_helper: bool = False) -> dict[str, Any]:
         from airflow_provider_blockread.steps import read  # noqa: PLC0415 - not at every DAG parse
 
+        env = self._environment()
         outcome = read(
-            self._environment(),
+            env,
             window_ref(self.window),
             int(self.group),
             caller=caller_of(context),
             job=self.spark,
             submitter=self.submitter(),
         )
+        if by_helper and outcome.done_before:  # a helper process has no metrics
+            env.observer.count("read.retries", outcome.epoch > 1)
+            for name in ("records", "bad_records", "bytes"):
+                env.observer.count(f"read.{name}", getattr(outcome, name))
+            env.observer.took("read.time", outcome.seconds)
         return self._outcome(outcome, context)
 
     def complete_step(
@@ -89,7 +95,7 @@ class ReadBlocksOperator(DeferrableOperator):
         set_title(context, context["ti"].rendered_map_index or f"group {self.group}")
         if waiting is None:
             self.require(problem)
-            return self._read(context)  # which finds that it is read
+            return self._read(context, by_helper=True)  # which finds that it is read
         return self._outcome(self._deferred(context).resume(problem), context)
 
     def stop_step(self, context: Context, why: str) -> None:

@@ -31,6 +31,7 @@ from airflow_provider_blockread.options import (
 from airflow_provider_blockread.steps import Environment, WindowRef
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 from airflow_provider_blockread.triggers.remote_work import RemoteWorkTrigger
+from tests.airflow.metrics import kept_metrics
 from tests.airflow.published import SUCCESS, lines, values
 from tests.airflow.triggering import first
 from tests.pipeline.make import Pipe, ReadHere
@@ -66,11 +67,17 @@ def test_a_deferred_read_on_a_server(
     with DAG(dag_id) as dag:
         source, sink = FileSource(str(landing)), ParquetSink(str(tmp_path / "lake"))
         BlockReadTaskGroup("logs", source=source, sink=sink, spark=JOB, deferrable=True)
-    run = runs.start(dag)
+    with kept_metrics() as metrics:
+        run = runs.start(dag)
 
     assert runs.states(run) == SUCCESS
     assert values(tmp_path / "lake") == lines(a=100)
     assert runs.xcom(run, "logs.read", map_index=0) == {"records": 100, "bad_records": 0}
+    assert metrics.found["read.records"] == metrics.found["commit.records"] == 100
+    assert metrics.found["read.time"] > 0
+    assert {name for name in metrics.found if name.startswith("read.")} == {
+        f"read.{name}" for name in ("records", "bad_records", "bytes", "time", "retries")
+    }
 
 
 def test_a_deferred_read_with_a_dataframe_function(

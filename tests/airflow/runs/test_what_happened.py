@@ -3,58 +3,30 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from airflow.sdk import DAG
-from airflow.sdk._shared.observability.metrics import stats
-from airflow.sdk._shared.observability.metrics.base_stats_logger import NoStatsLogger
 
 from airflow_provider_blockread.observer import Progress
 from airflow_provider_blockread.operators.observing import AirflowObserver
 from airflow_provider_blockread.options import FileSource, JsonLines, ParquetSink, Policies, Splitting
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 from tests.airflow.logger import Logger
+from tests.airflow.metrics import Metrics, kept_metrics
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("without_spark")]
 
 DOCUMENTED = Path(__file__).parents[3] / "docs" / "metrics.md"
 
 
-class Metrics(NoStatsLogger):
-    """A backend of Airflow's metrics that keeps those of this package."""
-
-    def __init__(self) -> None:
-        """Begin with none."""
-        self.found: dict[str, float] = {}
-        self.tags: list[dict[str, str]] = []
-
-    def _keep(self, stat: str, number: float, tags: dict[str, str] | None) -> None:
-        if stat.startswith("blockread."):
-            self.found[stat.removeprefix("blockread.")] = number
-            self.tags.append(tags or {})
-
-    def incr(self, stat: str, count: int = 1, *, tags: dict[str, str] | None = None, **_: Any) -> None:
-        """Add to a counter."""
-        self._keep(stat, self.found.get(stat.removeprefix("blockread."), 0) + count, tags)
-
-    def gauge(self, stat: str, value: float, *, tags: dict[str, str] | None = None, **_: Any) -> None:
-        """Set a gauge."""
-        self._keep(stat, value, tags)
-
-    def timing(self, stat: str, dt: Any, *, tags: dict[str, str] | None = None, **_: Any) -> None:
-        """Record a time, in seconds."""
-        self._keep(stat, dt.total_seconds() if isinstance(dt, timedelta) else dt, tags)
-
-
 @pytest.fixture
-def metrics(monkeypatch: pytest.MonkeyPatch) -> Metrics:
+def metrics() -> Iterator[Metrics]:
     """What Airflow's metrics get."""
-    found = Metrics()
-    monkeypatch.setattr(stats, "_backend", found)
-    return found
+    with kept_metrics() as found:
+        yield found
 
 
 @pytest.fixture
