@@ -7,8 +7,9 @@ ledger and a visitor who may do everything.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Protocol
 
 from starlette.requests import Request
@@ -76,6 +77,21 @@ class Again:
         return self.run.partition("/")[2]
 
 
+class Schedules(Protocol):
+    """When Airflow starts runs by itself; nothing where there is no Airflow."""
+
+    def next_runs(self, dags: Collection[str]) -> Mapping[str, datetime]:
+        """Return when the next run of each DAG begins, of those that have a schedule of times and are not paused."""
+
+
+class NoSchedules:
+    """Nothing starts by itself: the pages are served without Airflow."""
+
+    def next_runs(self, dags: Collection[str]) -> Mapping[str, datetime]:  # noqa: ARG002
+        """Return nothing."""
+        return {}
+
+
 class Tasks(Protocol):
     """Tasks that read windows again, where there are any: Spark is not for a web server to run."""
 
@@ -127,6 +143,7 @@ class Site:
             tries again.
         visitor: finds out who asks; raises Starlette's `HTTPException` with 401 or 403 to refuse.
         links: the addresses of Airflow's pages.
+        schedules: when Airflow starts runs.
         tasks: what reads windows again.
         secret: seals the tokens of actions; all processes that serve this site have the same.
         origins: addresses by which browsers reach this server (scheme, host and port), beside that of the request.
@@ -135,6 +152,7 @@ class Site:
     ledgers: Mapping[str, Callable[[], Environment]]
     visitor: Callable[[Request], Awaitable[Visitor]]
     links: Links = field(default_factory=NoLinks)
+    schedules: Schedules = field(default_factory=NoSchedules)
     tasks: Tasks = field(default_factory=NoTasks)
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     origins: frozenset[str] = frozenset()

@@ -16,7 +16,7 @@ from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.pages.actions.guard import origin_of
 from airflow_provider_blockread.pages.site import Site
 from airflow_provider_blockread.plugins.connected_stores import ConnectedStores
-from airflow_provider_blockread.plugins.tasks import AirflowTasks
+from airflow_provider_blockread.plugins.tasks import AirflowSchedules, AirflowTasks
 from airflow_provider_blockread.plugins.users import airflow_user
 from airflow_provider_blockread.steps.model import Environment
 
@@ -30,6 +30,7 @@ def airflow_site() -> Site:
         ledgers=ledgers,
         visitor=airflow_user,
         links=AirflowLinks(base_path()),
+        schedules=AirflowSchedules(),
         tasks=AirflowTasks(),
         secret=derived(str(conf.get("api", "secret_key")), "blockread pages").encode(),
         origins=frozenset({origin_of(str(conf.get("api", "base_url", fallback="")))}),

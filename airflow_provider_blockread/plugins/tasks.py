@@ -1,10 +1,12 @@
-"""Tasks that read a window again: those of the run that planned it, cleared from its plan on."""
+"""Runs of Airflow: when the next ones begin, and tasks that read a window again, cleared from its plan on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
 from typing import Any
 
+from airflow.models.dag import DagModel
 from airflow.models.dagbag import DBDagBag
 from airflow.models.dagrun import DagRun
 from airflow.models.log import Log
@@ -13,6 +15,18 @@ from airflow.utils.state import State
 from starlette.exceptions import HTTPException
 
 from airflow_provider_blockread.pages.site import Again
+
+
+class AirflowSchedules:
+    """When the scheduler starts runs of DAGs."""
+
+    def next_runs(self, dags: Collection[str]) -> Mapping[str, datetime]:
+        """Return when the next run of each DAG begins, of those that have a schedule of times and are not paused."""
+        planned = DagModel.next_dagrun_create_after
+        wanted = (DagModel.dag_id.in_(dags), planned.is_not(None), ~DagModel.is_paused, ~DagModel.is_stale)
+        with create_session() as session:
+            rows = session.query(DagModel.dag_id, planned).filter(*wanted)
+            return {dag: at for dag, at in rows if at is not None}
 
 
 class AirflowTasks:

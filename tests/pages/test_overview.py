@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -16,6 +17,7 @@ from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.groups import fail_group
 from airflow_provider_blockread.options import nanoseconds
 from airflow_provider_blockread.pages.look.conditions import condition_of
+from airflow_provider_blockread.pages.look.upcoming import NextWindow, next_window
 from tests.ledger.clock import Clock
 from tests.ledger.make import FEED, claim, close_empty_window, open_window, publish, ref, version
 
@@ -69,6 +71,22 @@ def test_a_feed_is_behind_when_a_file_waits_for_two_windows(ledger: Ledger, cloc
     clock.pass_seconds(2 * 3600)
 
     assert (before, condition(ledger)) == ("healthy", "behind")
+
+
+def test_the_next_window_comes_by_schedule_or_else_by_pace(ledger: Ledger, clock: Clock) -> None:
+    """The earliest run of the feed's DAGs, where Airflow starts one; else as long after the last window as usual."""
+    for key in "abc":
+        publish(ledger, open_window(ledger, key, (key,)))
+        clock.pass_seconds(7200)
+    [sums] = feeds_at_a_glance(ledger)
+    two, runs = replace(sums, dags=frozenset({"x", "y"})), {"x": clock() + timedelta(hours=9), "y": clock()}
+    by_pace, by_schedule = next_window(sums, runs), next_window(two, runs)
+
+    assert sums.last_window is not None
+    assert sums.last_window.key == "c"
+    assert by_pace == NextWindow(at=clock(), why="by the pace of earlier windows")
+    assert by_schedule == NextWindow(at=clock(), why="by the schedule of DAG y")
+    assert next_window(replace(sums, pace=None), runs) is None
 
 
 def test_a_feed_without_work_is_idle_after_two_weeks(ledger: Ledger, clock: Clock) -> None:

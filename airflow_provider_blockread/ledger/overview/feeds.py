@@ -46,6 +46,13 @@ class DaySums(NamedTuple):
     bad_records: int = 0
 
 
+class LastWindow(NamedTuple):
+    """The window that a feed planned last."""
+
+    id: str
+    key: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedSums:
     """A feed in sums."""
@@ -59,6 +66,7 @@ class FeedSums:
     open: tuple[WindowRow, ...]  # newest first
     last_listed_at: datetime | None  # when a listing last ended
     last_planned_at: datetime | None
+    last_window: LastWindow | None
     last_published_at: datetime | None
     pace: timedelta | None  # between two windows, of those planned in the last `DAYS`; None for fewer than three
 
@@ -86,6 +94,7 @@ def feeds_at_a_glance(ledger: Ledger, feed: int | None = None) -> list[FeedSums]
         left_out = _left_out(connection, feed)
         times = _times(connection, feed, since)
         dags = feed_dags(connection, feed)
+        last = _last_windows(connection, feed)
         at_work: dict[int, list[WindowRow]] = defaultdict(list)
         for one in open_windows(connection, now, feed=feed):
             at_work[one.feed_id].append(one)
@@ -100,6 +109,7 @@ def feeds_at_a_glance(ledger: Ledger, feed: int | None = None) -> list[FeedSums]
             open=tuple(at_work.get(row.id, ())),
             last_listed_at=times[row.id].listed,
             last_planned_at=times[row.id].planned,
+            last_window=last.get(row.id),
             last_published_at=times[row.id].published,
             pace=times[row.id].pace,
         )
@@ -141,6 +151,14 @@ def _times(connection: Connection, feed: int | None, since: datetime) -> default
             sums = (row.windows, row.records, row.bytes, row.bad_records)
             times.days[row.day] = DaySums(*map(int, sums))
     return found
+
+
+def _last_windows(connection: Connection, feed: int | None) -> dict[int, LastWindow]:
+    newest = _of(select(func.max(windows.c.sequence).label("sequence"), windows.c.feed_id), windows.c.feed_id, feed)
+    last = newest.group_by(windows.c.feed_id).subquery()
+    same = (windows.c.feed_id == last.c.feed_id) & (windows.c.sequence == last.c.sequence)
+    query = select(windows.c.feed_id, windows.c.id, windows.c.key).join(last, same)
+    return {row.feed_id: LastWindow(row.id, row.key) for row in connection.execute(query)}
 
 
 def _planned(feed: int | None, since: datetime) -> Select[Any]:

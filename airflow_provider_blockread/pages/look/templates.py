@@ -28,7 +28,7 @@ def make_templates() -> Environment:
         finalize=_shown,
     )
     made.filters |= {function.__name__: function for function in _FILTERS} | {"ago": words.when, "excerpt": excerpt}
-    made.globals |= {"plural": words.plural, "rate": words.rate}
+    made.globals |= {"plural": words.plural, "rate": words.rate, "left_out_words": words.LEFT_OUT}
     return made
 
 

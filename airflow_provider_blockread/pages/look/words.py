@@ -38,6 +38,14 @@ GLYPHS = {
 }
 
 
+#: Why files are left out, by their state.
+LEFT_OUT = {
+    "missing": "gone before they were read",
+    "changed": "changed after they were planned",
+    "ignored": "modified after they were taken, or left out by a rule",
+}
+
+
 def number(value: float | None) -> str:
     """Return a count with separators, such as `1,204,331`."""
     return "-" if value is None else f"{value:,.0f}"

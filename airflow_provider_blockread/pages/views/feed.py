@@ -29,6 +29,7 @@ from airflow_provider_blockread.ledger.upkeep.cleaning import listed_source
 from airflow_provider_blockread.pages.addresses import Addresses
 from airflow_provider_blockread.pages.look.conditions import condition_of
 from airflow_provider_blockread.pages.look.strips import Segment, Strip, strip
+from airflow_provider_blockread.pages.look.upcoming import next_window
 from airflow_provider_blockread.pages.look.words import duration, number, rate, size, whole
 from airflow_provider_blockread.pages.site import FeedRef
 from airflow_provider_blockread.pages.views.feeds import days_of
@@ -88,6 +89,7 @@ def show(visit: Visit) -> Response:
         "sums": sums,
         "now": now,
         "condition": condition_of(sums, now, visit.quoted),
+        "upcoming": next_window(sums, visit.site.schedules.next_runs(sums.dags)),
         "today": days_of(sums.days, now)[-1],
         "fortnight": days_of(sums.days, now),
         "roots": _roots(listed_source(ledger, feed.name)),

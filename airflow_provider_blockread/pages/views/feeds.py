@@ -13,6 +13,7 @@ from starlette.responses import Response
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.ledger.overview.feeds import DAYS, DaySums, FeedSums, feeds_at_a_glance
 from airflow_provider_blockread.pages.look.conditions import CONDITIONS, Condition, condition_of
+from airflow_provider_blockread.pages.look.upcoming import NextWindow, next_window
 from airflow_provider_blockread.pages.site import FeedRef
 from airflow_provider_blockread.pages.visit import Visit
 
@@ -25,6 +26,7 @@ class Entry:
     sums: FeedSums
     condition: Condition
     days: list[DaySums]  # of the last two weeks, oldest first
+    upcoming: NextWindow | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,10 +61,12 @@ def _of_ledger(visit: Visit, name: str) -> Shown:
     except BlockReadError as error:
         return Shown(ledger=name, error=str(error))
     now, entries = ledger.now(), []
+    runs = visit.site.schedules.next_runs(frozenset().union(*(sums.dags for sums in found)))
     for sums in found:
         ref = FeedRef(ledger=name, id=sums.id, name=sums.name, dags=sums.dags)
         if visit.may_see(ref):
             condition = condition_of(sums, now, partial(visit.quoted, feed=ref))
-            entries.append(Entry(ref=ref, sums=sums, condition=condition, days=days_of(sums.days, now)))
+            days, upcoming = days_of(sums.days, now), next_window(sums, runs)
+            entries.append(Entry(ref=ref, sums=sums, condition=condition, days=days, upcoming=upcoming))
     entries.sort(key=lambda entry: (CONDITIONS.index(entry.condition.word), entry.ref.name))
     return Shown(ledger=name, now=now, entries=tuple(entries), hidden=len(found) - len(entries))

@@ -1,0 +1,33 @@
+"""When a feed's next window is to be expected, and what says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from airflow_provider_blockread.ledger.overview.feeds import FeedSums
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextWindow:
+    """When the next window is to be expected."""
+
+    at: datetime
+    why: str
+
+
+def next_window(feed: FeedSums, runs: Mapping[str, datetime]) -> NextWindow | None:
+    """Return when a feed's next window is to be expected; None where nothing says it.
+
+    Args:
+        feed: whose DAGs these are.
+        runs: when the next run of each DAG begins that Airflow starts by itself.
+    """
+    known = {dag: runs[dag] for dag in sorted(feed.dags) if dag in runs}
+    if known:
+        first = min(known, key=known.__getitem__)
+        return NextWindow(at=known[first], why=f"by the schedule of DAG {first}")
+    if feed.pace is not None and feed.last_planned_at is not None:
+        return NextWindow(at=feed.last_planned_at + feed.pace, why="by the pace of earlier windows")
+    return None
