@@ -10,10 +10,11 @@ import json
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
+from urllib.parse import urlsplit
 
-from airflow_provider_blockread.errors import FileMissingError
+from airflow_provider_blockread.errors import FileMissingError, printable
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.seals import sealed, unsealed
 from airflow_provider_blockread.observer import Tally
@@ -26,25 +27,50 @@ EVERY_S = 5.0
 MARK_S = 2.0
 _NAME = "progress"
 _MAX_BYTES = 2**10  # of a file; ours are smaller
+_MAX_CHARS = 300  # of an address or an id
 _MOST = 2**53  # of a count: what JSON and every database can hold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Application:
+    """How people find an attempt's application: its id on Spark, and the address of its live pages; empty for none."""
+
+    id: str = ""
+    ui: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """What the driver of an attempt has left of its progress."""
+
+    tally: Tally
+    application: Application = Application()
 
 
 class ProgressFile:
     """Leaves the progress of an attempt, now and then, and never hinders the attempt."""
 
-    def __init__(self, stores: Stores, submission: Submission, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        stores: Stores,
+        submission: Submission,
+        *,
+        application: Application = Application(),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """Take the place of the file; `clock` returns seconds."""
         self._stores, self._submission, self._clock = stores, submission, clock
-        self._left, self._due = Tally(), clock() + EVERY_S
+        self._application, self._due = application, clock() + EVERY_S
+        self._left = Left(tally=Tally())
 
     def leave(self, tally: Tally) -> None:
         """Leave what has been read so far, if it is news and some seconds have passed since the last time."""
-        now = self._clock()
-        if tally in (self._left, Tally()) or now < self._due:
+        now, left = self._clock(), Left(tally=tally, application=self._application)
+        if left == self._left or now < self._due or (tally == Tally() and self._left.tally != tally):
             return
-        self._left, self._due = tally, now + EVERY_S
+        self._left, self._due = left, now + EVERY_S
         with suppress(Exception):  # of any store
-            write_progress(self._stores, self._submission, tally)
+            write_progress(self._stores, self._submission, left)
 
 
 class Mark:
@@ -87,19 +113,25 @@ def read_mark(stores: Stores, uri: str, *, blocks: int, size: int) -> Tally:
     return Tally()
 
 
-def write_progress(stores: Stores, submission: Submission, tally: Tally) -> None:
+def write_progress(stores: Stores, submission: Submission, left: Left) -> None:
     """Write what an attempt has read so far, in the place of what it left before."""
-    data = sealed(_NAME, asdict(tally), secret=submission.secret, bound=submission.spec_hash)
+    fields = asdict(left.tally) | asdict(left.application)
+    data = sealed(_NAME, fields, secret=submission.secret, bound=submission.spec_hash)
     stores.write_bytes_atomic(_uri(submission), data)
 
 
-def read_progress(stores: Stores, submission: Submission) -> Tally | None:
+def read_progress(stores: Stores, submission: Submission) -> Left | None:
     """Return what the application of a submission says it has read; None if it says nothing that can be."""
     try:
         data = _content(stores, _uri(submission))
     except FileMissingError:
         return None
-    return _tally(unsealed(_NAME, data, secret=submission.secret, bound=submission.spec_hash))
+    fields = unsealed(_NAME, data, secret=submission.secret, bound=submission.spec_hash) or {}
+    name, ui = fields.pop("id", None), fields.pop("ui", None)
+    tally = _tally(fields)
+    if tally is None or not (isinstance(name, str) and isinstance(ui, str)):
+        return None
+    return Left(tally=tally, application=Application(id=name if _is_plain(name) else "", ui=ui if _is_page(ui) else ""))
 
 
 def _content(stores: Stores, uri: str) -> bytes:
@@ -115,6 +147,20 @@ def _tally(fields: dict[str, Any] | None) -> Tally | None:
         return None
     tally = Tally(**fields)
     return tally if tally.bad_records <= tally.records else None
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether people can read a text: what a page shows of it is what it is."""
+    return len(text) <= _MAX_CHARS and text == printable(text) and " " not in text
+
+
+def _is_page(address: str) -> bool:
+    """Return whether an address is one of a web page, and of nothing else that a link may open."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return False
+    return _is_plain(address) and parts.scheme in {"http", "https"} and bool(parts.hostname) and "@" not in parts.netloc
 
 
 def _uri(submission: Submission) -> str:

@@ -106,6 +106,7 @@ class Window:
     pruned_at: datetime | None = None  # since when its detail is gone
     readers: int | None = None  # tasks that may read it at once; None for any number
     scan_epoch: int = 0  # of the newest try to scan it
+    scanned_at: datetime | None = None  # when that try had found its states
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +132,7 @@ class Generation:
     published_at: datetime | None
     manifest_uri: str | None = None  # of its own plan, where it reads newer versions; None for the window's
     manifest_hash: str | None = None
+    given_up_by: str | None = None  # who did, of a rebuild or verification that was not finished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,13 +169,14 @@ class Group:
     started_at: datetime | None
     finished_at: datetime | None
     spec_hash: str | None = None  # of the newest attempt's job specification, if its driver may outlive its owner
-    application: str | None = None  # the driver's id on its cluster; None until the cluster has accepted it
+    application: str | None = None  # its id on Spark, or the driver's on its cluster; None until that is known
     holder: int = 0  # which of the tries that waited for the newest attempt, one after another, holds it
     blocks_done: int = 0  # by the newest attempt so far, as its driver says; these counts are only shown
     records_done: int = 0
     bad_records_done: int = 0
     bytes_done: int = 0
     progress_at: datetime | None = None  # when these counts changed last; None before the first ones
+    spark_ui: str | None = None  # the address of the application's live pages, as its driver says
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,3 +34,9 @@ def window_page(ledger_conn_id: str | None, window: str) -> str:
     if not window or ledger not in shown_ledgers():
         return ""
     return f"{base_path()}{PREFIX}/ledgers/{quote(ledger, safe='')}/windows/{quote(window, safe='')}"
+
+
+def history_page(application: str) -> str:
+    """Return the address of a Spark application in the history server of `[blockread] spark_history_url`, if any."""
+    history = conf.get("blockread", "spark_history_url", fallback=None) if application else None
+    return f"{str(history).rstrip('/')}/history/{quote(application, safe='')}/" if history else ""

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from airflow.sdk import BaseOperatorLink
-from airflow.sdk.configuration import conf
 
-from airflow_provider_blockread.links.addresses import window_page
+from airflow_provider_blockread.links.addresses import history_page, window_page
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperator
@@ -48,9 +46,7 @@ class SparkLink(BaseOperatorLink):
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:  # noqa: ARG002 - Airflow's
         """Return its address, empty without a history server, or where the application has no id."""
-        history = conf.get("blockread", "spark_history_url", fallback=None)
-        application = _application(operator) if history else ""
-        return f"{str(history).rstrip('/')}/history/{quote(application, safe='')}/" if application else ""
+        return history_page(_application(operator)) if history_page("any") else ""
 
 
 def _window(operator: Any) -> Mapping[str, Any]:  # noqa: ANN401 - one of ours

@@ -45,7 +45,7 @@ class Visitor(Protocol):
 
 
 class Links(Protocol):
-    """Addresses of Airflow's own pages; None where there is no Airflow."""
+    """Addresses of Airflow's own pages, and of Spark's; None where there are none."""
 
     def dag(self, dag: str) -> str | None:
         """Return the address of a DAG's page."""
@@ -55,6 +55,9 @@ class Links(Protocol):
 
     def task(self, dag: str, run: str, task: str, map_index: int) -> str | None:
         """Return the address of a task instance's page; `map_index` is -1 for one that is not mapped."""
+
+    def application(self, application: str) -> str | None:
+        """Return the address of a Spark application that has ended, by its id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +135,10 @@ class NoLinks:
         """Return None."""
         return None
 
+    def application(self, application: str) -> str | None:  # noqa: ARG002
+        """Return None."""
+        return None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
@@ -142,7 +149,7 @@ class Site:
             from any thread; an error of this package is shown in place of the ledger's pages, and the next request
             tries again.
         visitor: finds out who asks; raises Starlette's `HTTPException` with 401 or 403 to refuse.
-        links: the addresses of Airflow's pages.
+        links: the addresses of Airflow's pages, and of Spark's.
         schedules: when Airflow starts runs.
         tasks: what reads windows again.
         secret: seals the tokens of actions; all processes that serve this site have the same.

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.overview.refs import all_feeds
 from airflow_provider_blockread.pages.addresses import Addresses
 from airflow_provider_blockread.pages.site import FeedRef, Site, Visitor
@@ -109,6 +110,12 @@ class Visit:
         if error is None or (about is not None and self.visitor.may_read_records(about)):
             return error
         return "The error may quote records; it is shown to those who may read the logs of the feed's DAGs."
+
+    def spark_link(self, group: Group) -> str | None:
+        """Return the pages of a group's Spark application: its own while it runs, else those of a history server."""
+        if group.state == "running" and group.spark_ui:
+            return group.spark_ui
+        return self.site.links.application(group.application) if group.application else None
 
     def fragment(self, template: str, values: Mapping[str, Any]) -> str:
         """Return a part of a page."""

@@ -11,7 +11,7 @@ from airflow.sdk.configuration import conf
 
 from airflow_provider_blockread.exchange.seals import derived
 from airflow_provider_blockread.hooks.ledger import LedgerHook
-from airflow_provider_blockread.links.addresses import base_path, shown_ledgers
+from airflow_provider_blockread.links.addresses import base_path, history_page, shown_ledgers
 from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.pages.actions.guard import origin_of
 from airflow_provider_blockread.pages.site import Site
@@ -38,7 +38,7 @@ def airflow_site() -> Site:
 
 
 class AirflowLinks:
-    """Addresses of Airflow's own pages.
+    """Addresses of Airflow's own pages, and of Spark's history server.
 
     Args:
         root: their path, as `base_path` returns it.
@@ -59,6 +59,10 @@ class AirflowLinks:
         """Return the address of a task instance's page; `map_index` is -1 for one that is not mapped."""
         mapped = "" if map_index < 0 else f"/mapped/{map_index}"
         return f"{self.run(dag, run)}/tasks/{quote(task, safe='')}{mapped}"
+
+    def application(self, application: str) -> str | None:
+        """Return the address of a Spark application in the history server, if one is configured."""
+        return history_page(application) or None
 
 
 def _open(conn_id: str) -> Environment:

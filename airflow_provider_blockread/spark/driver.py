@@ -75,7 +75,7 @@ class Driver:
 
     @cached_property
     def _progress(self) -> ProgressFile:
-        return ProgressFile(self._stores, self.submission)
+        return ProgressFile(self._stores, self.submission, application=self.engine.application)
 
     def run(self) -> None:
         """Do what the job specification says: read a group, or scan a window.

@@ -11,6 +11,7 @@ from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.overview.feeds import feeds_at_a_glance
 from airflow_provider_blockread.ledger.overview.files import find_files, left_out_files, waiting_files
 from airflow_provider_blockread.ledger.overview.health import ledger_health
+from airflow_provider_blockread.ledger.overview.window import file_pieces
 from airflow_provider_blockread.ledger.overview.windows import WindowFilter, list_page
 from airflow_provider_blockread.ledger.schema.tables import files
 from airflow_provider_blockread.ledger.store import Ledger
@@ -188,6 +189,23 @@ def test_a_search_goes_on_until_all_files_are_looked_at(
     assert found == ["x9", "x8", "x3", "x2", "x0"]
     assert shares == sorted(set(shares))
     assert shares[-1] == 1
+
+
+def test_many_files_of_a_window_are_drawn_in_few_pieces(ledger: Ledger) -> None:
+    """A piece has the sums of its files, and is as bad as the worst of them."""
+    window = open_window(ledger, names=tuple("abcdefg"))
+    with ledger.writing() as connection:
+        bad = files.c.path == "file:///in/e"
+        connection.execute(files.update().where(bad).values(state="missing", bad_records=3))
+    found = file_pieces(ledger, window.id, pieces=3)
+
+    assert [(one.path[-1], one.files, one.bytes, one.bad_records, one.state) for one in found] == [
+        ("a", 3, 30, 0, "planned"),
+        ("d", 2, 20, 3, "missing"),
+        ("f", 2, 20, 0, "planned"),
+    ]
+    assert [one.files for one in file_pieces(ledger, window.id, pieces=100)] == [1] * 7
+    assert file_pieces(ledger, "no such window", pieces=3) == []
 
 
 def test_files_that_are_left_out_are_counted_and_listed(ledger: Ledger) -> None:

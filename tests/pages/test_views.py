@@ -85,6 +85,16 @@ def test_a_published_window_shows_its_proof_in_numbers(lake: Lake) -> None:
     assert "clicks.read" in said
 
 
+def test_the_files_of_a_window_are_a_strip(lake: Lake) -> None:
+    """Each file is a segment with its name, size and bad records, and leads to its page."""
+    text = lake.client.get(lake.window("first")).text
+    strip = text[text.index('aria-label="The 2 files') :]
+    labels = [html.unescape(found) for found in re.findall("<title>(.*?)</title>", strip)]
+
+    assert [label.rpartition(": ")[2] for label in labels] == ["done, 416 B, 1 bad record", "done, 390 B"]
+    assert lake.file("good.csv") in strip
+
+
 def test_a_failed_window_says_what_where_and_what_works(lake: Lake) -> None:
     """The error comes first, and the next actions name the file."""
     said = words(lake.client.get(lake.window("second <script>")).text)

@@ -17,6 +17,8 @@ from airflow_provider_blockread.errors import TransientError
 from airflow_provider_blockread.exchange import progress
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.progress import (
+    Application,
+    Left,
     ProgressFile,
     mark_uri,
     read_mark,
@@ -123,7 +125,43 @@ def test_files_are_left_now_and_then(tmp_path: Path) -> None:
         file.leave(Tally(blocks=blocks))
         found.append(read_progress(Stores(), submission))
 
-    assert [one and one.blocks for one in found] == [None, 2, 2, 4, 4]
+    assert [one and one.tally.blocks for one in found] == [None, 2, 2, 4, 4]
+
+
+def test_people_find_the_application_before_it_has_read_anything(tmp_path: Path) -> None:
+    """Its id and its live pages are left once, and then with what it has read."""
+    clock = iter(n * progress.EVERY_S for n in range(9))
+    submission, application = _submission(tmp_path), Application(id="local-1", ui="http://host:4040")
+    file = ProgressFile(Stores(), submission, application=application, clock=lambda: next(clock))
+    file.leave(Tally())
+    first = read_progress(Stores(), submission)
+    file.leave(_WHOLE)
+
+    assert first == Left(tally=Tally(), application=application)
+    assert read_progress(Stores(), submission) == Left(tally=_WHOLE, application=application)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "//host:4040",
+        "http://",
+        "http://ann@host",
+        "http://host/\x1b",
+        "https://host/ x",
+        "http://[",
+        "http://" + "h" * 300,
+    ],
+)
+def test_an_address_that_is_no_page_is_left_out(tmp_path: Path, address: str) -> None:
+    """Whoever can write the file makes no page of ours link to a script, or to what people cannot read."""
+    submission = _submission(tmp_path)
+    hostile = Application(id="a" * 400 + "\n", ui=address)
+    write_progress(Stores(), submission, Left(tally=_WHOLE, application=hostile))
+
+    assert read_progress(Stores(), submission) in (Left(tally=_WHOLE), None)  # or too large to be ours
 
 
 class Looks(Observer):
@@ -190,12 +228,12 @@ def _submission(folder: Path) -> Submission:
 def test_what_is_not_progress_is_nothing(tmp_path: Path) -> None:
     """A file of another attempt, without a seal, too large, or of numbers that cannot be."""
     ours = _submission(tmp_path)
-    write_progress(Stores(), ours, _WHOLE)
-    assert read_progress(Stores(), ours) == _WHOLE
+    write_progress(Stores(), ours, Left(tally=_WHOLE))
+    assert read_progress(Stores(), ours) == Left(tally=_WHOLE)
     for other in (replace(ours, secret=new_secret()), replace(ours, spec_hash="other")):
         assert read_progress(Stores(), other) is None
 
-    fields = asdict(_WHOLE)
+    fields = asdict(_WHOLE) | {"id": "", "ui": ""}
     wrong: list[dict[str, Any]] = [
         fields | {"records": -1},
         fields | {"bytes": 2**53},
@@ -203,6 +241,7 @@ def test_what_is_not_progress_is_nothing(tmp_path: Path) -> None:
         fields | {"blocks": "1"},
         fields | {"blocks": 1.0},
         fields | {"bad_records": 4},
+        fields | {"ui": None},
         fields | {"more": 1},
         {"blocks": 1},
     ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import and_, func, select, union, union_all
+from sqlalchemy import and_, case, func, select, union, union_all
 
 from airflow_provider_blockread.ledger.schema.file_tables import parts
 from airflow_provider_blockread.ledger.schema.journal_tables import outputs
@@ -15,6 +15,16 @@ from airflow_provider_blockread.ledger.schema.upkeep_tables import replacements,
 from airflow_provider_blockread.ledger.store import Ledger
 
 _SHOWN = 100  # rows of each list on a page
+_WORST = (
+    "changed",
+    "missing",
+    "quarantined",
+    "excluded",
+    "ignored",
+    "replaced",
+    "pending",
+    "planned",
+)  # worse than done
 
 
 class WindowFile(NamedTuple):
@@ -28,6 +38,17 @@ class WindowFile(NamedTuple):
     bad_records: int | None
     start: int | None
     end: int | None
+
+
+class FilePiece(NamedTuple):
+    """Some files of a window that follow one another, as a strip draws them together."""
+
+    first: int  # number of the first one
+    path: str  # of that one
+    files: int
+    bytes: int  # that the window reads
+    bad_records: int
+    state: str  # the worst of theirs
 
 
 class Output(NamedTuple):
@@ -119,3 +140,22 @@ def window_files(
         query = query.where(bad_records > 0)
     with ledger.reading() as connection:
         return [WindowFile(*row) for row in connection.execute(query.order_by(files.c.id).limit(limit))]
+
+
+def file_pieces(ledger: Ledger, window: str, *, pieces: int) -> list[FilePiece]:
+    """Return the files of a window by their number, in at most so many pieces of about as many files each."""
+    whole = select(files.c.id, files.c.size, files.c.bad_records, files.c.state).where(files.c.window_id == window)
+    size = parts.c.part_end - parts.c.part_start
+    some = select(files.c.id, size, parts.c.bad_records, files.c.state).join(parts, parts.c.file_id == files.c.id)
+    all_ = union_all(whole, some.where(parts.c.window_id == window)).subquery()
+    rank = case({state: place for place, state in enumerate(_WORST)}, value=all_.c.state, else_=len(_WORST))
+    number = func.ntile(pieces).over(order_by=all_.c.id).label("number")
+    ranked = select(all_.c.id, all_.c.size, all_.c.bad_records, rank.label("rank"), number).subquery()
+    columns = (func.count(), func.sum(ranked.c.size), func.coalesce(func.sum(ranked.c.bad_records), 0))
+    query = select(func.min(ranked.c.id), *columns, func.min(ranked.c.rank)).group_by(ranked.c.number)
+    with ledger.reading() as connection:
+        rows = connection.execute(query.order_by(ranked.c.number)).all()
+        named = select(files.c.id, files.c.path).where(files.c.id.in_([row[0] for row in rows]))
+        paths = {row.id: row.path for row in connection.execute(named)}
+    words = (*_WORST, "done")
+    return [FilePiece(row[0], paths[row[0]], row[1], int(row[2]), int(row[3]), words[row[4]]) for row in rows]

@@ -118,6 +118,7 @@ windows = Table(
     count("bytes"),
     Column("readers", Integer),  # tasks that may read it at once, those of all groups together; empty for any number
     Column("scan_epoch", BigInteger, nullable=False, server_default="0"),  # of the newest try to scan it
+    Column("scanned_at", UtcDateTime),  # when that try had found its states
     Column("interval_start_ns", BigInteger),  # the times whose files it was planned for, half-open; empty for any
     Column("interval_end_ns", BigInteger),
     Column("pruned_at", UtcDateTime),  # since when its detail is dropped; see `retention`
@@ -183,9 +184,8 @@ exclusions = Table(
     "exclusions",
     metadata,
     Column("window_id", ForeignKey("windows.id"), primary_key=True),
-    Column(
-        "file_id", BigInteger, primary_key=True, autoincrement=False
-    ),  # no foreign key: the manifest names it forever, the row may go
+    # No foreign key: the manifest names it forever, the row may go.
+    Column("file_id", BigInteger, primary_key=True, autoincrement=False),
     Column("path", PATH, nullable=False),
     Column("reason", Text, nullable=False),
     Column("who", Text, nullable=False),
@@ -220,6 +220,7 @@ generations = Table(
     Column("run", Text),  # of Airflow, that asked for it: dag_id/run_id
     Column("manifest_uri", Text),  # of its own plan, which names newer versions; empty: the window's
     Column("manifest_hash", String(128)),
+    Column("given_up_by", Text),  # who did, before it was finished
     one_of("state", GENERATION_STATES),
     one_of("mode", GENERATION_MODES),
     CheckConstraint("mode = 'write' OR state NOT IN ('publishing', 'published')", name="verify_writes_nothing"),
@@ -266,7 +267,7 @@ groups = Table(
     Column("finished_at", UtcDateTime),
     Column("stale_after_s", Double, nullable=False, server_default="120"),  # as the owner's claim says
     Column("spec_hash", String(128)),  # of the attempt's job specification, if its driver may outlive its owner
-    Column("application", Text),  # that the cluster has taken: its id there
+    Column("application", Text),  # that runs it: its id on Spark, or on the cluster that has taken it
     Column("holder", Integer, nullable=False, server_default="0"),  # how often a later try has adopted this epoch's
     # What the newest attempt has read so far, as its driver says: only to be shown.
     count("blocks_done"),
@@ -274,6 +275,7 @@ groups = Table(
     count("bad_records_done"),
     count("bytes_done"),
     Column("progress_at", UtcDateTime),  # when these counts changed last; empty before the first ones
+    Column("spark_ui", Text),  # the address of its application's live pages, as the driver says
     _of_generation(),
     one_of("state", GROUP_STATES),
     CheckConstraint("state <> 'running' OR (owner IS NOT NULL AND heartbeat_at IS NOT NULL)", name="running_has_owner"),

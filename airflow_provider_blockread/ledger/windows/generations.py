@@ -178,10 +178,10 @@ def lock_unfinished(connection: Connection, window_id: str, *, lost: int | None 
     return window
 
 
-def give_up_generation(ledger: Ledger, window_id: str) -> Generation | None:
+def give_up_generation(ledger: Ledger, window_id: str, *, who: str) -> Generation | None:
     """Supersede what is to replace the window's published generation and return it; None where there is no such thing.
 
-    Its attempts are fenced, and what is published stays.
+    Its attempts are fenced, and what is published stays. `who` is recorded.
 
     Raises:
         StateError: when it is half published, and can only go forward.
@@ -198,7 +198,7 @@ def give_up_generation(ledger: Ledger, window_id: str) -> Generation | None:
         give_back_versions(connection, window_id)
         forget_exclusions(connection, window_id)
         mine = (generations.c.window_id == window_id, generations.c.number == begun.number)
-        connection.execute(generations.update().where(*mine).values(state="superseded"))
+        connection.execute(generations.update().where(*mine).values(state="superseded", given_up_by=who))
         return generation_from(begun)
 
 

@@ -67,6 +67,7 @@ def claim_group(ledger: Ledger, ref: GroupRef, *, owner: str, clear_number: int,
             "bad_records_done": 0,
             "bytes_done": 0,
             "progress_at": None,
+            "spark_ui": None,
         }
         held = (*_is(ref), groups.c.epoch == group.epoch, groups.c.state == group.state)
         if connection.execute(groups.update().where(*held).values(change)).rowcount != 1:
@@ -125,8 +126,15 @@ def record_submission(ledger: Ledger, claim: Claim, *, spec_hash: str, applicati
     _change(ledger, claim, {"spec_hash": spec_hash, "application": application, "heartbeat_at": ledger.now()})
 
 
-def record_progress(ledger: Ledger, claim: Claim, tally: Tally) -> None:
+def record_progress(ledger: Ledger, claim: Claim, tally: Tally, *, application: str = "", ui: str = "") -> None:
     """Record what the attempt has read so far; blocks and bytes count as no more than were planned.
+
+    Args:
+        ledger: the ledger.
+        claim: of the attempt.
+        tally: what it has read.
+        application: its id, as its driver says; kept unless a cluster has given it one, by which it can be killed.
+        ui: the address of its live pages.
 
     Raises:
         FencedError: when a newer epoch or generation has taken over.
@@ -137,6 +145,8 @@ def record_progress(ledger: Ledger, claim: Claim, tally: Tally) -> None:
         "bad_records_done": tally.bad_records,
         "bytes_done": case((groups.c.bytes < tally.bytes, groups.c.bytes), else_=tally.bytes),
         "progress_at": ledger.now(),
+        "application": case((groups.c.spec_hash.is_(None), application or None), else_=groups.c.application),
+        "spark_ui": ui or None,
     }
     _change(ledger, claim, change)
 

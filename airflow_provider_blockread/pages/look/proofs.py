@@ -13,6 +13,7 @@ from airflow_provider_blockread.ledger.overview.windows import WindowRow
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.pages.look.words import plural
 
+_AT_WORK = {"planning", "reading", "proving", "publishing"}
 _PROVEN = {"proven", "publishing", "published", "verified", "superseded"}
 
 
@@ -23,6 +24,7 @@ class Stage:
     title: str
     at: datetime | None
     kind: str
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,23 +37,34 @@ class NextAction:
 
 
 def stages_of(row: WindowRow) -> list[Stage]:
-    """Return where the newest generation of a window is on its way."""
-    generation = row.generation
+    """Return where a window is on its way: that of its newest generation, or of the published one where it stays so.
+
+    There is a stage `scanned` where a scan of its own has begun.
+    """
+    window, groups = row.window, row.groups
+    generation = row.shown if row.state == "published" else row.generation
+    proven_at, published_at = (generation.proven_at, generation.published_at) if generation else (None, None)
+    is_read = proven_at is not None or (window.groups > 0 and groups.done >= window.groups)
+    is_planned = generation is not None or row.state not in {"planning", "failed", "stalled"}
+    is_verified = row.state == "verified"
+    found: list[tuple[str, bool, datetime | None, str]] = [("planned", is_planned, window.created_at, "")]
+    if window.scan_epoch:
+        found.append(("scanned", is_read or window.scanned_at is not None, window.scanned_at, ""))
+    done = f"{groups.done:,} of {plural(window.groups, 'group')}" if window.groups else ""
     last = "verified" if generation is not None and generation.mode == "verify" else "published"
-    if generation is None:
-        kind = {"planning": "now", "stalled": "wrong", "failed": "wrong"}.get(row.state, "past")
-        planned = Stage(title="planned", at=row.window.created_at, kind=kind)
-        return [planned] + [Stage(title=title, at=None, kind="to come") for title in ("read", "proven", last)]
-    is_read = row.window.groups > 0 and row.groups.done >= row.window.groups
-    reached = 3 if generation.published_at or row.state == "verified" else 2 if generation.proven_at else int(is_read)
-    ended = row.groups.ended_at if is_read else row.groups.began_at
-    times = (ended, generation.proven_at, generation.published_at or generation.proven_at if reached > 2 else None)  # noqa: PLR2004
-    found = [Stage(title="planned", at=row.window.created_at, kind="past")]
-    for place, (title, time) in enumerate(zip(("read", "proven", last), times, strict=True)):
-        open_kind = "wrong" if row.state in {"failed", "stalled"} else "now" if row.state != "waiting" else "to come"
-        kind = "past" if place < reached else open_kind if place == reached else "to come"
-        found.append(Stage(title=title, at=time, kind=kind))
-    return found
+    found += [
+        ("read", is_read, groups.ended_at if is_read else groups.began_at, done),
+        ("proven", proven_at is not None, proven_at, ""),
+        (last, is_verified or published_at is not None, proven_at if is_verified else published_at, ""),
+    ]
+    first_open = next((title for title, is_past, *_ in found if not is_past), "")
+    at_it = "wrong" if row.state in {"failed", "stalled"} else "now" if row.state in _AT_WORK else "to come"
+    return [
+        Stage(
+            title=title, at=at, kind="past" if is_past else at_it if title == first_open else "to come", detail=detail
+        )
+        for title, is_past, at, detail in found
+    ]
 
 
 def proof_of(row: WindowRow, generation: Generation, detail: WindowDetail) -> list[str]:

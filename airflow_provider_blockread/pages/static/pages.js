@@ -8,7 +8,7 @@ document.querySelector("[data-theme-switch]")?.addEventListener("click", () => {
   localStorage.setItem("blockread-theme", root.dataset.theme);
 });
 
-// Airflow shows pages in a frame; its own header is above, and a link to one of its pages must leave the frame.
+// Airflow shows pages in a frame that cannot open others; its own document can. Its header is above.
 const framed = window.parent !== window;
 root.classList.toggle("framed", framed);
 document.addEventListener("click", (event) => {
@@ -17,6 +17,7 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   const link = window.parent.document.createElement("a");
   link.href = out.href;
+  if (out.origin !== location.origin) Object.assign(link, { target: "_blank", rel: "noopener noreferrer" });
   window.parent.document.body.append(link);
   link.click();
   link.remove();

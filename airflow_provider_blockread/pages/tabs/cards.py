@@ -10,6 +10,7 @@ from airflow_provider_blockread.errors import shell_word
 from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.windows.progress import group_progress
 from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.pages.look.proofs import Stage, stages_of
 from airflow_provider_blockread.pages.look.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.look.words import number, share
 from airflow_provider_blockread.pages.tabs.places import Place, RunWindow
@@ -18,16 +19,6 @@ from airflow_provider_blockread.pages.tabs.troubles import Trouble, trouble_of, 
 #: States in which something moves without anybody's help.
 MOVING = frozenset({"planning", "waiting", "reading", "proving", "publishing"})
 _WIDEST = 100  # groups that are drawn one by one
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One step on a window's way; `kind` is `past`, `now`, `wrong` or empty for one to come."""
-
-    name: str
-    kind: str
-    detail: str = ""
-    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +56,7 @@ class WindowCard:
     """A window of a run."""
 
     found: RunWindow
-    steps: tuple[Step, ...]
+    stages: list[Stage]
     bar: Strip | None  # of its groups
     trouble: Trouble | None
     actions: tuple[Action, ...]
@@ -109,7 +100,7 @@ def window_card(found: RunWindow, groups: Iterable[Group], place: Place) -> Wind
     error = row.error
     return WindowCard(
         found=found,
-        steps=_steps(found),
+        stages=stages_of(row),
         bar=_groups_bar(found, list(groups)),
         trouble=trouble_of(error, name) if error and found.reads_records else None,
         actions=tuple(_actions(found, place)),
@@ -143,27 +134,6 @@ def _groups_bar(found: RunWindow, groups: list[Group]) -> Strip | None:
         kind = "planned" if state == "waiting" else state
         segments.append(Segment(kind=kind, label=label, weight=max(group.planned.bytes, 1), full=full, tick=bool(bad)))
     return strip(segments, f"{number(row.groups.done)} of {number(len(groups))} groups read")
-
-
-def _steps(found: RunWindow) -> tuple[Step, ...]:
-    """Return where a window is on its way: planned, read, proven, published."""
-    row, newest = found.row, found.row.generation
-    if newest is None:
-        planned = Step(name="planned", kind="now" if row.state == "planning" else "wrong", at=row.window.created_at)
-        return (planned, *(Step(name=name, kind="") for name in ("read", "proven", "published")))
-    over = newest.state in {"published", "verified"}
-    proven = newest.proven_at is not None
-    read = proven or (row.window.groups > 0 and row.groups.done == row.window.groups)
-    done = (True, read, proven, over)
-    ats = (row.window.created_at, row.groups.ended_at if read else None, newest.proven_at, newest.published_at)
-    names = ("planned", "read", "proven", "verified" if newest.mode == "verify" else "published")
-    details = ("", f"{number(row.groups.done)} of {number(row.window.groups)} groups", "", "")
-    at_work = "wrong" if row.state in {"failed", "stalled"} else "now"
-    kinds = ["past" if is_done else at_work if index and done[index - 1] else "" for index, is_done in enumerate(done)]
-    return tuple(
-        Step(name=name, kind=kind, detail=detail, at=at)
-        for name, kind, detail, at in zip(names, kinds, details, ats, strict=True)
-    )
 
 
 def _actions(found: RunWindow, place: Place) -> Iterable[Action]:

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.ledger.model import Generation, Group
-from airflow_provider_blockread.ledger.overview.window import window_detail, window_files
+from airflow_provider_blockread.ledger.overview.window import file_pieces, window_detail, window_files
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, window_row
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.generations import list_generations, list_groups
@@ -19,12 +19,14 @@ from airflow_provider_blockread.ledger.windows.progress import Progress, group_p
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.pages.look.proofs import next_actions, proof_of, stages_of
 from airflow_provider_blockread.pages.look.strips import Segment, Strip, strip
-from airflow_provider_blockread.pages.look.words import number, whole
+from airflow_provider_blockread.pages.look.words import number, plural, whole
 from airflow_provider_blockread.pages.views.evidence import bad_records
 from airflow_provider_blockread.pages.visit import Visit
 
 _PAGE = 50  # files of a list
 _GROUPS = 100  # that are listed; those that are not done come first
+_DRAWN = 200  # segments of the strip of files
+_MOST_DRAWN = 20_000  # files that a strip shows
 _MOVING = {"planning", "reading", "proving", "publishing"}
 _TASK_PARTS = 4  # of the name of an owner that is a task
 
@@ -69,6 +71,7 @@ def show(visit: Visit) -> Response:
         "detail": detail,
         "proof": proof_of(row, chosen, detail) if chosen else [],
         "files": files[:_PAGE],
+        "tape": _tape(visit, row),
         "only_bad": only_bad,
         "more": files[_PAGE - 1].id if len(files) > _PAGE else None,
         "bad": bad,
@@ -175,6 +178,28 @@ def _strip(rows: list[GroupRow], generation: Generation | None) -> Strip:
         for one in rows
     ]
     return strip(segments, f"The groups of generation {generation.number if generation else 1}, as wide as their bytes")
+
+
+def _tape(visit: Visit, row: WindowRow) -> Strip | None:
+    """Return the window's files as a strip, as wide as their bytes; None where there is nothing to compare."""
+    window, ledger = row.window, str(visit.ledger)
+    if not 1 < window.files <= _MOST_DRAWN:
+        return None
+    here, segments = visit.to.window(ledger, window.id), []
+    for piece in file_pieces(visit.env.ledger, window.id, pieces=_DRAWN):
+        one = piece.files == 1
+        bad = f", {plural(piece.bad_records, 'bad record')}" if piece.bad_records else ""
+        name = printable(piece.path) if one else f"{plural(piece.files, 'file')} from {printable(piece.path)} on"
+        segments.append(
+            Segment(
+                kind=piece.state,
+                label=f"{name}: {piece.state}, {format_bytes(piece.bytes)}{bad}",
+                weight=piece.bytes,
+                href=visit.to.file(ledger, piece.first) if one else f"{here}?file={piece.first - 1}#files",
+                tick=piece.bad_records > 0,
+            )
+        )
+    return strip(segments, f"The {window.files:,} files, as wide as their bytes") if segments else None
 
 
 def _skew(rows: list[GroupRow]) -> float | None:

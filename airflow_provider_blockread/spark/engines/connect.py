@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from airflow_provider_blockread.errors import SparkJobError
+from airflow_provider_blockread.exchange.progress import Application
 from airflow_provider_blockread.exchange.seals import new_secret
 from airflow_provider_blockread.observer import Progress, Tally
 from airflow_provider_blockread.spark.engines.answers import answer_from, as_bytes
@@ -56,6 +57,13 @@ class ConnectEngine:
     def may_grow(self) -> bool:
         """Whether more executors may come."""
         return not is_local(str(self.connected.conf.get("spark.master", "")))
+
+    @cached_property
+    def application(self) -> Application:
+        """The server's own application; it says where its pages are to nobody."""
+        with suppress(Exception):  # people alone depend on it
+            return Application(id=str(self.connected.conf.get("spark.app.id", "")))
+        return Application()
 
     def run(
         self,

@@ -7,6 +7,7 @@ from itertools import count
 from typing import NoReturn
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError, SparkJobError
+from airflow_provider_blockread.exchange.progress import Application
 from airflow_provider_blockread.observer import Progress, Tally
 from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Measure, Task, read_nothing
 from airflow_provider_blockread.spark.engines.reporting import job_failed
@@ -16,6 +17,7 @@ class InProcessEngine:
     """An `Engine` without Spark; `cores` only decides into how many items a job is cut."""
 
     may_grow = False
+    application = Application()
 
     def __init__(self, cores: int = 1) -> None:
         self.cores = cores

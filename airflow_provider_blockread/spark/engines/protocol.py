@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+from airflow_provider_blockread.exchange.progress import Application
 from airflow_provider_blockread.observer import Progress, Tally
 
 Item = TypeVar("Item")
@@ -41,6 +42,10 @@ class Engine(Protocol):
     @property
     def may_grow(self) -> bool:
         """Whether more cores may come, as on a cluster whose executors are still starting."""
+
+    @property
+    def application(self) -> Application:
+        """How people find in Spark's own pages what runs here."""
 
     def run(
         self,

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.exchange.progress import Application
 from airflow_provider_blockread.exchange.seals import new_secret
 from airflow_provider_blockread.observer import Progress, Tally
 from airflow_provider_blockread.spark.engines.context import quiet_session
@@ -51,6 +52,11 @@ class RddEngine:
     def may_grow(self) -> bool:
         """Whether more executors may come than the settings of the application say."""
         return self._most is None and not is_local(str(self.context.master))
+
+    @property
+    def application(self) -> Application:
+        """The application's id, and its live pages unless they are switched off."""
+        return Application(id=str(self.context.applicationId), ui=str(self.context.uiWebUrl or ""))
 
     def run(
         self,

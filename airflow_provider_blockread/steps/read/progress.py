@@ -7,20 +7,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from airflow_provider_blockread.exchange.model import Submission
-from airflow_provider_blockread.exchange.progress import read_progress
+from airflow_provider_blockread.exchange.progress import Left, read_progress
 from airflow_provider_blockread.ledger.model import Claim
 from airflow_provider_blockread.ledger.windows.groups import record_progress
-from airflow_provider_blockread.observer import Tally
 from airflow_provider_blockread.steps.model import Environment
 
 _LAST_LOOK_S = 5.0  # that the end of the work waits for a look that has begun
 
 
-def take_progress(env: Environment, claim: Claim, submission: Submission, before: Tally | None = None) -> Tally | None:
+def take_progress(env: Environment, claim: Claim, submission: Submission, before: Left | None = None) -> Left | None:
     """Record what the driver of an attempt has read, unless that is what it had read before; return it."""
     found = read_progress(env.stores, submission)
     if found is not None and found != before:
-        record_progress(env.ledger, claim, found)
+        record_progress(env.ledger, claim, found.tally, application=found.application.id, ui=found.application.ui)
     return found
 
 
@@ -33,7 +32,7 @@ def showing(env: Environment, claim: Claim, submission: Submission, *, interval_
     done = threading.Event()
 
     def look() -> None:
-        last: Tally | None = None
+        last: Left | None = None
         while not done.wait(interval_s):
             with suppress(Exception):
                 last = take_progress(env, claim, submission, last)

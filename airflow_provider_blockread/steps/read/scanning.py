@@ -31,7 +31,7 @@ from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
 from airflow_provider_blockread.ledger.windows.generations import FINISHED, as_read_by, latest_generation
 from airflow_provider_blockread.ledger.windows.parts import part_ends_before
 from airflow_provider_blockread.ledger.windows.queries import get_window
-from airflow_provider_blockread.ledger.windows.scans import begin_scan
+from airflow_provider_blockread.ledger.windows.scans import begin_scan, end_scan
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.records.format import must_scan
 from airflow_provider_blockread.records.registry import make_format
@@ -172,6 +172,7 @@ def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
         return False
     while not planned.run(planned.scan):
         pass
+    end_scan(env.ledger, ref.window, get_window(env.ledger, ref.window).scan_epoch)
     return True
 
 
@@ -206,6 +207,8 @@ class PlannedScan:
         states = EntryStates.of(env, window, options, ref.generation)
         uri = states.uri_now(env.stores, folder)
         if read_states(env.stores, uri, secret=window_secret(env, window.id, submitter)) is not None:
+            if window.scan_epoch and window.scanned_at is None:  # by an application that another process waited for
+                end_scan(env.ledger, window.id, window.scan_epoch)
             env.observer.log(f"window {ref.window}: scanned already")
             return None
         return cls(env=env, ref=ref, generation=generation, states=states, uri=uri, submitter=submitter)

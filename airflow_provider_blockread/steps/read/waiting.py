@@ -87,8 +87,8 @@ def _progress(env: Environment, waiting: Waiting) -> str:
     if waiting.claim is None:
         return ""
     with suppress(BlockReadError):
-        tally = take_progress(env, waiting.claim, waiting.submission)
-        return "" if tally is None else f"{waiting.title}: {describe_tally(tally)} so far"
+        left = take_progress(env, waiting.claim, waiting.submission)
+        return "" if left is None else f"{waiting.title}: {describe_tally(left.tally)} so far"
     return ""
 
 

@@ -62,7 +62,8 @@ def propose_abandoning(env: Environment, window: Window) -> Intent:
     if begun is not None:
         does = begun.state != "superseded"
         state = f", now {window_progress(env.ledger, window.id)}, is" if does else " was"
-        what = f"generation {begun.number}{state} given up; what is published stays, and so do its files"
+        by = f" by {begun.given_up_by}" if begun.given_up_by else ""
+        what = f"generation {begun.number}{state} given up{by}; what is published stays, and so do its files"
         return Intent(action="abandon", windows=(window_intent(window, what, does=does),))
     check_abandoning(env.ledger, window.id)
     last = list_generations(env.ledger, window.id)[-1:]
@@ -113,7 +114,7 @@ def abandon(env: Environment, window: Window, *, who: str) -> Withdrawn:
     begun = _rebuild_of(env, window)
     if begun is not None:
         undo_incomplete(env, window)  # of a lost one before it, which nothing else removes
-        given_up = give_up_generation(env.ledger, window.id)
+        given_up = give_up_generation(env.ledger, window.id, who=who)
     if begun is not None and (given_up is not None or begun.state == "superseded"):  # else it was published just now
         env.observer.log(f"window {window.id}: generation {begun.number} is given up; what is published stays")
         return Withdrawn(window=window.id, key=window.key, feed=window.feed, files=0, files_are="done", removed=0)

@@ -18,6 +18,7 @@ from airflow_provider_blockread.ledger.windows.groups import (
     fail_group,
     heartbeat,
     record_progress,
+    record_submission,
 )
 from airflow_provider_blockread.ledger.windows.publishing import check_publication, mark_failed, mark_proven
 from airflow_provider_blockread.observer import Tally
@@ -71,9 +72,17 @@ def test_progress_is_of_the_newest_attempt(ledger: Ledger, clock: Clock) -> None
     assert row.progress_at is None
     with pytest.raises(FencedError, match="epoch 1 no longer holds it"):
         record_progress(ledger, first, Tally(blocks=1))
-    record_progress(ledger, second, Tally(blocks=1, records=3, bytes=2))
+    record_progress(ledger, second, Tally(blocks=1, records=3, bytes=2), application="local-1", ui="http://host:4040")
     row = _group(ledger, group)
     assert (row.blocks_done, row.records_done, row.bytes_done) == (1, 3, 2)
+    assert (row.application, row.spark_ui) == ("local-1", "http://host:4040")
+    third = claim(ledger, group)
+    row = _group(ledger, group)
+    assert (row.application, row.spark_ui) == (None, None)
+    record_submission(ledger, third, spec_hash="hash", application="driver-1")
+    record_progress(ledger, third, Tally(), application="somebody-else", ui="http://host:4041")
+    row = _group(ledger, group)
+    assert (row.application, row.spark_ui) == ("driver-1", "http://host:4041")
 
 
 def test_the_same_owner_takes_over_from_itself(ledger: Ledger) -> None:

@@ -188,6 +188,25 @@ def test_a_window_is_read_again_by_the_tasks_of_its_run(pipe: Pipe, action: str)
     assert (request.action, request.who, request.finished_at is None) == (action, "ann", False)
 
 
+def test_who_gives_a_rebuild_up_is_recorded(pipe: Pipe) -> None:
+    """The generation keeps the person's name, the window its output; a second time says who it was."""
+    window = _by_a_run(pipe)
+    client = TestClient(make_app(replace(site_of(pipe.env, Person()), tasks=Cleared())))
+    client.post(
+        _path(window, "rebuild"), data={"token": _form(client.get(_path(window, "rebuild")).text)["token"]}, headers=OWN
+    )
+    client.post(
+        _path(window, "abandon"), data={"token": _form(client.get(_path(window, "abandon")).text)["token"]}, headers=OWN
+    )
+
+    assert [(one.state, one.given_up_by) for one in list_generations(pipe.env.ledger, window)] == [
+        ("published", None),
+        ("superseded", "ann"),
+    ]
+    assert "given up by ann" in client.get(f"/ledgers/main/windows/{window}").text
+    assert "generation 2 was given up by ann" in client.get(_path(window, "abandon")).text
+
+
 @pytest.mark.parametrize(
     ("tasks", "why"), [(NoTasks(), "These pages run without Airflow"), (Cleared("It is running"), "It is running")]
 )

@@ -10,8 +10,10 @@ from starlette.testclient import TestClient
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.model import Claim, Window
 from airflow_provider_blockread.ledger.schema.tables import groups
-from airflow_provider_blockread.ledger.windows.groups import claim_group, fail_group
+from airflow_provider_blockread.ledger.windows.groups import claim_group, fail_group, record_progress
 from airflow_provider_blockread.ledger.windows.planning import claim_window
+from airflow_provider_blockread.ledger.windows.scans import begin_scan, end_scan
+from airflow_provider_blockread.observer import Tally
 from airflow_provider_blockread.pages.app import make_app
 from airflow_provider_blockread.steps.model import Environment
 from tests.ledger.clock import Clock
@@ -54,6 +56,35 @@ def test_a_task_shows_how_far_its_group_is(client: TestClient, env: Environment,
     assert "<dt>time left</dt><dd>5.0 s" in text
     assert (live["moving"], live["state"]) == (True, "reading")
     assert live["html"].strip() in text
+
+
+def test_a_running_application_is_linked_to_its_own_pages(client: TestClient, env: Environment, window: Window) -> None:
+    """On the task and the window, while it runs; without a history server its id is all that is left."""
+    claim = _read(env, window, 1)
+    record_progress(env.ledger, claim, Tally(), application="local-7", ui="http://worker:4040")
+    pages = (f"/tabs/task?{RUN}&task_id=logs.read&map_index=1", f"/ledgers/main/windows/{window.id}")
+    running = [client.get(page).text for page in pages]
+    fail_group(env.ledger, claim, "broke")
+    ended = [client.get(page).text for page in pages]
+
+    assert all('<a href="http://worker:4040" data-out rel="noreferrer">Spark local-7</a>' in text for text in running)
+    assert all("Spark local-7" in text and "worker:4040" not in text for text in ended)
+
+
+def test_a_scan_is_a_stage_of_the_window(client: TestClient, env: Environment, window: Window, clock: Clock) -> None:
+    """Where one has begun: it is under way until its states are found, and then has its time."""
+    page = f"/ledgers/main/windows/{window.id}"
+    before = client.get(page).text
+    epoch = begin_scan(env.ledger, window.id)
+    _read(env, window, 0)
+    at_it = client.get(page).text
+    clock.pass_seconds(5)
+    end_scan(env.ledger, window.id, epoch)
+    over = client.get(page).text
+
+    assert "<b>scanned</b>" not in before
+    assert '<li class="now" aria-current="step"><b>scanned</b>under way' in at_it
+    assert '<li class="past"><b>scanned</b><time datetime="2026-01-01T00:00:05' in over
 
 
 def test_a_task_that_has_not_begun_shows_its_group(client: TestClient, window: Window) -> None:

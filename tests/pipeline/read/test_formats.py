@@ -12,6 +12,7 @@ import pytest
 from oracles import Records, fixed, quoted_lines, split_by, universal_lines, whole_file
 
 from airflow_provider_blockread.cli.spark import InProcessSpark
+from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import (
     CustomFormat,
     Delimited,
@@ -161,9 +162,13 @@ def test_states_of_files_that_span_groups(pipe: Pipe) -> None:
     ref = pipe.plan()
     assert (ref.needs_scan, ref.groups > 3) == (True, True)
     pipe.read(ref)
+    scanned_at = get_window(pipe.env.ledger, ref.window).scanned_at
+    pipe.pass_seconds(5)
     pipe.read(ref)
 
     assert sum("scanned already" in message for message in pipe.messages) == 1
+    assert scanned_at is not None
+    assert get_window(pipe.env.ledger, ref.window).scanned_at == scanned_at
     pipe.commit(ref)
     assert _as_bytes(pipe.values()) == _expected(quoted_lines, _QUOTED)
     states = pq.read_table(pipe.attempt_files("receipts.parquet")[1])
