@@ -162,6 +162,18 @@ def test_an_offset_beyond_the_file_is_no_mistake(lake: Lake) -> None:
         assert lake.client.get(f"{lake.file('good.csv')}/records?at={at}").status_code == 200
 
 
+def test_health_finds_what_attempts_have_left(lake: Lake) -> None:
+    """On request: the staged files of published attempts, in which windows, with the command that clears them."""
+    before, looked = (words(lake.client.get(f"/ledgers/main/health{query}").text) for query in ("", "?look=1"))
+    stranger = lake.as_seen_by(Person(sees={"another"})).get("/ledgers/main/health?look=1").text
+
+    assert "Look into the work area" in before
+    assert re.search(r"have left \d+ folders? in the work areas of 1 window of the newest 2", looked)
+    assert "first of clicks" in looked
+    assert "blockread prune --older-than 90d --keep 100" in looked
+    assert "of the newest 0 windows" in words(stranger)
+
+
 def test_the_feed_is_found_by_its_name(lake: Lake) -> None:
     """Search finds feeds, windows and files by a part of their names."""
     assert words(FEED)[:6] in words(lake.client.get("/search?q=HOURLY").text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -9,9 +10,11 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, func, literal_column, select, text
 
+from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, open_windows
 from airflow_provider_blockread.ledger.schema import tables
 from airflow_provider_blockread.ledger.schema.columns import metadata
+from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, window_from
 from airflow_provider_blockread.ledger.schema.tables import feeds, generations, scans, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings, requests, withdrawals
 from airflow_provider_blockread.ledger.store import Ledger
@@ -92,6 +95,14 @@ def ledger_health(ledger: Ledger) -> Health:
             prunable=_prunable(connection, now - OLD),
             now=now,
         )
+
+
+def recent_windows(ledger: Ledger, feeds_: Collection[int], *, limit: int) -> list[Window]:
+    """Return the windows of some feeds that keep their detail, newest first."""
+    mine = (windows.c.feed_id.in_(feeds_), windows.c.state == "open", windows.c.pruned_at.is_(None))
+    query = select(*WINDOW_COLUMNS).join(feeds).where(*mine).order_by(windows.c.created_at.desc()).limit(limit)
+    with ledger.reading() as connection:
+        return [window_from(row) for row in connection.execute(query)]
 
 
 def _size_and_rows(connection: Connection) -> tuple[int, tuple[TableRows, ...]]:

@@ -8,7 +8,8 @@ windows only, which are tried again by the next call.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -126,6 +127,30 @@ def propose_pruning(env: Environment, request: PruneRequest) -> PruneIntent:
         files=found.files,
         leftovers=leftovers,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leftovers:
+    """What attempts have left in the work areas of some windows, for `prune` to clear."""
+
+    folders: Mapping[str, int]  # by window; those without any are not there
+    looked: int  # windows
+    unreached: tuple[str, ...]  # why some could not be looked at
+
+
+def find_leftovers(env: Environment, windows: Iterable[Window], *, within_s: float) -> Leftovers:
+    """Return what `prune` would clear of windows that keep their detail; after so many seconds it looks no further."""
+    until, unreached, looked = time.monotonic() + within_s, _Unreached(), 0
+    found: dict[str, int] = {}
+    for window in windows:
+        if time.monotonic() > until:
+            break
+        looked += 1
+        with unreached.skipping(window):
+            folders = sum(1 for _ in _leftovers(env, window))
+            if folders:
+                found[window.id] = folders
+    return Leftovers(folders=found, looked=looked, unreached=tuple(unreached.lines()))
 
 
 def prune(env: Environment, request: PruneRequest) -> Pruned:
