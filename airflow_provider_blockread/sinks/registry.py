@@ -13,8 +13,8 @@ from airflow_provider_blockread.exchange.layout import published_quarantine
 from airflow_provider_blockread.options import ColumnarSink, DeltaSink, IcebergSink, ParquetSink, Sink, TextSink
 from airflow_provider_blockread.sinks.parquet import ParquetDirectory
 from airflow_provider_blockread.sinks.protocol import Access, RecordSink
-from airflow_provider_blockread.sinks.table import Table
-from airflow_provider_blockread.sinks.table_format import TableFormat
+from airflow_provider_blockread.sinks.tables.format import TableFormat
+from airflow_provider_blockread.sinks.tables.table import Table
 from airflow_provider_blockread.sinks.text import TextDirectory
 from airflow_provider_blockread.storage import Stores
 
@@ -53,7 +53,7 @@ def _format(stores: Stores, option: ColumnarSink, access: Access) -> TableFormat
     path, extra = _FORMATS[type(option)]
     module, _, name = path.partition(":")
     try:
-        made: TableFormat = getattr(import_module(f"{__package__}.{module}"), name)(stores, option, access)
+        made: TableFormat = getattr(import_module(f"{__package__}.tables.{module}"), name)(stores, option, access)
     except ImportError as error:
         msg = (
             f"{option.place}: a {option.kind} sink needs a package that is not installed here; install it:"

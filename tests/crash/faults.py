@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine, event
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.ledger.overlap import THREAD
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.sinks.table import Table
+from airflow_provider_blockread.sinks.tables.table import Table
 from airflow_provider_blockread.storage.stores import Stores
 from tests.crash.sites import READ_ONLY, running_site
 

@@ -4,7 +4,7 @@
     commit:ledger.windows.groups.claim_group/1           a transaction that writes is committed; `:before` and `:after`
     store:sinks.directory.Directory._add/1       a store is changed; `:before` and `:after`
     disk:storage.backends.disk.LocalDisk.move/1           one step of such a change on the local disk
-    table:sinks.table.Table.apply/1      a commit is made to a table; `:before` and `:after`
+    table:sinks.tables.table.Table.apply/1      a commit is made to a table; `:before` and `:after`
 
 A name is the kind, module and function, and the number of the place in the function, from 1. The names come from the
 code's syntax tree, and the place that is running from its frame, so the package knows nothing of all this.
@@ -102,7 +102,7 @@ class Places(ast.NodeVisitor):
         if not isinstance(func, ast.Attribute):
             return ""
         owner = ast.unparse(func.value).rpartition(".")[2]
-        if self._module == "sinks.table" and func.attr == "_commit":
+        if self._module == "sinks.tables.table" and func.attr == "_commit":
             return "table"
         if self._module.startswith("ledger."):
             is_statement = func.attr in _STATEMENTS and owner not in {"cursor", "raw"}

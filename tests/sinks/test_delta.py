@@ -12,8 +12,8 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
-from airflow_provider_blockread.sinks import table
 from airflow_provider_blockread.sinks.protocol import State
+from airflow_provider_blockread.sinks.tables import table
 from tests.sinks.kinds import Bench
 
 

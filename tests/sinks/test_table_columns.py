@@ -13,8 +13,8 @@ import pytest
 from airflow_provider_blockread.errors import FunctionError, OptionsError
 from airflow_provider_blockread.options import DeltaSink
 from airflow_provider_blockread.sinks.names import AttemptName
-from airflow_provider_blockread.sinks.object_store import object_store_options
 from airflow_provider_blockread.sinks.registry import make_sink
+from airflow_provider_blockread.sinks.tables.object_store import object_store_options
 from tests.sinks.kinds import STORES, Bench
 
 

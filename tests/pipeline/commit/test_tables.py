@@ -12,7 +12,7 @@ from airflow_provider_blockread.errors import ConflictError, ProofError
 from airflow_provider_blockread.ledger.windows.generations import get_generation
 from airflow_provider_blockread.ledger.windows.queries import get_window, list_windows
 from airflow_provider_blockread.options import SINKS
-from airflow_provider_blockread.sinks.table import Table
+from airflow_provider_blockread.sinks.tables.table import Table
 from airflow_provider_blockread.steps import WindowRef, commit
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, undo

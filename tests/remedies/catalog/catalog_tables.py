@@ -9,22 +9,28 @@ _ICEBERG = "tests/sinks/test_iceberg.py"
 _COLUMNS = "tests/sinks/test_table_columns.py"
 
 CATALOG: list[Entry] = [
-    Explained("sinks/delta.py", "cannot be read or written", "a store that fails; what retries it is tested of stores"),
-    Remedy("sinks/delta.py", "is append-only", f"{_DELTA}::test_an_append_only_table"),
-    Remedy("sinks/object_store.py", "no atomic commit", f"{_COLUMNS}::test_a_store_without_an_atomic_commit"),
-    Explained("sinks/iceberg.py", "cannot be reached", "a catalog or store that is down; a retry is all one can do"),
-    Remedy("sinks/iceberg.py", "cannot load this catalog", f"{_ICEBERG}::test_a_catalog_that_cannot_be_loaded"),
+    Explained(
+        "sinks/tables/delta.py", "cannot be read or written", "a store that fails; what retries it is tested of stores"
+    ),
+    Remedy("sinks/tables/delta.py", "is append-only", f"{_DELTA}::test_an_append_only_table"),
+    Remedy("sinks/tables/object_store.py", "no atomic commit", f"{_COLUMNS}::test_a_store_without_an_atomic_commit"),
+    Explained(
+        "sinks/tables/iceberg.py", "cannot be reached", "a catalog or store that is down; a retry is all one can do"
+    ),
+    Remedy("sinks/tables/iceberg.py", "cannot load this catalog", f"{_ICEBERG}::test_a_catalog_that_cannot_be_loaded"),
     Explained("sinks/registry.py", "not installed here", "the tests' environment has every package"),
     Explained(
-        "sinks/table.py", "is not a data file", "results name what this package's writer has named, and are sealed"
+        "sinks/tables/table.py",
+        "is not a data file",
+        "results name what this package's writer has named, and are sealed",
     ),
-    Remedy("sinks/table.py", "retry when they are done", f"{_DELTA}::test_a_table_that_stays_busy"),
-    Remedy("sinks/table.py", "does not hold it", f"{_COMMITS}::test_staged_files_are_lost"),
-    Remedy("sinks/table.py", "instead of", f"{_COMMITS}::test_staged_files_are_lost"),
+    Remedy("sinks/tables/table.py", "retry when they are done", f"{_DELTA}::test_a_table_that_stays_busy"),
+    Remedy("sinks/tables/table.py", "does not hold it", f"{_COMMITS}::test_staged_files_are_lost"),
+    Remedy("sinks/tables/table.py", "instead of", f"{_COMMITS}::test_staged_files_are_lost"),
     Explained(
-        "sinks/table.py",
+        "sinks/tables/table.py",
         "or a later change",
         "only a publisher meets it that another one has overtaken, and whose window is complete without it",
     ),
-    Remedy("sinks/table.py", "no longer consists of", f"{_DELTA}::test_a_compaction_takes_the_files_away"),
+    Remedy("sinks/tables/table.py", "no longer consists of", f"{_DELTA}::test_a_compaction_takes_the_files_away"),
 ]

@@ -29,9 +29,9 @@ from pyiceberg.types import IcebergType
 from airflow_provider_blockread.errors import OptionsError, TransientError
 from airflow_provider_blockread.options import IcebergSink
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
-from airflow_provider_blockread.sinks.object_store import iceberg_io_properties
 from airflow_provider_blockread.sinks.protocol import Access, Marker
-from airflow_provider_blockread.sinks.table_format import Files, TableChangedError
+from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
+from airflow_provider_blockread.sinks.tables.object_store import iceberg_io_properties
 from airflow_provider_blockread.storage import Stores, uris
 
 _MAPPING = "schema.name-mapping.default"

@@ -19,9 +19,9 @@ from airflow_provider_blockread.errors import ProofError, TransientError
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import DeltaSink
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
-from airflow_provider_blockread.sinks.object_store import object_store_options
 from airflow_provider_blockread.sinks.protocol import Access, Marker
-from airflow_provider_blockread.sinks.table_format import Files, TableChangedError
+from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
+from airflow_provider_blockread.sinks.tables.object_store import object_store_options
 from airflow_provider_blockread.storage import Stores, uris
 
 _CONSTRAINT = "delta.constraints."

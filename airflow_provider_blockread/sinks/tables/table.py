@@ -30,7 +30,7 @@ from airflow_provider_blockread.sinks.names import AttemptName, is_data_file, wi
 from airflow_provider_blockread.sinks.parquet import ParquetWriter, read_footer
 from airflow_provider_blockread.sinks.protocol import Earlier, Marker, State, Step, Writer
 from airflow_provider_blockread.sinks.statistics import misfit
-from airflow_provider_blockread.sinks.table_format import Files, Snapshot, TableChangedError, TableFormat
+from airflow_provider_blockread.sinks.tables.format import Files, Snapshot, TableChangedError, TableFormat
 from airflow_provider_blockread.storage import Stores, uris
 
 _TRIES = 60
