@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -30,6 +32,43 @@ def receipts_batch(receipts: Iterable[Receipt]) -> pa.RecordBatch:
     return pa.record_batch(
         [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], schema=SCHEMA
     )
+
+
+def receipts_of(columns: Mapping[str, npt.NDArray[np.int64 | np.uint64]]) -> pa.RecordBatch:
+    """Return receipts from columns of equal length, one of them `block`; the others are zero."""
+    zeros = np.zeros(len(columns["block"]), np.int64)
+    return pa.record_batch([pa.array(columns.get(f.name, zeros), f.type) for f in SCHEMA], schema=SCHEMA)
+
+
+def with_rows_out(receipts: pa.RecordBatch, rows_out: Sequence[int]) -> pa.RecordBatch:
+    """Return receipts with other numbers of rows that came out."""
+    return receipts.set_column(_FIELDS.index("rows_out"), SCHEMA.field("rows_out"), pa.array(rows_out, pa.int64()))
+
+
+class ReceiptLog:
+    """The receipts of a task as they come, one by one or as columns."""
+
+    def __init__(self) -> None:
+        self._batches: list[pa.RecordBatch] = []
+        self._single: list[Receipt] = []
+
+    def add(self, receipts: Receipt | pa.RecordBatch) -> None:
+        """Take the next receipt, or several as columns."""
+        if isinstance(receipts, Receipt):
+            self._single.append(receipts)
+            return
+        self._end_single()
+        self._batches.append(receipts)
+
+    def close(self) -> pa.RecordBatch:
+        """Return all receipts, in the order in which they came."""
+        self._end_single()
+        return pa.Table.from_batches(self._batches, SCHEMA).combine_chunks().to_batches()[0]
+
+    def _end_single(self) -> None:
+        if self._single:
+            self._batches.append(receipts_batch(self._single))
+            self._single = []
 
 
 def write_receipts(stores: Stores, uri: str, batches: Iterable[pa.RecordBatch]) -> str:

@@ -35,13 +35,18 @@ _POWERS, _INVERSES = _powers(BASE), _powers(_INVERSE)
 
 def digest_records(chunk: Chunk) -> int:
     """Return the sum of the hashes of all records' contents, modulo 2**64; sums of chunks add up, in any order."""
+    return int(record_hashes(chunk).sum(dtype=np.uint64))
+
+
+def record_hashes(chunk: Chunk) -> Words:
+    """Return the hash of each record's content."""
     if not len(chunk.ends):
-        return 0
+        return np.empty(0, np.uint64)
     marks = np.stack([chunk.begins, chunk.ends], axis=1).ravel()  # in ascending order
     prefix = _prefix_sums(chunk.buffer, marks)
     sums = (prefix[1::2] - prefix[0::2]) * _inverse_powers(chunk.begins)
     sums += (chunk.ends - chunk.begins + 1).astype(np.uint64) * np.uint64(LENGTH)
-    return int(_mix(sums).sum(dtype=np.uint64))
+    return _mix(sums)
 
 
 def _prefix_sums(buffer: bytes, marks: Offsets) -> Words:

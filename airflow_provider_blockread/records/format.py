@@ -15,7 +15,7 @@ from typing import Protocol, cast
 from airflow_provider_blockread.options import FormatOption
 from airflow_provider_blockread.records.decode import RawDecoder
 from airflow_provider_blockread.records.io.source import ByteSource
-from airflow_provider_blockread.records.model import Decoder, Walk
+from airflow_provider_blockread.records.model import Decoder, Offsets, Walk
 from airflow_provider_blockread.records.statemap import StateMap
 
 #: Most bytes that a look-back reads.
@@ -94,6 +94,9 @@ class BaseFormat:
     encoding = "utf-8"
     compression = "auto"
     unfinished = "complete the file, or exclude it with `blockread windows exclude`"
+    #: What ends a file's last record if nothing else does, so that another file's data may follow it in one buffer;
+    #: None if files must be read one by one.
+    file_end: bytes | None = None
 
     def for_file(self, source: ByteSource) -> RecordFormat:
         """Return this format: it is the same for all files."""
@@ -118,6 +121,11 @@ class BaseFormat:
         """Return the identity: earlier bytes have no effect."""
         del source, start, end
         return StateMap.identity()
+
+    def walk_files(self, buffer: bytes, borders: Offsets) -> Walk:
+        """Return the records of several files; those between two borders are of one file, which has its `file_end`."""
+        del borders
+        return cast("RecordFormat", self).walk(buffer, final=False)
 
     def decoder(self) -> Decoder:
         """Return the decoder of raw records."""

@@ -116,7 +116,7 @@ def _opened(stores: Stores, version: FileVersion, bounds: Bounds) -> Iterator[Bi
 
 def _check_place(file: io.FileIO, uri: str, roots: Sequence[str]) -> None:
     try:
-        place = real_path(file)
+        place = real_path(file.fileno())
     except OSError as error:
         msg = (
             f"{uri}: this system does not show the path of an open file (no /proc), so links cannot be kept inside the"

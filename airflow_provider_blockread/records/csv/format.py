@@ -40,6 +40,7 @@ class CsvFormat(TextFormat):
     """
 
     name = "csv"
+    file_end = b"\n"
 
     def __init__(self, option: Csv) -> None:
         self.option = option

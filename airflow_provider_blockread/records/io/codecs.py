@@ -25,7 +25,8 @@ HEAD_BYTES = 10
 _CHUNK = 64 * 2**10  # compressed bytes fetched at once
 _XZ_MEMORY = 512 * 2**20  # bytes; `xz -9` needs 65 MiB, and a header may ask for 4 GiB
 _XZ_PADDING = 4  # zeros after a stream come in multiples of it
-_MAGIC = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\x00", "zstd": MAGIC}
+#: How the data of each codec begins.
+MAGICS = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\x00", "zstd": MAGIC}
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 _GZIP_DEFLATE = b"\x1f\x8b\x08"
 _TRUNCATED = "Truncated"  # Arrow's message for a stream without its end
@@ -38,7 +39,7 @@ def codec_of_head(head: bytes) -> str | None:
         return "bzip2" if head[3:4] in b"123456789" and head[4:10] in _BZIP2_BLOCKS else None
     if head.startswith(b"\x1f"):
         return "gzip" if head.startswith(_GZIP_DEFLATE) else None
-    return next((codec for codec, magic in _MAGIC.items() if head.startswith(magic)), None)
+    return next((codec for codec, magic in MAGICS.items() if head.startswith(magic)), None)
 
 
 def open_stream(raw: ByteSource, codec: str) -> _Frames | _Members:
@@ -64,7 +65,7 @@ class _Input:
     def _check_head(self) -> None:
         raw, codec = self._raw, self._codec
         head = raw.read(0, HEAD_BYTES)
-        starts = (_MAGIC[codec], *(SKIPPABLE if codec == "zstd" else ()))
+        starts = (MAGICS[codec], *(SKIPPABLE if codec == "zstd" else ()))
         if head.startswith(starts):
             return
         if any(start.startswith(head) for start in starts):
@@ -141,7 +142,7 @@ class _Members(_Input):
 
     def _begin(self) -> _Decompressor | None:
         """Return a decompressor for the next member, or None at the file's end."""
-        magic, end = _MAGIC[self._codec], self.consumed - len(self._rest)
+        magic, end = MAGICS[self._codec], self.consumed - len(self._rest)
         if self._codec == "xz" and end:
             self._skip_padding(end)
         while len(self._rest) < len(magic) and (more := self._read_more()):

@@ -21,6 +21,7 @@ class JsonLinesFormat(TextFormat):
     """One JSON value a line, ended by LF; a line of white space alone is skipped."""
 
     name = "json_lines"
+    file_end = b"\n"
 
     def __init__(self, option: JsonLines) -> None:
         self._schema = option.schema

@@ -21,8 +21,8 @@ from airflow_provider_blockread.records.text.pieces import RecordFinder, find_re
 from airflow_provider_blockread.records.text.transcoding import Transcoder, TranscodingDecoder
 from airflow_provider_blockread.records.walking import first_start
 
-#: Byte order marks; those of UTF-32 come first, since one of them starts with one of UTF-16.
-_MARKS = {
+#: By encoding; those of UTF-32 come first, since one of them starts with one of UTF-16.
+BYTE_ORDER_MARKS = {
     "utf-32-le": b"\xff\xfe\x00\x00",
     "utf-32-be": b"\x00\x00\xfe\xff",
     "utf-16-le": b"\xff\xfe",
@@ -46,11 +46,11 @@ def file_encoding(source: ByteSource, named: str) -> tuple[str, int]:
     head = source.read(0, _HEAD_BYTES)
     if named.endswith(("-le", "-be")):
         other = named[:-2] + ("be" if named.endswith("-le") else "le")
-        if head.startswith(_MARKS[other]):
+        if head.startswith(BYTE_ORDER_MARKS[other]):
             msg = f"{source.name} begins with the byte order mark of {other}, not of {named}; set encoding={other!r}"
             raise RecordError(msg)
-        return named, len(_MARKS[named]) if head.startswith(_MARKS[named]) else 0
-    for found, mark in _MARKS.items():
+        return named, len(BYTE_ORDER_MARKS[named]) if head.startswith(BYTE_ORDER_MARKS[named]) else 0
+    for found, mark in BYTE_ORDER_MARKS.items():
         if head.startswith(mark):
             return found, len(mark)
     if named != "utf-8" and head:

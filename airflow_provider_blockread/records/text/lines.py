@@ -18,6 +18,7 @@ class LineFormat(TextFormat):
     """Records ended by LF, CR or CRLF (`newline="universal"`), or by LF alone (`"lf"`)."""
 
     name = "lines"
+    file_end = b"\n"
 
     def __init__(self, option: Lines) -> None:
         self.encoding = option.encoding

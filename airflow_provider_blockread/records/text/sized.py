@@ -9,7 +9,7 @@ import numpy as np
 from airflow_provider_blockread.options import Fixed, WholeFile
 from airflow_provider_blockread.records.format import BaseFormat, RecordFormat
 from airflow_provider_blockread.records.io.source import ByteSource
-from airflow_provider_blockread.records.model import Walk
+from airflow_provider_blockread.records.model import Offsets, Walk
 from airflow_provider_blockread.records.text.encodings import EncodedFormat, file_encoding
 from airflow_provider_blockread.records.text.lines import with_last
 from airflow_provider_blockread.records.text.narrowing import make_narrowing
@@ -35,6 +35,7 @@ class FixedFormat(_SizedFormat):
     """Records of `length` bytes; a cut rounds up to a multiple."""
 
     name = "fixed"
+    file_end = b""
     unfinished = (
         "its length is not a multiple of the record's; complete the file, set short_last='keep', or exclude the"
         " file with `blockread windows exclude`"
@@ -61,6 +62,7 @@ class WholeFileFormat(_SizedFormat):
 
     name = "whole_file"
     splittable = False
+    file_end = b""
 
     def __init__(self, option: WholeFile) -> None:
         self.encoding = option.encoding
@@ -73,4 +75,10 @@ class WholeFileFormat(_SizedFormat):
     def walk(self, buffer: bytes, *, final: bool) -> Walk:
         """Return the one record once the buffer holds all of it."""
         ends = np.array([len(buffer)] if final and buffer else [], np.int64)
+        return Walk(ends, ends)
+
+    def walk_files(self, buffer: bytes, borders: Offsets) -> Walk:
+        """Return a record for each file that is not empty."""
+        del buffer
+        ends = borders[1:][np.diff(borders) > 0]
         return Walk(ends, ends)

@@ -6,7 +6,6 @@ import dataclasses
 
 import pyarrow as pa
 
-from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import Csv, FormatOption, JsonArray, JsonLines
 from airflow_provider_blockread.records.columns.schema import parse_schema, schema_text
@@ -117,11 +116,11 @@ class Columns:
             return TranscodingDecoder(fmt.inner.decoder_of(self.names), fmt.transcoder)
         return fmt.decoder_of(self.names) if isinstance(fmt, CsvFormat) else fmt.decoder()
 
-    def batch(self, block: Block, rows: Rows) -> pa.RecordBatch:
+    def batch(self, rows: Rows) -> pa.RecordBatch:
         """Return the rows in exactly these columns."""
         own = rows.batch.schema.names
         arrays = [
-            rows.batch.column(field.name) if field.name in own else place_column(field.name, block, rows)
+            rows.batch.column(field.name) if field.name in own else place_column(field.name, rows)
             for field in self.schema
         ]
         types = zip(arrays, self.schema.types, strict=True)

@@ -37,7 +37,7 @@ def read_batches(
             reader = BlockReader(policies=options.policies, handle_bad=partial(handle, file))
             for block in members:
                 rows = reader.rows(file, block, states.get(block.number, fmt.initial_state))
-                yield from map(partial(columns.batch, block), rows)
+                yield from map(columns.batch, rows)
 
 
 def _fail(file: OpenFile, block: Block, chunk: Chunk, bad: BadRecord) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,10 +26,27 @@ _MOST_BYTES = 16 * 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """A chunk's good records as columns, with the byte offset of each in the file."""
+    """Good records as columns, with the byte offset of each in its file: those of a chunk, or of several small files.
+
+    `counts` has the number of rows of each block, in order.
+    """
 
     batch: pa.RecordBatch
     offsets: Offsets
+    blocks: Sequence[Block]
+    counts: Offsets
+
+    def by_block(self) -> Iterator[Rows]:
+        """Yield the rows of each block that has some."""
+        ends = np.cumsum(self.counts)
+        for block, count, end in zip(self.blocks, self.counts.tolist(), ends.tolist(), strict=True):
+            if count:
+                yield Rows(
+                    batch=self.batch.slice(end - count, count),
+                    offsets=self.offsets[end - count : end],
+                    blocks=(block,),
+                    counts=np.array([count]),
+                )
 
 
 _SUMS = (
@@ -97,12 +114,12 @@ class BlockReader:
     def __post_init__(self) -> None:
         self.limits = WalkLimits(max_record_bytes=self.policies.max_record_bytes)
 
-    def read(self, file: OpenFile, block: Block, entry_state: int, emit: Callable[[Block, Rows], int]) -> Receipt:
+    def read(self, file: OpenFile, block: Block, entry_state: int, emit: Callable[[Rows], int]) -> Receipt:
         """Read the block to its end and return its receipt; `emit` takes rows and returns how many came out."""
         rows, rows_out = self.rows(file, block, entry_state), 0
         while True:
             try:
-                rows_out += emit(block, next(rows))
+                rows_out += emit(next(rows))
             except StopIteration as end:
                 receipt: Receipt = end.value
                 return dataclasses.replace(receipt, rows_out=rows_out)
@@ -114,8 +131,8 @@ class BlockReader:
             return (yield from self._read_stream(file, block))
         first = first_start(source, file.fmt, block.start, entry_state)
         tally = yield from self._walk(file, block, first, block.end)
-        exit_state = _exit_state(file, block, entry_state, tally.last_record)
-        return tally.receipt(block, source.data_offset, (entry_state, exit_state))
+        state = _exit_state(file, block, entry_state, tally.last_record)
+        return tally.receipt(block, source.data_offset, (entry_state, state))
 
     def _read_stream(self, file: OpenFile, block: Block) -> Generator[Rows, None, Receipt]:
         """Read all of a compressed file with its first block; others, planned under another codec, are empty."""
@@ -154,7 +171,7 @@ class BlockReader:
         tally.rows += decoded.batch.num_rows
         if self.policies.proof == "digest":
             tally.digest += digest_records(chunk)
-        return Rows(batch=decoded.batch, offsets=offsets)
+        return Rows(batch=decoded.batch, offsets=offsets, blocks=(block,), counts=np.array([len(offsets)]))
 
 
 def describe_bad(file: OpenFile, block: Block, chunk: Chunk, bad: BadRecord) -> str:

@@ -9,23 +9,27 @@ from itertools import groupby
 from typing import TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.errors import BlockReadError, FunctionError, RecordError, RowError, SourceError
 from airflow_provider_blockread.exchange.failures import naming_file
 from airflow_provider_blockread.exchange.layout import quarantine_folder
-from airflow_provider_blockread.exchange.model import JobSpec, OutputFile, ReadSpec, Receipt, Target
+from airflow_provider_blockread.exchange.model import JobSpec, OutputFile, ReadSpec, Target
 from airflow_provider_blockread.exchange.progress import Mark
-from airflow_provider_blockread.exchange.receipts import receipts_batch
+from airflow_provider_blockread.exchange.receipts import ReceiptLog, with_rows_out
 from airflow_provider_blockread.observer import Tally
+from airflow_provider_blockread.options import AsRead
 from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.model import BadRecord, Chunk
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.registry import make_sink, quarantine_of
 from airflow_provider_blockread.spark.tasks.block_reader import BlockReader, OpenFile, Rows, describe_bad
+from airflow_provider_blockread.spark.tasks.joined_read import Together
 from airflow_provider_blockread.spark.tasks.opening import open_version
 from airflow_provider_blockread.spark.tasks.quarantine import QUARANTINE_SCHEMA, Quarantine
+from airflow_provider_blockread.spark.tasks.small_files import SmallFiles
 from airflow_provider_blockread.spark.tasks.user_function import UserFunction
 from airflow_provider_blockread.spark.tasks.worker import keep_freed_memory
 from airflow_provider_blockread.storage.stores import Stores
@@ -76,12 +80,10 @@ def read_blocks(
     keep_freed_memory()
     task = _Task(spec, stores, attempt)
     marked = Mark(stores, mark)
-    receipts = []
     try:
-        for receipt in task.read(blocks, states):
-            receipts.append(receipt)
-            marked.add(_tally([receipt]))
-        return task.report(receipts)
+        for tally in task.read(blocks, states):
+            marked.add(tally)
+        return task.report()
     except BaseException:
         task.abort()
         raise
@@ -89,14 +91,12 @@ def read_blocks(
         marked.remove()
 
 
-def _tally(receipts: Sequence[Receipt]) -> Tally:
+def _tally(receipts: pa.RecordBatch) -> Tally:
     """Return what receipts sum up to."""
-    return Tally(
-        blocks=len(receipts),
-        records=sum(receipt.records for receipt in receipts),
-        bad_records=sum(receipt.bad_records for receipt in receipts),
-        bytes=sum(receipt.end - receipt.start for receipt in receipts),
+    records, bad, start, end = (
+        pc.sum(receipts.column(name), min_count=0).as_py() for name in ("records", "bad_records", "start", "end")
     )
+    return Tally(blocks=receipts.num_rows, records=records, bad_records=bad, bytes=end - start)
 
 
 @contextmanager
@@ -126,33 +126,71 @@ class _Task:
         self._quarantine = Quarantine(spec.feed, writer)
         self._file: OpenFile  # that is read now
         self._reader = BlockReader(policies=options.policies, handle_bad=self._handle_bad)
+        self._small_files = SmallFiles(options, self._fmt)
+        self._by_block = options.sink.per_block or not isinstance(options.function, AsRead)
+        self._receipts = ReceiptLog()
 
-    def read(self, blocks: Iterable[Block], states: Mapping[int, int]) -> Iterator[Receipt]:
-        for version, members in groupby(blocks, key=lambda block: block.version):
-            with (
-                _named(self._spec, version),
-                open_version(self._stores, version, self._fmt, self._spec.options) as (source, fmt),
-            ):
-                decoder = self._decoder if fmt is self._fmt else fmt.decoder()
-                self._file = OpenFile(source=source, fmt=fmt, decoder=decoder)
-                for block in members:
-                    yield self._reader.read(self._file, block, states.get(block.number, fmt.initial_state), self._emit)
+    def read(self, blocks: Iterable[Block], states: Mapping[int, int]) -> Iterator[Tally]:
+        """Read the blocks, and yield what was read, step by step."""
+        for run in self._small_files.runs(blocks, states):
+            if len(run) == 1 or run[0].version == run[1].version:
+                yield from self._read_file(run, states)
+                continue
+            for read in self._small_files.read(run):
+                yield from self._read_file([read], states) if isinstance(read, Block) else self._take(read)
 
-    def _emit(self, block: Block, rows: Rows) -> int:
-        answer = self._function(block, rows)
+    def _read_file(self, blocks: Sequence[Block], states: Mapping[int, int]) -> Iterator[Tally]:
+        version = blocks[0].version
+        with (
+            _named(self._spec, version),
+            open_version(self._stores, version, self._fmt, self._spec.options) as (source, fmt),
+        ):
+            decoder = self._decoder if fmt is self._fmt else fmt.decoder()
+            self._file = OpenFile(source=source, fmt=fmt, decoder=decoder)
+            for block in blocks:
+                state = states.get(block.number, fmt.initial_state)
+                receipt = self._reader.read(self._file, block, state, self._emit)
+                self._receipts.add(receipt)
+                yield Tally(1, receipt.records, receipt.bad_records, block.end - block.start)
+
+    def _take(self, read: Together) -> Iterator[Tally]:
+        """Do with several small files what is done with one."""
+        for block, chunk, bad in read.bad:
+            self._handle_bad(block, chunk, bad)
+        receipts = read.receipts
+        if self._by_block:
+            out = {rows.blocks[0].number: self._emit_named(rows) for rows in read.rows.by_block()}
+            receipts = with_rows_out(receipts, [out.get(block.number, 0) for block in read.rows.blocks])
+        elif read.rows.batch.num_rows:
+            self._emit(read.rows)
+        self._receipts.add(receipts)
+        yield _tally(receipts)
+
+    def _emit_named(self, rows: Rows) -> int:
+        with _named(self._spec, rows.blocks[0].version):
+            return self._emit(rows)
+
+    def _emit(self, rows: Rows) -> int:
+        answer = self._function(rows)
         if answer is None or not answer.num_rows:
             return 0
         if self._spec.mode == "write":
-            try:
-                self._writer.write(answer, block.number)
-            except FunctionError as error:
-                raise self._blame(block, rows, error) from error
+            self._write(rows, answer)
             self._schema = self._schema or answer.schema
         return int(answer.num_rows)
 
-    def _blame(self, block: Block, rows: Rows, error: FunctionError) -> BlockReadError:
+    def _write(self, rows: Rows, answer: pa.RecordBatch) -> None:
+        alone = len(rows.blocks) == 1
+        try:
+            self._writer.write(answer, rows.blocks[0].number if alone else None)
+        except FunctionError as error:
+            for of_block in rows.by_block() if not alone else ():  # one of them is to blame
+                self._emit_named(of_block)
+            raise self._blame(rows, error) from error
+
+    def _blame(self, rows: Rows, error: FunctionError) -> BlockReadError:
         """Return an error that says which records the sink did not take, or which one of them."""
-        function = self._spec.options.function
+        function, block = self._spec.options.function, rows.blocks[0]
         if function.rows_out == "all" and isinstance(error, RowError):
             return RecordError(f"the record at byte {rows.offsets[error.row]} of {block}: {error}")
         where = f"{rows.batch.num_rows} records from byte {rows.offsets[0]} of {block} on"
@@ -170,11 +208,12 @@ class _Task:
         if policy == "quarantine" and self._spec.mode == "write":
             self._quarantine.add(block, offset, bad.reason, chunk.record(bad.index))
 
-    def report(self, receipts: list[Receipt]) -> TaskReport:
+    def report(self) -> TaskReport:
+        """Finish all files, and say what was read and written."""
+        receipts = self._receipts.close()
         sink = pa.BufferOutputStream()
-        batch = receipts_batch(receipts)
-        with pa.ipc.new_stream(sink, batch.schema) as stream:
-            stream.write_batch(batch)
+        with pa.ipc.new_stream(sink, receipts.schema) as stream:
+            stream.write_batch(receipts)
         return TaskReport(
             receipts=sink.getvalue().to_pybytes(),
             outputs=tuple(self._writer.close()),

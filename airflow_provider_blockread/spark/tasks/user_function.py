@@ -6,9 +6,9 @@ import traceback
 from collections.abc import Callable
 from pathlib import PurePath
 
+import numpy as np
 import pyarrow as pa
 
-from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import FunctionError
 from airflow_provider_blockread.options import ArrowFunction, AsRead, DataFrameFunction, FunctionOption
 from airflow_provider_blockread.records.columns.schema import parse_schema
@@ -37,12 +37,12 @@ def with_places(option: FunctionOption, schema: pa.Schema) -> pa.Schema:
     return pa.schema([*schema, *(pa.field(name, PLACE_TYPES[name]) for name in option.columns)])
 
 
-def place_column(name: str, block: Block, rows: Rows) -> pa.Array:
+def place_column(name: str, rows: Rows) -> pa.Array:
     """Return the column `_file`, `_block` or `_offset` of the rows."""
     if name == "_offset":
         return pa.array(rows.offsets, pa.int64())
-    value = block.version.path if name == "_file" else block.number
-    return pa.repeat(pa.scalar(value, PLACE_TYPES[name]), rows.batch.num_rows)
+    values = [block.version.path if name == "_file" else block.number for block in rows.blocks]
+    return pa.array(values, PLACE_TYPES[name]).take(pa.array(np.repeat(np.arange(len(values)), rows.counts)))
 
 
 class UserFunction:
@@ -56,31 +56,31 @@ class UserFunction:
         if isinstance(option, ArrowFunction):
             self._function = load_function(option.path)
 
-    def __call__(self, block: Block, rows: Rows) -> pa.RecordBatch | None:
-        """Return the function's answer to a batch; None if it keeps no row.
+    def __call__(self, rows: Rows) -> pa.RecordBatch | None:
+        """Return the function's answer to a batch; None if it keeps no row. A function gets the rows of one block.
 
         Raises:
             FunctionError: when the function raises, with the record if a single one causes it, or returns another type.
         """
-        batch = self._with_places(block, rows)
+        batch = self._with_places(rows)
         if self._function is None:
             return batch
         try:
             answer = self._function(batch)
         except Exception as error:
-            raise self._blame(block, rows, batch, error) from error
+            raise self._blame(rows, batch, error) from error
         if answer is not None and not isinstance(answer, pa.RecordBatch):
             msg = f"{self._option} returned {type(answer).__name__}: it must return a RecordBatch or None"
             raise FunctionError(msg)
         return answer
 
-    def _with_places(self, block: Block, rows: Rows) -> pa.RecordBatch:
+    def _with_places(self, rows: Rows) -> pa.RecordBatch:
         batch = rows.batch
         for name in self._option.columns:
-            batch = batch.append_column(name, place_column(name, block, rows))
+            batch = batch.append_column(name, place_column(name, rows))
         return batch
 
-    def _blame(self, block: Block, rows: Rows, batch: pa.RecordBatch, error: Exception) -> FunctionError:
+    def _blame(self, rows: Rows, batch: pa.RecordBatch, error: Exception) -> FunctionError:
         """Return an error with the first record on which alone the function raises."""
         for index in range(batch.num_rows):
             try:
@@ -91,7 +91,7 @@ class UserFunction:
         else:
             where = f"the batch of {batch.num_rows} records from byte {rows.offsets[0]} on"
         return FunctionError(
-            f"{self._option} raised {type(error).__name__}: {error}{_place(error)} on {where} of {block};"
+            f"{self._option} raised {type(error).__name__}: {error}{_place(error)} on {where} of {rows.blocks[0]};"
             " correct the function and clear the run"
         )
 

@@ -14,7 +14,8 @@ import time
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.storage.uris import file_uri, printable
 
-_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY  # otherwise a pipe without a writer would block
+#: To open a file that may be something else by now: otherwise a pipe without a writer would block.
+READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _NO_FILES = frozenset({errno.ENXIO, errno.ENODEV})  # what sockets give, and devices without a driver
 _LEASE_S = 60.0  # what Linux gives the holder of a lease, such as a file server, to release a file
 _PAUSE_S = 0.05
@@ -62,22 +63,22 @@ def _without_lease(path: str) -> int:
     until = time.monotonic() + _LEASE_S
     while True:
         try:
-            return os.open(path, _FLAGS)
+            return os.open(path, READ_FLAGS)
         except BlockingIOError:
             if time.monotonic() > until:
                 raise
             time.sleep(_PAUSE_S)
 
 
-def real_path(file: io.FileIO) -> str:
-    """Return the path of an open file, in which the system has resolved all links.
+def real_path(handle: int) -> str:
+    """Return the path of an open file or folder, in which the system has resolved all links.
 
     Raises:
         OSError: if the system does not show it.
     """
     if _DARWIN is not None:
-        return os.fsdecode(fcntl.fcntl(file, _DARWIN, bytes(1024)).rstrip(b"\0"))
-    return os.readlink(f"/proc/self/fd/{file.fileno()}")  # noqa: PTH115 - making a Path costs more than the call
+        return os.fsdecode(fcntl.fcntl(handle, _DARWIN, bytes(1024)).rstrip(b"\0"))
+    return os.readlink(f"/proc/self/fd/{handle}")  # noqa: PTH115 - making a Path costs more than the call
 
 
 def rename_if_free(source: str, target: str) -> None:

@@ -1,0 +1,174 @@
+"""Small files of one format read together: one chunk, one batch and one set of receipts for hundreds of them.
+
+Only what is plain is read so: a small local file of one block, as planned, not compressed, in UTF-8 or as bytes, with
+the same header as its neighbours, that ends outside a record. Any other file is left to the reader of single files, and
+so is each one about which there is an error to raise. What is read together never differs from what is read alone.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.options import CustomFormat, GenerationOptions
+from airflow_provider_blockread.records.format import BaseFormat, RecordFormat, codec_of
+from airflow_provider_blockread.records.io.codecs import MAGICS
+from airflow_provider_blockread.records.io.source import ByteSource
+from airflow_provider_blockread.records.joining import join_files
+from airflow_provider_blockread.records.model import Chunk, Decoded, Decoder
+from airflow_provider_blockread.records.reading import bind
+from airflow_provider_blockread.records.text.encodings import BYTE_ORDER_MARKS
+from airflow_provider_blockread.records.text.format import TextFormat
+from airflow_provider_blockread.records.text.pieces import PIECE_BYTES
+from airflow_provider_blockread.spark.tasks.joined_read import JoinedRead, Together
+from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage.whole import read_whole
+
+#: Bytes of the largest file that is read together with others: a larger one takes much longer to read than to open.
+SMALL_BYTES = 256 * 2**10
+_MOST_FILES = 4096  # read together
+_MOST_CUT_SHORT = 8  # files that end inside a record, before the rest of their run is read alone
+_PLAIN = ("utf-8", "binary")  # encodings
+_SPECIAL = (*MAGICS.values(), *BYTE_ORDER_MARKS.values())  # heads of files that may be compressed or encoded otherwise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bound:
+    """A format as it applies to the files that begin with some header."""
+
+    fmt: BaseFormat
+    decoder: Decoder
+    header: bytes
+
+    def takes(self, content: bytes) -> bool:
+        """Return whether it applies to a file: one with this header, or one whose head means nothing special."""
+        if self.header:
+            return content.startswith(self.header)
+        return not isinstance(self.fmt, TextFormat) or not content.startswith(_SPECIAL)
+
+
+class SmallFiles:
+    """Finds the runs of small files among blocks, and reads each together as far as possible."""
+
+    def __init__(self, options: GenerationOptions, fmt: RecordFormat) -> None:
+        self._fmt, self._policies, self._bounds = fmt, options.policies, options.bounds
+        built_in = not isinstance(options.record_format, CustomFormat)
+        joins = built_in and isinstance(fmt, BaseFormat) and fmt.file_end is not None and fmt.encoding in _PLAIN
+        self._most_bytes = min(SMALL_BYTES, self._policies.max_record_bytes) if joins else -1
+        self._bound: _Bound | None = None  # of the last file
+
+    def runs(self, blocks: Iterable[Block], states: Mapping[int, int]) -> Iterator[list[Block]]:
+        """Yield the blocks in order: those of a run of small files, or those of one file."""
+        run, room = list[Block](), PIECE_BYTES
+        for _, members in groupby(blocks, key=lambda block: block.version):
+            of_file = list(members)
+            size = of_file[0].version.size + 1  # its last record may lack an end
+            small = len(of_file) == 1 and self._is_small(of_file[0], states)
+            if run and (not small or size > room or len(run) == _MOST_FILES):
+                yield run
+                run, room = [], PIECE_BYTES
+            if small:
+                run.append(of_file[0])
+                room -= size
+            else:
+                yield of_file
+        if run:
+            yield run
+
+    def _is_small(self, block: Block, states: Mapping[int, int]) -> bool:
+        version, start = block.version, self._fmt.initial_state
+        return (
+            version.size <= self._most_bytes
+            and block.start == block.part_start == 0
+            and block.end == block.part_end == version.size
+            and uris.local_path(version.path) is not None
+            and codec_of(self._fmt, version.path) is None
+            and states.get(block.number, start) == start
+        )
+
+    def read(self, run: Sequence[Block]) -> Iterator[Together | Block]:
+        """Yield in order what could be read together of a run of small files, and the blocks to be read alone."""
+        contents = list(read_whole((block.version for block in run), self._bounds))
+        low = cut_short = 0
+        while low < len(run) and cut_short < _MOST_CUT_SHORT:
+            alike = self._alike(run[low], contents[low:])
+            read = self._joined(run[low : low + len(alike)], alike)
+            if read is not None:
+                yield from self._parts(read)
+                low += len(read.blocks)
+                cut_short += len(read.blocks) < len(alike)
+            elif alike:
+                break
+            if low < len(run):
+                yield run[low]
+                low += 1
+        yield from run[low:]
+
+    def _alike(self, first: Block, contents: Sequence[bytes | None]) -> list[bytes]:
+        """Return the contents of the first files, to all of which the format applies as to the first one."""
+        alike: list[bytes] = []
+        for content in contents:
+            if content is None:
+                break
+            if not alike and (self._bound is None or not self._bound.takes(content)):
+                self._bound = self._bind(first, content)
+            if self._bound is None or not self._bound.takes(content):
+                break
+            alike.append(content)
+        return alike
+
+    def _bind(self, block: Block, content: bytes) -> _Bound | None:
+        """Return the format for a file if what it says about the file follows from its header, or from no byte."""
+        source = self._source(block, content)
+        try:
+            fmt = bind(source, self._fmt)
+            decoder = fmt.decoder()
+        except BlockReadError:
+            return None
+        header = content[: source.data_offset]
+        if not isinstance(fmt, BaseFormat) or fmt.file_end is None or len(header) == len(content):
+            return None
+        decided = not header or header.endswith(b"\n") or header == BYTE_ORDER_MARKS["utf-8"]
+        return _Bound(fmt=fmt, decoder=decoder, header=header) if decided else None
+
+    def _source(self, block: Block, content: bytes) -> ByteSource:
+        limit = self._policies.max_record_bytes
+        source = ByteSource(io.BytesIO(content), size=len(content), name=block.version.path, max_record_bytes=limit)
+        source.max_columns = self._policies.max_columns
+        return source
+
+    def _joined(self, blocks: Sequence[Block], contents: Sequence[bytes]) -> JoinedRead | None:
+        """Return the records of the first of some files that are alike; None if there are none, or if that fails."""
+        bound = self._bound
+        if bound is None or not blocks:
+            return None
+        start = len(bound.header)
+        try:
+            files = join_files(bound.fmt, [content[start:] for content in contents] if start else contents)
+            decoded = _decode(bound.decoder, files.chunk)
+        except BlockReadError:
+            return None
+        return JoinedRead(blocks=blocks[: len(files)], fmt=bound.fmt, header=bound.header, files=files, decoded=decoded)
+
+    def _parts(self, read: JoinedRead) -> Iterator[Together | Block]:
+        """Yield the files in order; where a bad record is an error, its file is to be read alone, which raises it."""
+        receipts = read.receipts(digest=self._policies.proof == "digest")
+        alone = np.unique(read.owners).tolist() if self._policies.on_bad_record == "fail" else []
+        for before, file in pairwise([-1, *alone, len(read.blocks)]):
+            if file > before + 1:
+                yield read.part(before + 1, file, receipts)
+            if file < len(read.blocks):
+                yield read.blocks[file]
+
+
+def _decode(decoder: Decoder, chunk: Chunk) -> Decoded:
+    if not len(chunk.starts):
+        return Decoded(batch=pa.RecordBatch.from_pylist([], schema=decoder.schema))
+    return decoder.decode(chunk)
