@@ -98,6 +98,18 @@ def test_a_commit_whose_snapshot_expired_is_not_made_again(bench: Bench) -> None
     assert bench.values() == ["a", "a", "foreign"]
 
 
+def test_a_property_that_another_writer_has_changed(bench: Bench) -> None:
+    """What is no number is no marker: the snapshot says that the commit was made, and nothing is dropped."""
+    steps = bench.steps(bench.stage("a"))
+    bench.apply(steps)
+    with opened(bench).transaction() as change:
+        change.set_properties({"blockread.l.ab12": "mine", "blockread.l.ef56": "mine"})
+    bench.apply(steps)
+    assert bench.values() == ["a", "a"]
+    bench.sink.apply(bench.steps(bench.stage("b", window="cd34")), replace(bench.marker, window="cd34"), lambda: None)
+    assert markers(bench) == {"ab12": "mine", "ef56": "mine", "cd34": "3"}
+
+
 def test_a_harmless_commit_in_between(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another writer's rows are kept, and its retries stay as they are."""
     old = bench.publish("a")

@@ -15,7 +15,7 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
-from airflow_provider_blockread.errors import ProofError, TransientError
+from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import DeltaSink
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
@@ -25,6 +25,8 @@ from airflow_provider_blockread.sinks.tables.object_store import object_store_op
 from airflow_provider_blockread.storage import Stores, uris
 
 _CONSTRAINT = "delta.constraints."
+#: What object stores' errors begin with, in the words of the library: only the text tells them apart.
+_DENIED = ("lacked the necessary privileges", "lacked valid authentication credentials")
 
 
 class DeltaLake:
@@ -94,7 +96,14 @@ class DeltaLake:
         try:
             yield
         except (DeltaError, OSError) as error:
-            msg = f"{self.uri}: the Delta table cannot be read or written ({_first_line(error)}); retry when it can be"
+            why = _first_line(error)
+            if isinstance(error, PermissionError) or any(text in why for text in _DENIED):
+                msg = (
+                    f"{self.uri}: access to the Delta table is denied ({why}); correct its connection, or the rights of"
+                    " its account, then clear the task"
+                )
+                raise OptionsError(msg) from error
+            msg = f"{self.uri}: the Delta table cannot be read or written ({why}); retry when it can be"
             raise TransientError(msg) from error
 
 

@@ -13,12 +13,18 @@ from contextlib import contextmanager
 import pyarrow as pa
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import (
+    BadRequestError,
     CommitFailedException,
+    ForbiddenError,
     NamespaceAlreadyExistsError,
     NoSuchNamespaceError,
     NoSuchTableError,
-    RESTError,
+    NotInstalledError,
+    OAuthError,
+    SignError,
     TableAlreadyExistsError,
+    UnauthorizedError,
+    ValidationError,
 )
 from pyiceberg.io.pyarrow import parquet_files_to_data_files, pyarrow_to_schema
 from pyiceberg.manifest import DataFile, ManifestContent
@@ -33,10 +39,22 @@ from airflow_provider_blockread.sinks.protocol import Access, Marker
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
 from airflow_provider_blockread.sinks.tables.object_store import iceberg_io_properties
 from airflow_provider_blockread.storage import Stores, uris
+from airflow_provider_blockread.storage.backends.errors import fault_of
 
 _MAPPING = "schema.name-mapping.default"
 _RETRIES = "commit.retry.num-retries"
 _PREFIX = "blockread."
+_REFUSALS = (
+    BadRequestError,
+    ForbiddenError,
+    NotInstalledError,
+    OAuthError,
+    SignError,
+    UnauthorizedError,
+    ValidationError,
+)
+#: Whose errors that are none of these say that something failed, or changed in between.
+_LIBRARIES = frozenset({"hive_metastore", "pyiceberg", "sqlalchemy", "thrift"})
 
 
 class IcebergTable:
@@ -52,6 +70,7 @@ class IcebergTable:
         self.uri = option.place
         self._option = option
         own = access.get(option.catalog_conn_id or "", {})
+        self._knows_connection = bool(own)
         folder = uris.canonical(option.folder) if option.folder else None
         store = iceberg_io_properties(folder, stores.options_of(folder)) if folder else {}
         self._properties = {**store, **option.catalog_properties, **own}
@@ -96,9 +115,15 @@ class IcebergTable:
         try:
             yield
         except Exception as error:
-            if not (isinstance(error, (OSError, RESTError)) or type(error).__module__.startswith("sqlalchemy.")):
-                raise
             why = type(error).__name__  # the text may quote a URL with its password
+            if _is_refused(error):
+                msg = (
+                    f"{self.uri}: the catalog or the store of the table's folder refuses this ({why}); correct"
+                    f" {self._access_place}, or the rights of its account, then clear the task"
+                )
+                raise OptionsError(msg) from error
+            if not (isinstance(error, OSError) or _library_of(error) in _LIBRARIES or fault_of(error)):
+                raise
             msg = f"{self.uri}: the catalog or the table's folder cannot be reached ({why}); retry when they can be"
             raise TransientError(msg) from error
 
@@ -108,9 +133,21 @@ class IcebergTable:
             try:
                 self._loaded = load_catalog(self._option.catalog, **self._properties)
             except (ValueError, KeyError, ImportError) as error:
-                msg = f"{self.uri}: pyiceberg cannot load this catalog ({type(error).__name__}); correct its properties"
+                why = type(error).__name__
+                msg = f"{self.uri}: pyiceberg cannot load this catalog ({why}); correct {self._access_place}"
                 raise OptionsError(msg) from error
         return self._loaded
+
+    @property
+    def _access_place(self) -> str:
+        """What says how to reach the catalog."""
+        conn_id = self._option.catalog_conn_id
+        if self._knows_connection:
+            return f"its properties or connection {conn_id!r}"
+        variables = f"the environment variables PYICEBERG_CATALOG__{self._option.catalog.upper().replace('-', '_')}__*"
+        if conn_id is None:
+            return f"its properties or {variables}"
+        return f"{variables}, since connection {conn_id!r} is known to Airflow only"
 
     def _make_namespace(self) -> None:
         namespace = self._option.uri.rpartition(".")[0]
@@ -140,13 +177,15 @@ class _State:
 
     def marker(self, marker: Marker) -> int | None:
         """Return the number in the window's property, or in the newest snapshot of the window."""
-        kept = self._table.properties.get(_property(marker))
+        kept = _number(self._table.properties.get(_property(marker)))
         if kept is not None:
-            return int(kept)
+            return kept
         for snapshot in reversed(self._table.metadata.snapshots):
             noted = {} if snapshot.summary is None else snapshot.summary.additional_properties
-            if (noted.get("blockread.ledger"), noted.get("blockread.window")) == (marker.ledger, marker.window):
-                return int(noted["blockread.change"])
+            number = _number(noted.get("blockread.change"))
+            named = (noted.get("blockread.ledger"), noted.get("blockread.window"))
+            if number is not None and named == (marker.ledger, marker.window):
+                return number
         return None
 
     def live(self, files: Collection[str]) -> set[str]:
@@ -230,7 +269,23 @@ def _is_settled(name: str, value: str, marker: Marker) -> bool:
     start = f"{_PREFIX}{marker.ledger}."
     if not name.startswith(start) or name == _property(marker):
         return False
-    return marker.is_recorded(name.removeprefix(start), int(value))
+    number = _number(value)  # another writer may have set the property
+    return number is not None and marker.is_recorded(name.removeprefix(start), number)
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdecimal() else None
+
+
+def _is_refused(error: Exception) -> bool:
+    """Return whether an error is one that retrying cannot heal: of access, or about what was asked for."""
+    fault = fault_of(error)
+    by_service = fault is not None and fault.kind in {"denied", "expired", "refused"}
+    return by_service or isinstance(error, (PermissionError, *_REFUSALS))
+
+
+def _library_of(error: Exception) -> str:
+    return type(error).__module__.partition(".")[0]
 
 
 def _difference(name: str, rows: pa.Schema, table: Schema) -> str:

@@ -34,6 +34,7 @@ _CODES: dict[Kind, frozenset[str]] = {
     "throttled": _words(
         "SlowDown ServerBusy Throttling ThrottlingException ThrottledException RequestLimitExceeded RequestThrottled"
         " RequestThrottledException TooManyRequestsException BandwidthLimitExceeded"
+        " ProvisionedThroughputExceededException"
     ),
     "failed": _words("RequestTimeout RequestExpired InternalError OperationTimedOut OperationAborted"),
 }

@@ -6,17 +6,20 @@ from tests.remedies.catalog.model import Entry, Explained, Remedy
 
 _DELTA, _COMMITS = "tests/sinks/test_delta.py", "tests/pipeline/commit/test_tables.py"
 _ICEBERG = "tests/sinks/test_iceberg.py"
+_ACCESS = "tests/sinks/test_table_access.py"
 _COLUMNS = "tests/sinks/test_table_columns.py"
 
 CATALOG: list[Entry] = [
     Explained(
         "sinks/tables/delta.py", "cannot be read or written", "a store that fails; what retries it is tested of stores"
     ),
+    Remedy("sinks/tables/delta.py", "access to the Delta table", f"{_ACCESS}::test_a_delta_table_that_is_denied"),
     Remedy("sinks/tables/delta.py", "is append-only", f"{_DELTA}::test_an_append_only_table"),
     Remedy("sinks/tables/object_store.py", "no atomic commit", f"{_COLUMNS}::test_a_store_without_an_atomic_commit"),
     Explained(
         "sinks/tables/iceberg.py", "cannot be reached", "a catalog or store that is down; a retry is all one can do"
     ),
+    Remedy("sinks/tables/iceberg.py", "refuses this", f"{_ACCESS}::test_a_catalog_that_refuses_its_credentials"),
     Remedy("sinks/tables/iceberg.py", "cannot load this catalog", f"{_ICEBERG}::test_a_catalog_that_cannot_be_loaded"),
     Explained("sinks/registry.py", "not installed here", "the tests' environment has every package"),
     Explained(
