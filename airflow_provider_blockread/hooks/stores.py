@@ -39,16 +39,28 @@ def access_of(sink: Sink | None) -> dict[str, dict[str, str]]:
         OptionsError: when the connection is missing.
     """
     conn_id = None if sink is None else sink.access_conn_id
-    if conn_id is None:
-        return {}
-    connection = _connection(conn_id)
+    return {} if conn_id is None else {conn_id: access_by(_connection(conn_id))}
+
+
+async def aaccess_of(sink: Sink | None) -> dict[str, dict[str, str]]:
+    """Return the same without blocking the event loop: for triggers.
+
+    Raises:
+        OptionsError: as `access_of`.
+    """
+    conn_id = None if sink is None else sink.access_conn_id
+    return {} if conn_id is None else {conn_id: access_by(await aconnection(conn_id))}
+
+
+def access_by(connection: Connection) -> dict[str, str]:
+    """Return the properties of a catalog or database that a connection holds."""
     own = {name: value for name, value in connection.extra_dejson.items() if isinstance(value, str)}
     if connection.host and "uri" not in own:
         own["uri"] = connection.host if "://" in connection.host else connection.get_uri()
     if connection.password and "token" not in own:
         named = f"{connection.login}:{connection.password}" if connection.login else connection.password
         own |= {"credential" if connection.login else "token": named}
-    return {conn_id: own}
+    return own
 
 
 async def acredentials_for(source: FileSource | None, sink: Sink | None = None) -> Credentials:

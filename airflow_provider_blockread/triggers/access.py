@@ -1,4 +1,4 @@
-"""How a trigger's helper reaches the ledger and the stores, from Airflow's connections."""
+"""How a trigger's helper reaches the ledger, the stores and the catalog of a table, from Airflow's connections."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import asyncio
 from typing import Any
 
 from airflow_provider_blockread.hooks.ledger import LedgerHook
-from airflow_provider_blockread.hooks.stores import acredentials_for
+from airflow_provider_blockread.hooks.stores import aaccess_of, acredentials_for
 from airflow_provider_blockread.options import FileSource, Sink
 
 
 async def access(
     source: FileSource | None, ledger_conn_id: str | None, *, run: str = "", sink: Sink | None = None
 ) -> dict[str, Any]:
-    """Return `ledger` and `stores` of a request; connections are awaited, as the triggerer requires.
+    """Return `ledger`, `stores` and `access` of a request; connections are awaited, as the triggerer requires.
 
     It holds credentials: pass it to a helper's standard input only.
 
     Raises:
         OptionsError: when a connection is missing or of the wrong type.
     """
-    ledger, stores = await asyncio.gather(
+    ledger, stores, catalogs = await asyncio.gather(
         LedgerHook(ledger_conn_id, run=run).alocate(),
         acredentials_for(source, sink),
+        aaccess_of(sink),
     )
-    return {"ledger": ledger, "stores": stores}
+    return {"ledger": ledger, "stores": stores, "access": catalogs}

@@ -74,7 +74,12 @@ def answer(request: Mapping[str, Any], log: Callable[[str], None]) -> dict[str, 
     """Return the answer to a request, or the error of this package in which it ended."""
     try:
         with closing(open_ledger(request["ledger"])) as ledger:
-            env = Environment(ledger=ledger, stores=Stores(request["stores"]), observer=LogObserver(log, every_s=LOG_S))
+            env = Environment(
+                ledger=ledger,
+                stores=Stores(request["stores"]),
+                observer=LogObserver(log, every_s=LOG_S),
+                access=request["access"],
+            )
             return {"answer": TASKS[request["do"]](env, request).to_json()}
     except BlockReadError as error:
         return {"error": type(error).__name__, "message": str(error)}

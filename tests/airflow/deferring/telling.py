@@ -1,4 +1,4 @@
-"""A helper that does no work: it answers each request with an error that holds the variables of its environment."""
+"""A helper that does no work: it answers each request with an error that holds the request and the environment."""
 
 from __future__ import annotations
 
@@ -6,5 +6,6 @@ import json
 import os
 import sys
 
-for _ in sys.stdin:
-    print(json.dumps({"error": "OptionsError", "message": json.dumps(dict(os.environ))}), flush=True)
+for line in sys.stdin:
+    told = {"request": json.loads(line), "environment": dict(os.environ)}
+    print(json.dumps({"error": "OptionsError", "message": json.dumps(told)}), flush=True)

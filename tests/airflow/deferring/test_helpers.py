@@ -1,18 +1,23 @@
-"""What the helpers of a triggerer inherit: functions and formats of users run in some of them."""
+"""What the helpers of a triggerer inherit, since functions of users run in some of them, and what they are given."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.options import IcebergSink, SparkJob
+from airflow_provider_blockread.steps.model import AsJson
+from airflow_provider_blockread.steps.watch import serving
 from airflow_provider_blockread.triggers import helpers
 from airflow_provider_blockread.triggers.remote_work import RemoteWorkTrigger
 from tests.airflow.triggering import first
+from tests.ledgers import open_ledger
 
 pytestmark = pytest.mark.airflow
 
@@ -41,22 +46,49 @@ def test_a_helper_inherits_nothing_of_airflow() -> None:
 
     with pytest.raises(OptionsError) as told:
         asyncio.run(asked())
-    seen = json.loads(str(told.value))
+    seen = json.loads(str(told.value))["environment"]
 
     assert SECRETS.keys().isdisjoint(seen)
     assert not any(name.startswith("AIRFLOW") for name in seen)
     assert seen.items() >= WANTED.items()
 
 
+def asked(folder: Path, sink: IcebergSink | None = None) -> dict[str, Any]:
+    """Return what a helper is given to read a group on Spark Connect."""
+    open_ledger(f"sqlite:///{folder}/ledger.db").close()
+    job = SparkJob(remote="sc://localhost:1", environment=("CORP_*",))
+    made = RemoteWorkTrigger(
+        work={"ref": {}, "group": 0}, spark=job.to_json(), sink=None if sink is None else sink.to_json()
+    )
+    fields = {"conn_type": "blockread", "extra": {"url": f"sqlite:///{folder}/ledger.db"}}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AIRFLOW_CONN_BLOCKREAD_DEFAULT", json.dumps(fields))
+        event = asyncio.run(first(made))
+    return json.loads(event["message"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Looked(AsJson):
+    """Whether nothing is published."""
+
+    empty: bool
+
+
+def test_a_helper_reaches_the_catalog_of_a_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a connection holds of a catalog comes with the request, and the helper's steps load the catalog with it."""
+    place = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db"}
+    monkeypatch.setenv("AIRFLOW_CONN_LAKE", json.dumps({"conn_type": "generic", "extra": place}))
+    sink = IcebergSink("db.events", catalog_conn_id="lake", location=f"file://{tmp_path}/lake")
+    request = asked(tmp_path, sink)["request"]
+
+    assert request["access"] == {"lake": place}
+    monkeypatch.setitem(serving.TASKS, "look", lambda env, _: Looked(empty=env.sink(sink).is_empty()))
+    assert serving.answer(request | {"do": "look"}, print) == {"answer": {"empty": True}}
+
+
 def test_a_driver_on_spark_connect_inherits_what_its_job_names(tmp_path: Path) -> None:
     """The helper that reads a group gets the variables that the job's options name, and nothing of Airflow either."""
-    job = SparkJob(remote="sc://localhost:1", environment=("CORP_*",))
-    made = RemoteWorkTrigger(work={"ref": {}, "group": 0}, spark=job.to_json(), run="run")
-    url = f"sqlite:///{tmp_path}/ledger.db"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AIRFLOW_CONN_BLOCKREAD_DEFAULT", json.dumps({"conn_type": "blockread", "extra": {"url": url}}))
-        event = asyncio.run(first(made))
-    seen = json.loads(event["message"])
+    seen = asked(tmp_path)["environment"]
 
     assert seen["CORP_REGION"] == "of-others"
     assert not any(name.startswith("AIRFLOW") for name in seen)
