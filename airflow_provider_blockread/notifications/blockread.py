@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 _TIMEOUT_S = 10.0
 _MAX_CHARS = 3000
 # What would be a mention, a link or markup in a chat is none in a name of a file.
-_HARMLESS = str.maketrans({"<": "‹", ">": "›", "@": "＠", "`": "'", "*": "∗"})  # noqa: RUF001 - that is the point
+_HARMLESS = str.maketrans("<>[]@`*~|#", "‹›［］＠'∗∼¦＃")  # noqa: RUF001 - that is the point
+_ADDRESS = re.compile(r"://|\bwww\.", re.IGNORECASE)  # of which chats make links by themselves
 
 
 class BlockReadNotifier(BaseNotifier):
@@ -95,7 +97,8 @@ def _failed(context: Context, error: ProofError | RecordError) -> str:
     window: Mapping[str, Any] = task.window
     name = f"Window {window['key']} of feed {window['feed']}"
     if isinstance(error, ProofError):
-        said = f"{name} failed its proof: nothing of it is published, and what was published before stays. {error}"
+        why = _ADDRESS.sub(lambda found: found[0].replace("/", "∕").replace(".", "․"), str(error))  # noqa: RUF001
+        said = f"{name} failed its proof: nothing of it is published, and what was published before stays. {why}"
     else:
         said = f"{name} has a bad record: nothing of it is published. The log of {context['ti'].task_id} shows it."
     return _with_page(said, context, window["window"])
