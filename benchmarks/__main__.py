@@ -31,6 +31,7 @@ NAMES = (
     "ledger_size",
     "discovery",
     "pages",
+    "tables",
 )
 _LONG = ("special_bytes", "ledger_size", "discovery", "pages")  # half an hour, without comparisons
 

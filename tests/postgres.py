@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
+import os
 import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 
 from sqlalchemy import create_engine, text
@@ -50,3 +53,15 @@ def new_ledger(url: str) -> str:
     """Return the URL, where a ledger is now."""
     open_ledger(url).close()
     return url
+
+
+@cache
+def own_postgres() -> str:
+    """Return the URL of a server that this process starts when one is first asked for, and that its children share."""
+    known = os.environ.get("BLOCKREAD_TEST_POSTGRES")
+    if known:
+        return known
+    left = ExitStack()
+    os.environ["BLOCKREAD_TEST_POSTGRES"] = left.enter_context(postgres_server())
+    atexit.register(left.close)
+    return os.environ["BLOCKREAD_TEST_POSTGRES"]

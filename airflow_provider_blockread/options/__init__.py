@@ -30,17 +30,10 @@ from airflow_provider_blockread.options.functions import (
 )
 from airflow_provider_blockread.options.plan import Limits, Selection, Splitting
 from airflow_provider_blockread.options.read import GenerationOptions, Policies, SparkJob
-from airflow_provider_blockread.options.sinks import (
-    SINKS,
-    ColumnarSink,
-    DeltaSink,
-    IcebergSink,
-    ParquetSink,
-    Sink,
-    TextSink,
-)
+from airflow_provider_blockread.options.sinks import ColumnarSink, ParquetSink, Sink, TextSink
 from airflow_provider_blockread.options.sizes import parse_size
 from airflow_provider_blockread.options.source import FileSource
+from airflow_provider_blockread.options.tables import SINKS, DeltaSink, IcebergSink, PostgresSink
 from airflow_provider_blockread.options.times import (
     TimePattern,
     nanoseconds,
@@ -83,6 +76,7 @@ __all__ = [
     "Lines",
     "ParquetSink",
     "Policies",
+    "PostgresSink",
     "Selection",
     "Sink",
     "SparkJob",

@@ -59,6 +59,11 @@ class Marker:
     at: datetime  # when this try began; nothing depends on it
     is_recorded: Callable[[str, int], bool]  # whether the ledger has recorded a change, by window and number
 
+    @property
+    def change(self) -> Change:
+        """What is done."""
+        return Change(self.number % len(Change))
+
     @staticmethod
     def number_of(generation: int, change: Change) -> int:
         """Return the number of a change that is made for a generation: a retry has the same one."""

@@ -10,10 +10,19 @@ from typing import Any
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.exchange.layout import published_quarantine
-from airflow_provider_blockread.options import ColumnarSink, DeltaSink, IcebergSink, ParquetSink, Sink, TextSink
+from airflow_provider_blockread.options import (
+    ColumnarSink,
+    DeltaSink,
+    IcebergSink,
+    ParquetSink,
+    PostgresSink,
+    Sink,
+    TextSink,
+)
 from airflow_provider_blockread.sinks.parquet import ParquetDirectory
 from airflow_provider_blockread.sinks.protocol import Access, RecordSink
 from airflow_provider_blockread.sinks.tables.format import TableFormat
+from airflow_provider_blockread.sinks.tables.rows import RowTable
 from airflow_provider_blockread.sinks.tables.table import Table
 from airflow_provider_blockread.sinks.text import TextDirectory
 from airflow_provider_blockread.storage import Stores
@@ -22,6 +31,7 @@ from airflow_provider_blockread.storage import Stores
 _FORMATS: dict[type[Sink], tuple[str, str]] = {
     DeltaSink: ("delta:DeltaLake", "delta"),
     IcebergSink: ("iceberg:IcebergTable", "iceberg"),
+    PostgresSink: ("postgres:PostgresTable", "postgres-table"),
 }
 
 
@@ -46,7 +56,8 @@ def quarantine_of(option: Sink, feed: str, window: str) -> Sink:
 
 
 def _table(stores: Stores, option: ColumnarSink, kind: str, access: Access) -> RecordSink:
-    return Table(stores, option, kind, partial(_format, stores, option, access))
+    cls = RowTable if isinstance(option, PostgresSink) else Table
+    return cls(stores, option, kind, partial(_format, stores, option, access))
 
 
 def _format(stores: Stores, option: ColumnarSink, access: Access) -> TableFormat:
@@ -68,4 +79,5 @@ _MAKERS: dict[type[Sink], Callable[[Stores, Any, str, Access], RecordSink]] = {
     TextSink: lambda stores, option, kind, _: TextDirectory(stores, option, kind),
     DeltaSink: _table,
     IcebergSink: _table,
+    PostgresSink: _table,
 }

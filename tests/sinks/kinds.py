@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,19 +13,30 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
+from psycopg.rows import dict_row
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 
 from airflow_provider_blockread.exchange.model import OutputFile
-from airflow_provider_blockread.options import SINKS, DeltaSink, IcebergSink, ParquetSink, Sink, TextSink
+from airflow_provider_blockread.options import (
+    SINKS,
+    DeltaSink,
+    IcebergSink,
+    ParquetSink,
+    PostgresSink,
+    Sink,
+    TextSink,
+)
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import Change, Earlier, Marker, State, Step
 from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.storage import Stores
+from tests.postgres import own_postgres
 
 STORES = Stores()
 
@@ -38,6 +50,7 @@ class Kind:
     holds_columns: bool = True  # False: one column `value`
     early: Mapping[str, Any] = field(default_factory=dict)  # options that let a task write what it has at once
     table: Callable[[str], tuple[list[dict[str, Any]], list[str]]] | None = None  # rows and names of files, by a reader
+    in_folder: bool = True  # False: readers find nothing at the place, and files are only staged
 
     def rows(self, folder: str) -> list[dict[str, Any]]:
         """Return the rows of all files in a folder but hidden ones, or of the table there."""
@@ -95,6 +108,24 @@ def _read_iceberg(place: str) -> tuple[list[dict[str, Any]], list[str]]:
     return pl.scan_iceberg(table).collect().to_dicts() if names else [], names
 
 
+def postgres(place: str, **options: Any) -> PostgresSink:
+    """Return a table that has its name from the place, in a database that all tests share."""
+    table = f"t{hashlib.sha256(place.encode()).hexdigest()[:16]}"
+    return PostgresSink(f"public.{table}", url=own_postgres(), **({"work_uri": f"{place}.blockread"} | options))
+
+
+def _read_postgres(place: str) -> tuple[list[dict[str, Any]], list[str]]:
+    """Read by SQL what the table holds, but for the column of windows, and from which files it came."""
+    _, name = postgres(place).uri.split(".")
+    with psycopg.connect(own_postgres(), row_factory=dict_row) as connection:
+        if connection.execute("SELECT to_regclass(%s) AS oid", (name,)).fetchone() == {"oid": None}:
+            return [], []
+        rows = connection.execute(f"SELECT * FROM {name}").fetchall()  # noqa: S608 - a digest
+        files = connection.execute("SELECT files FROM blockread_windows WHERE table_name = %s", (name,)).fetchall()
+    held = [{column: value for column, value in row.items() if column != "_window"} for row in rows]
+    return held, [Path(uri).name for found in files for uri in found["files"]]
+
+
 os.environ.setdefault("POLARS_ICEBERG_PLANNER", "pyiceberg")  # else it warns that another one is not installed
 
 
@@ -103,6 +134,9 @@ KINDS: Mapping[str, Kind] = {
     "parquet": Kind(option=ParquetSink, read=_read_parquet, early={"row_group_bytes": 8}),
     "delta": Kind(option=DeltaSink, read=_read_parquet, early={"row_group_bytes": 8}, table=_read_delta),
     "iceberg": Kind(option=iceberg, read=_read_parquet, early={"row_group_bytes": 8}, table=_read_iceberg),
+    "postgres": Kind(
+        option=postgres, read=_read_parquet, early={"row_group_bytes": 8}, table=_read_postgres, in_folder=False
+    ),
     "text": Kind(option=TextSink, read=_read_text, holds_columns=False),
     "text gzip a block": Kind(
         option=partial(TextSink, compression="gzip", per="block"), read=_read_text, holds_columns=False

@@ -55,7 +55,7 @@ def test_nothing_is_made_before_something_is_published(bench: Bench) -> None:
     bench.apply([])
 
     assert bench.values() == []
-    assert bench.place.startswith("memory:") or STORES.exists(bench.place)
+    assert STORES.exists(bench.place) or bench.place.startswith("memory:") or not KINDS[bench.kind].in_folder
 
 
 def test_no_rows_make_no_file(bench: Bench) -> None:
@@ -202,7 +202,8 @@ def test_a_sweep_removes_unlisted_files_of_its_window_only(bench: Bench) -> None
     keep = [bench.sink.placed(file).uri for file in new]
     removed = bench.sink.sweep("ab12", keep)
 
-    assert len(removed) == (1 if bench.sink.in_place else 2)
+    stray = 1 if bench.sink.in_place else 2
+    assert len(removed) == (stray if KINDS[bench.kind].in_folder else 0)  # rows of a dead publisher went with the rest
     assert bench.values() == ["new", "new", "other", "other"]
     assert STORES.exists(f"{folder}/_SUCCESS")
     assert bench.sink.sweep("ab12", keep) == []

@@ -55,8 +55,8 @@ class TableFormat(Protocol):
 
     uri: str  # by which people name the table
 
-    def location(self) -> str:
-        """Return the folder where data files belong."""
+    def location(self) -> str | None:
+        """Return the folder where data files belong; None if they are only staged."""
 
     def load(self) -> Snapshot | None:
         """Return the newest state; None if the table is not made yet."""

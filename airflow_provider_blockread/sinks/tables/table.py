@@ -50,6 +50,7 @@ class Table:
     """
 
     in_place = True
+    _misfit = staticmethod(misfit)
 
     def __init__(self, stores: Stores, option: ColumnarSink, kind: str, make: Callable[[], TableFormat]) -> None:
         self._stores, self._option, self.kind = stores, option, kind
@@ -61,15 +62,14 @@ class Table:
         return self._make()
 
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
-        """Return the table's own location, if the table can hold such rows; one that is not there is not made."""
-        del staging
-        if schema is not None and (problem := misfit(schema)):
+        """Return where tasks write, if the table can hold such rows; one that is not there is not made."""
+        if schema is not None and (problem := self._misfit(schema)):
             msg = f"{self.uri}: {problem}"
             raise OptionsError(msg)
         snapshot = self._format.load()
         if schema is not None and snapshot is not None and (problem := snapshot.refuse(schema)):
             raise OptionsError(problem)
-        return Target(folder=self._format.location())
+        return Target(folder=self._format.location() or staging)
 
     def writer(self, target: Target, name: AttemptName, schema: pa.Schema | None) -> Writer:
         """Return a writer that rolls to the next file at `file_bytes`, and reports what its columns hold."""
@@ -121,7 +121,8 @@ class Table:
         """Make the commit of a step, unless the table has it; without a step, make the location."""
         if not steps:
             still_mine()
-            self._stores.makedirs(self._format.location())
+            if folder := self._format.location():
+                self._stores.makedirs(folder)
             return None
         (step,) = steps
         for _ in self._tries():
@@ -156,7 +157,7 @@ class Table:
         Files that were replaced stay for readers of an earlier version, until the table's owner expires it.
         """
         named = {*keep, *earlier}
-        found = [uri for uri, _ in self._stores.list_names(self._format.location(), window_prefix(window))]
+        found = [uri for uri, _ in self._stores.list_names(str(self._format.location()), window_prefix(window))]
         stray = sorted(uri for uri in found if uri not in named)
         for uri in stray:
             self._stores.remove(uri)
@@ -183,10 +184,15 @@ class Table:
             self._refuse_gone(gone)
         add = [file for file in new if file.uri not in live]
         self._require_files(add)
+        schema = self._schema(add, snapshot)
+        return Files(add=add, remove=[known[uri] for uri in sorted(live - wanted)], schema=schema)
+
+    def _schema(self, add: Sequence[OutputFile], snapshot: Snapshot | None) -> pa.Schema | None:
+        """Return the schema of new files, if the table takes it."""
         schema = read_footer(self._stores, add[0]).schema.to_arrow_schema() if add else None
         if schema is not None and snapshot is not None and (problem := snapshot.refuse(schema)):
             raise ProofError(problem)
-        return Files(add=add, remove=[known[uri] for uri in sorted(live - wanted)], schema=schema)
+        return schema
 
     def _require_files(self, files: Sequence[OutputFile]) -> None:
         """Refuse files that are gone, or are not as their tasks wrote them."""

@@ -7,6 +7,7 @@ from tests.remedies.catalog.model import Entry, Explained, Remedy
 _DELTA, _COMMITS = "tests/sinks/test_delta.py", "tests/pipeline/commit/test_tables.py"
 _ICEBERG = "tests/sinks/test_iceberg.py"
 _ACCESS = "tests/sinks/test_table_access.py"
+_POSTGRES = "tests/sinks/test_postgres.py"
 _COLUMNS = "tests/sinks/test_table_columns.py"
 
 CATALOG: list[Entry] = [
@@ -21,6 +22,13 @@ CATALOG: list[Entry] = [
     ),
     Remedy("sinks/tables/iceberg.py", "refuses this", f"{_ACCESS}::test_a_catalog_that_refuses_its_credentials"),
     Remedy("sinks/tables/iceberg.py", "cannot load this catalog", f"{_ICEBERG}::test_a_catalog_that_cannot_be_loaded"),
+    Remedy("sinks/tables/postgres.py", "does not take the rows", f"{_POSTGRES}::test_rows_that_a_constraint_refuses"),
+    Remedy("sinks/tables/postgres.py", "grant what is missing", f"{_POSTGRES}::test_an_account_that_may_not"),
+    Explained("sinks/tables/postgres.py", "cannot be reached", "a database that is down; a retry is all one can do"),
+    Explained(
+        "sinks/tables/postgres.py", "that ledger", "which ledger published the rows is a fact that nobody can change"
+    ),
+    Remedy("sinks/tables/rows.py", "holds a NUL", f"{_POSTGRES}::test_a_nul_in_a_text"),
     Explained("sinks/registry.py", "not installed here", "the tests' environment has every package"),
     Explained(
         "sinks/tables/table.py",

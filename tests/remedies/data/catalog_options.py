@@ -6,6 +6,7 @@ from tests.remedies.catalog.model import Entry, Explained, Remedy
 
 OPTIONS = "tests/remedies/data/test_options.py"
 
+_POSTGRES = "tests/sinks/test_postgres.py"
 _ICEBERG = "tests/sinks/test_iceberg.py"
 
 OPTIONS_SIDE: list[Entry] = [
@@ -57,9 +58,11 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy("options/plan.py", "min_readers limits", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/plan.py", "target_minutes must be", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/sinks.py", "must name a directory", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
-    Remedy("options/sinks.py", "with its namespace", f"{_ICEBERG}::test_what_a_table_needs"),
-    Remedy("options/sinks.py", "work_uri must name a folder", f"{_ICEBERG}::test_what_a_table_needs"),
-    Remedy("options/sinks.py", "holds a secret", f"{_ICEBERG}::test_secrets_are_no_options"),
+    Remedy("options/tables.py", "with its namespace", f"{_ICEBERG}::test_what_a_table_needs"),
+    Remedy("options/tables.py", "work_uri must name a folder, as", f"{_ICEBERG}::test_what_a_table_needs"),
+    Remedy("options/tables.py", "with its schema", f"{_POSTGRES}::test_what_a_table_needs"),
+    Remedy("options/tables.py", "where files are staged", f"{_POSTGRES}::test_what_a_table_needs"),
+    Remedy("options/tables.py", "holds a secret", f"{_ICEBERG}::test_secrets_are_no_options"),
     Remedy("options/sinks.py", "at least one byte", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/sinks.py", "choose a place beside it", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy(

@@ -1,0 +1,167 @@
+"""Tables as sinks: their options, which hold no secrets, as the ledger and job files store them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from typing import ClassVar, Self
+from urllib.parse import urlsplit
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options.sinks import ColumnarSink, ParquetSink, Sink, TextSink
+from airflow_provider_blockread.options.values import parse_options
+
+_SECRET = re.compile(r"token|credential|secret|password|access[-_.]key|sas", re.IGNORECASE)
+_PASSWORD = re.compile(r"[\w.+-]+://[^/@:]*:[^/@]+@|.*[?&\s]password=")  # a URL with one
+
+
+@dataclass(frozen=True)
+class DeltaSink(ColumnarSink):
+    """A Delta Lake table, made when the first records are published.
+
+    `properties` are those of a table that is made, such as `delta.logRetentionDuration`.
+    """
+
+    kind: ClassVar[str] = "delta"
+    _: KW_ONLY
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_texts(cls, output: str, texts: Mapping[str, str]) -> Self:
+        """Return the table of a directory; options that begin with `delta.` are properties."""
+        properties = {name: text for name, text in texts.items() if name.startswith("delta.")}
+        own = {name: text for name, text in texts.items() if name not in properties}
+        return replace(super().from_texts(output, own), properties=properties)
+
+
+@dataclass(frozen=True)
+class IcebergSink(ColumnarSink):
+    """An Apache Iceberg table, given as `namespace.table`, made when the first records are published.
+
+    `catalog` and `catalog_properties` are a catalog's name and properties as pyiceberg has them. Secrets are not among
+    these: they come from the Airflow connection `catalog_conn_id`, or from pyiceberg's own environment variables.
+    `location` is the folder of a table that is made; `properties` are its properties.
+    """
+
+    kind: ClassVar[str] = "iceberg"
+    _: KW_ONLY
+    catalog: str = "default"
+    catalog_properties: Mapping[str, str] = field(default_factory=dict)
+    catalog_conn_id: str | None = None
+    location: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if "." not in self.uri.strip("."):
+            msg = f"iceberg: {self.uri!r} must name a table with its namespace, as in db.events"
+            raise OptionsError(msg)
+        for name, value in self.catalog_properties.items():
+            refuse_secret(f"iceberg: catalog property {name}", name, value)
+        if self.work_uri is None and self.folder is None:
+            msg = "iceberg: work_uri must name a folder, as the catalog property warehouse does not"
+            raise OptionsError(msg)
+        super().__post_init__()
+
+    def anywhere(self, canonical: Callable[[str], str]) -> Self:
+        """Return the same sink with places that mean the same in every process."""
+        location = None if self.location is None else canonical(self.location)
+        catalog = dict(self.catalog_properties)
+        if "/" in catalog.get("warehouse", ""):  # else it is a name that the catalog knows
+            catalog["warehouse"] = canonical(catalog["warehouse"])
+        return replace(self, location=location, catalog_properties=catalog, work_uri=canonical(self.work_area))
+
+    @classmethod
+    def from_texts(cls, output: str, texts: Mapping[str, str]) -> Self:
+        """Return the table of a name; what is no option of the sink is a property of the catalog, as `uri` is."""
+        own = {found.name for found in fields(cls)} - {"uri", "catalog_properties", "properties"}
+        catalog = {name: text for name, text in texts.items() if name not in own}
+        given = parse_options(cls, {name: text for name, text in texts.items() if name in own})
+        return cls(output, catalog_properties=catalog, **given)
+
+    @property
+    def access_conn_id(self) -> str | None:
+        """The Airflow connection of the catalog."""
+        return self.catalog_conn_id
+
+    @property
+    def place(self) -> str:
+        """The table in its catalog."""
+        return f"iceberg://{self.catalog}/{self.uri}"
+
+    @property
+    def folder(self) -> str | None:
+        """The folder of the table's files, or the one with all tables."""
+        warehouse = self.catalog_properties.get("warehouse", "")
+        return self.location or (warehouse if "/" in warehouse else None)
+
+    @property
+    def work_area(self) -> str:
+        """The folder of everything that is not published."""
+        return self.work_uri or f"{str(self.folder).rstrip('/')}.blockread"
+
+
+@dataclass(frozen=True)
+class PostgresSink(ColumnarSink):
+    """A PostgreSQL table, given as `schema.table`, made when the first records are published.
+
+    `url` names the database, without a password: that comes from the Airflow connection `postgres_conn_id`, which names
+    the database too, or from where PostgreSQL's own library looks (`PGPASSWORD`, `~/.pgpass`).
+    """
+
+    kind: ClassVar[str] = "postgres"
+    _: KW_ONLY
+    url: str | None = None
+    postgres_conn_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.uri.count(".") != 1 or not all(self.uri.split(".")):
+            msg = f"postgres: {self.uri!r} must name a table with its schema, as in public.events"
+            raise OptionsError(msg)
+        if self.work_uri is None:
+            msg = "postgres: work_uri must name a folder, where files are staged"
+            raise OptionsError(msg)
+        if self.url is not None:
+            refuse_secret("postgres: url", "url", self.url)
+        super().__post_init__()
+
+    def anywhere(self, canonical: Callable[[str], str]) -> Self:
+        """Return the same sink with places that mean the same in every process."""
+        return replace(self, work_uri=canonical(self.work_area))
+
+    @property
+    def access_conn_id(self) -> str | None:
+        """The Airflow connection of the database."""
+        return self.postgres_conn_id
+
+    @property
+    def place(self) -> str:
+        """The table in its database, as Airflow names it."""
+        parts = urlsplit(self.url or f"postgres://{self.postgres_conn_id or 'localhost'}")
+        server = f"{parts.hostname or 'localhost'}:{parts.port or 5432}" if self.url else parts.netloc
+        return f"postgres://{server}{parts.path.rstrip('/')}/{self.uri.replace('.', '/')}"
+
+    @property
+    def folder(self) -> str | None:
+        """None: rows are in no folder."""
+        return None
+
+
+def refuse_secret(what: str, name: str, value: str) -> None:
+    """Refuse a value that would be stored in the ledger, and is a secret by its name or as part of a URL.
+
+    Raises:
+        OptionsError: naming the option, not the value.
+    """
+    if _SECRET.search(name) or _PASSWORD.match(value):
+        msg = (
+            f"{what} holds a secret, which manifests would store; put it into an Airflow connection, or into an"
+            " environment variable that the library reads"
+        )
+        raise OptionsError(msg)
+
+
+#: Sink names as users write them, to the option class of each.
+SINKS: Mapping[str, type[Sink]] = {
+    cls.kind: cls for cls in (ParquetSink, TextSink, DeltaSink, IcebergSink, PostgresSink)
+}

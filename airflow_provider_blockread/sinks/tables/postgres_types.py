@@ -1,0 +1,75 @@
+"""The types of a PostgreSQL table's columns for those of rows, and which rows a table can hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+
+#: The column that says by its id of which window a row is.
+WINDOW = "_window"
+
+_LONGEST = 63  # bytes of a name; the server would cut a longer one
+_ASK = "cast it in the function, or declare another type"
+
+#: What rows may hold, the type of a column that is made for it, and types of existing columns that hold it too.
+_TYPES: list[tuple[Callable[[pa.DataType], bool], str, tuple[str, ...]]] = [
+    (pa.types.is_boolean, "boolean", ()),
+    (pa.types.is_int8, "smallint", ("integer", "bigint")),
+    (pa.types.is_int16, "smallint", ("integer", "bigint")),
+    (pa.types.is_int32, "integer", ("bigint",)),
+    (pa.types.is_int64, "bigint", ()),
+    (pa.types.is_float32, "real", ("double precision",)),
+    (pa.types.is_float64, "double precision", ()),
+    (pa.types.is_string, "text", ("character varying",)),
+    (pa.types.is_large_string, "text", ("character varying",)),
+    (pa.types.is_binary, "bytea", ()),
+    (pa.types.is_large_binary, "bytea", ()),
+    (pa.types.is_date32, "date", ()),
+    (lambda kind: pa.types.is_timestamp(kind) and kind.tz is None, "timestamp without time zone", ()),
+    (lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None, "timestamp with time zone", ()),
+]
+#: The types as which rows are sent, of columns that hold narrower ones too: the driver sends each as it is.
+_SENT = {
+    "smallint": pa.int16(),
+    "integer": pa.int32(),
+    "bigint": pa.int64(),
+    "double precision": pa.float64(),
+}
+_LENGTH = re.compile(r"character varying\(\d+\)")  # a longer text is an error of the server
+
+
+def column_type(kind: pa.DataType) -> str | None:
+    """Return the type of a column for these values; None if no table holds them."""
+    if pa.types.is_decimal128(kind):
+        return f"numeric({kind.precision},{kind.scale})" if 0 <= kind.scale <= kind.precision else None
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        inner = None if pa.types.is_list(kind.value_type) else column_type(kind.value_type)
+        return None if inner is None else f"{inner.partition('(')[0]}[]"
+    return next((name for holds, name, _ in _TYPES if holds(kind)), None)
+
+
+def misfit(schema: pa.Schema) -> str:
+    """Return in words why a PostgreSQL table cannot hold such rows; empty if it can."""
+    for field in schema:
+        if field.name == WINDOW:
+            return f"column {WINDOW!r} is the sink's own, which says of which window a row is; rename it"
+        if len(field.name.encode()) > _LONGEST:
+            return f"column {field.name!r} has a name of more than {_LONGEST} bytes; rename it"
+        if column_type(field.type) is None:
+            return f"column {field.name!r} has type {field.type}, which PostgreSQL does not hold; {_ASK}"
+    return ""
+
+
+def fits(kind: pa.DataType, of_table: str) -> bool:
+    """Return whether a column of an existing table holds all such values as they are."""
+    if pa.types.is_decimal128(kind) and of_table == "numeric":
+        return True
+    names = {name for holds, made, others in _TYPES if holds(kind) for name in (made, *others)}
+    return of_table in {*names, column_type(kind)} or ("text" in names and _LENGTH.fullmatch(of_table) is not None)
+
+
+def sent(schema: pa.Schema, columns: Mapping[str, str]) -> pa.Schema:
+    """Return the schema as which rows are sent to columns of these types."""
+    return pa.schema([(field.name, _SENT.get(columns[field.name], field.type)) for field in schema])

@@ -1,0 +1,63 @@
+"""Publishing into a table of rows: one transaction copies the staged files of a window in the place of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airflow_provider_blockread.errors import FunctionError, RowError
+from airflow_provider_blockread.exchange.model import OutputFile, Target
+from airflow_provider_blockread.sinks.names import AttemptName
+from airflow_provider_blockread.sinks.parquet import ParquetWriter
+from airflow_provider_blockread.sinks.protocol import Earlier, Writer
+from airflow_provider_blockread.sinks.tables.format import Files, Snapshot
+from airflow_provider_blockread.sinks.tables.postgres_types import misfit
+from airflow_provider_blockread.sinks.tables.table import Table
+
+
+class RowTable(Table):
+    """A sink of rows that a database keeps; files are staged in the work area, and go once their rows are there."""
+
+    in_place = False
+    _misfit = staticmethod(misfit)
+
+    def writer(self, target: Target, name: AttemptName, schema: pa.Schema | None) -> Writer:
+        """Return a writer that rolls to the next file at `file_bytes`."""
+        suffix = self._option.suffix
+        return _RowWriter(self._stores, self._option, lambda number: name.uri(target.folder, number, suffix), schema)
+
+    def sweep(self, window: str, keep: Collection[str], earlier: Collection[str] = ()) -> list[str]:
+        """Remove the staged files, whose rows are in the table, or are not to be."""
+        del window
+        for uri in sorted({*keep, *earlier}):
+            self._stores.remove(uri)
+        return []
+
+    def _changes(self, snapshot: Snapshot | None, new: Sequence[OutputFile], earlier: Earlier, at: int | None) -> Files:
+        """Return all files: what they replace are all rows of the window."""
+        del at
+        self._require_files(new)
+        schema = self._schema(new, snapshot)
+        known = earlier.by_uri
+        live = set() if snapshot is None else snapshot.live(known)
+        return Files(add=new, remove=[known[uri] for uri in sorted(live)], schema=schema)
+
+
+class _RowWriter(ParquetWriter):
+    """Takes what a PostgreSQL table holds."""
+
+    def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
+        """Take a batch; a text with a NUL, which the server refuses, is an error that says which row it is."""
+        if self._schema is None and (problem := misfit(batch.schema)):
+            raise FunctionError(problem)
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+                holds = pc.match_substring(column, "\0")
+                if pc.any(holds).as_py():
+                    msg = (
+                        f"column {name!r} holds a NUL, which PostgreSQL does not take in text; replace it in a function"
+                    )
+                    raise RowError(msg, pc.index(holds, value=True).as_py())
+        super().write(batch, block)
