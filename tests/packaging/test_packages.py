@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tarfile
 import tomllib
 import zipfile
@@ -61,6 +62,17 @@ def test_the_metadata_says_what_the_project_does(packages: Packages) -> None:
     assert said["Description-Content-Type"] == "text/markdown"
     assert "[apache_airflow_provider]" in programs
     assert "blockread = airflow_provider_blockread.cli:main" in programs
+
+
+def test_the_description_leads_nowhere_that_is_not_there(packages: Packages) -> None:
+    """On a package index the README has no files beside it: it has no picture, and only links that say their host."""
+    with zipfile.ZipFile(packages.wheel) as wheel:
+        info = next(name for name in wheel.namelist() if name.endswith("/METADATA"))
+        text = Parser().parsestr(wheel.read(info).decode()).get_payload()
+
+    assert "# airflow-provider-blockread" in text
+    assert "## Documentation" in text
+    assert re.findall(r"\]\((?!https?:)[^)]*\)", text) == []
 
 
 def test_airflow_finds_the_provider(installed: Installed) -> None:
