@@ -172,7 +172,7 @@ def _read(option: FormatOption, path: Path) -> int:
             block = Block(
                 number=number, group=0, file=0, version=version, start=start, end=end, part_start=0, part_end=size
             )
-            records += reader.read(file, block, state, lambda _block, rows: int(rows.batch.num_rows)).records
+            records += reader.read(file, block, state, lambda rows: int(rows.batch.num_rows)).records
             if bound.needs_scan:
                 state = bound.scan(source, min(max(start, source.data_offset), end), end)(state)
     return records

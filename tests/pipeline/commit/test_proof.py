@@ -137,10 +137,12 @@ class _Forgetful(BlockReader):
         self.chunks += 1
         if self.chunks != 2:
             return super()._decode(decoder, chunk, block, tally)  # type: ignore[arg-type]
-        return Rows(batch=pa.RecordBatch.from_pylist([], schema=decoder.schema), offsets=chunk.starts[:0])
+        nothing = chunk.starts[:0]
+        batch = pa.RecordBatch.from_pylist([], schema=decoder.schema)
+        return Rows(batch=batch, offsets=nothing, blocks=(), counts=nothing)
 
 
-def _read_with(reading: Reading, cls: type[BlockReader], emit: Callable[[Block, Rows], int]) -> list[Receipt]:
+def _read_with(reading: Reading, cls: type[BlockReader], emit: Callable[[Rows], int]) -> list[Receipt]:
     reader = cls(policies=reading.policies, handle_bad=lambda *_: None)
     reader.limits = WalkLimits(chunk_bytes=6)
     receipts = []
@@ -155,7 +157,7 @@ def test_chunk_left_out_inside_a_block(tmp_path: Path, monkeypatch: pytest.Monke
     """A reader that loses a chunk in the middle of a block does not account for its bytes."""
     reading = Reading(tmp_path, [b"one\ntwo\nthree\nfour\nfive\n"], 100)
     monkeypatch.setattr(block_reader, "join_chunks", lambda chunks, _: chunks)  # else this little is one chunk
-    message = reading.refused(_read_with(reading, _Forgetful, lambda _, rows: int(rows.batch.num_rows)))
+    message = reading.refused(_read_with(reading, _Forgetful, lambda rows: int(rows.batch.num_rows)))
 
     assert "24 bytes from byte 0 on, but 20 were read" in message
 
@@ -177,7 +179,7 @@ def test_a_stream_that_was_not_taken_whole(tmp_path: Path) -> None:
 def test_rows_lost_on_the_way_to_the_writer(tmp_path: Path) -> None:
     """Rows that were read but not handed to the writer are missed, unless a function may filter."""
     reading = Reading(tmp_path, [b"one\ntwo\n"], 100)
-    message = reading.refused(_read_with(reading, BlockReader, lambda _, rows: int(rows.batch.num_rows) - 1))
+    message = reading.refused(_read_with(reading, BlockReader, lambda rows: int(rows.batch.num_rows) - 1))
 
     assert "2 rows were read but 0 handed to the writer" in message or "but 1 handed to the writer" in message
 
