@@ -13,18 +13,11 @@ from contextlib import contextmanager
 import pyarrow as pa
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import (
-    BadRequestError,
     CommitFailedException,
-    ForbiddenError,
     NamespaceAlreadyExistsError,
     NoSuchNamespaceError,
     NoSuchTableError,
-    NotInstalledError,
-    OAuthError,
-    SignError,
     TableAlreadyExistsError,
-    UnauthorizedError,
-    ValidationError,
 )
 from pyiceberg.io.pyarrow import parquet_files_to_data_files, pyarrow_to_schema
 from pyiceberg.manifest import DataFile, ManifestContent
@@ -32,29 +25,18 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table, Transaction
 from pyiceberg.types import IcebergType
 
-from airflow_provider_blockread.errors import OptionsError, TransientError
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import IcebergSink
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
 from airflow_provider_blockread.sinks.protocol import Access, Marker
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
+from airflow_provider_blockread.sinks.tables.iceberg_errors import explained
 from airflow_provider_blockread.sinks.tables.object_store import iceberg_io_properties
 from airflow_provider_blockread.storage import Stores, uris
-from airflow_provider_blockread.storage.backends.errors import fault_of
 
 _MAPPING = "schema.name-mapping.default"
 _RETRIES = "commit.retry.num-retries"
 _PREFIX = "blockread."
-_REFUSALS = (
-    BadRequestError,
-    ForbiddenError,
-    NotInstalledError,
-    OAuthError,
-    SignError,
-    UnauthorizedError,
-    ValidationError,
-)
-#: Whose errors that are none of these say that something failed, or changed in between.
-_LIBRARIES = frozenset({"hive_metastore", "pyiceberg", "sqlalchemy", "thrift"})
 
 
 class IcebergTable:
@@ -115,17 +97,10 @@ class IcebergTable:
         try:
             yield
         except Exception as error:
-            why = type(error).__name__  # the text may quote a URL with its password
-            if _is_refused(error):
-                msg = (
-                    f"{self.uri}: the catalog or the store of the table's folder refuses this ({why}); correct"
-                    f" {self._access_place}, or the rights of its account, then clear the task"
-                )
-                raise OptionsError(msg) from error
-            if not (isinstance(error, OSError) or _library_of(error) in _LIBRARIES or fault_of(error)):
+            found = explained(error, self.uri, self._access_place)
+            if found is None:
                 raise
-            msg = f"{self.uri}: the catalog or the table's folder cannot be reached ({why}); retry when they can be"
-            raise TransientError(msg) from error
+            raise found from error
 
     @property
     def _catalog(self) -> Catalog:
@@ -275,17 +250,6 @@ def _is_settled(name: str, value: str, marker: Marker) -> bool:
 
 def _number(text: str | None) -> int | None:
     return int(text) if text is not None and text.isdecimal() else None
-
-
-def _is_refused(error: Exception) -> bool:
-    """Return whether an error is one that retrying cannot heal: of access, or about what was asked for."""
-    fault = fault_of(error)
-    by_service = fault is not None and fault.kind in {"denied", "expired", "refused"}
-    return by_service or isinstance(error, (PermissionError, *_REFUSALS))
-
-
-def _library_of(error: Exception) -> str:
-    return type(error).__module__.partition(".")[0]
 
 
 def _difference(name: str, rows: pa.Schema, table: Schema) -> str:

@@ -18,9 +18,11 @@ CATALOG: list[Entry] = [
     Remedy("sinks/tables/delta.py", "is append-only", f"{_DELTA}::test_an_append_only_table"),
     Remedy("sinks/tables/object_store.py", "no atomic commit", f"{_COLUMNS}::test_a_store_without_an_atomic_commit"),
     Explained(
-        "sinks/tables/iceberg.py", "cannot be reached", "a catalog or store that is down; a retry is all one can do"
+        "sinks/tables/iceberg_errors.py",
+        "cannot be reached",
+        "a catalog or store that is down; a retry is all one can do",
     ),
-    Remedy("sinks/tables/iceberg.py", "refuses this", f"{_ACCESS}::test_a_catalog_that_refuses_its_credentials"),
+    Remedy("sinks/tables/iceberg_errors.py", "refuses this", f"{_ACCESS}::test_a_catalog_that_refuses_its_credentials"),
     Remedy("sinks/tables/iceberg.py", "cannot load this catalog", f"{_ICEBERG}::test_a_catalog_that_cannot_be_loaded"),
     Remedy("sinks/tables/postgres.py", "does not take the rows", f"{_POSTGRES}::test_rows_that_a_constraint_refuses"),
     Remedy("sinks/tables/postgres.py", "grant what is missing", f"{_POSTGRES}::test_an_account_that_may_not"),

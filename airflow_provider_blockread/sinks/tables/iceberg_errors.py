@@ -1,0 +1,56 @@
+"""What an error of a catalog, or of the store that it names, means for the task that met it."""
+
+from __future__ import annotations
+
+from pyiceberg.exceptions import (
+    BadRequestError,
+    ForbiddenError,
+    NotInstalledError,
+    OAuthError,
+    SignError,
+    UnauthorizedError,
+    ValidationError,
+)
+
+from airflow_provider_blockread.errors import BlockReadError, OptionsError, TransientError
+from airflow_provider_blockread.storage.backends.errors import fault_of
+
+_REFUSALS = (
+    BadRequestError,
+    ForbiddenError,
+    NotInstalledError,
+    OAuthError,
+    SignError,
+    UnauthorizedError,
+    ValidationError,
+)
+#: Whose errors that are none of these say that something failed, or changed in between.
+_LIBRARIES = frozenset({"hive_metastore", "pyiceberg", "sqlalchemy", "thrift"})
+
+
+def explained(error: Exception, table: str, access: str) -> BlockReadError | None:
+    """Return the error of this package that says what to do about another one; None if that is of something else.
+
+    Args:
+        error: its text is left out, as it may quote a URL with its password.
+        table: the name of the table.
+        access: what says how to reach the catalog.
+    """
+    why = type(error).__name__
+    if _is_refused(error):
+        return OptionsError(
+            f"{table}: the catalog or the store of the table's folder refuses this ({why}); correct {access}, or the"
+            " rights of its account, then clear the task"
+        )
+    if isinstance(error, OSError) or type(error).__module__.partition(".")[0] in _LIBRARIES or fault_of(error):
+        return TransientError(
+            f"{table}: the catalog or the table's folder cannot be reached ({why}); retry when they can be"
+        )
+    return None
+
+
+def _is_refused(error: Exception) -> bool:
+    """Return whether an error is one that retrying cannot heal: of access, or about what was asked for."""
+    fault = fault_of(error)
+    by_service = fault is not None and fault.kind in {"denied", "expired", "refused"}
+    return by_service or isinstance(error, (PermissionError, *_REFUSALS))
