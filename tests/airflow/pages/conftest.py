@@ -35,7 +35,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
     made.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # what it says to the process is not true for other tests
 def airflow_app(database: None, ledger: Ledger) -> Iterator[Any]:  # noqa: ARG001 - migrated before
     """Airflow's API server, whose ledger is this one."""
     from airflow.api_fastapi.app import create_app, purge_cached_app
@@ -57,7 +57,7 @@ def airflow_app(database: None, ledger: Ledger) -> Iterator[Any]:  # noqa: ARG00
         purge_cached_app()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(airflow_app: Any) -> Callable[..., TestClient]:
     """What gives a browser in which a user is signed in, by name and role; or nobody."""
     from airflow.api_fastapi.app import get_auth_manager
