@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request
@@ -59,7 +60,14 @@ def addresses(lake: Lake) -> list[str]:
     lists = [f"/ledgers/main/feeds/1?show={tab}" for tab in ("windows", "waiting", "late", "left", "excluded")]
     windows = [lake.window("first"), f"{lake.window('first')}?bad=1", lake.window("second <script>")]
     others = ["/", "/search?q=csv", "/search?q=x", "/search", "/ledgers/main/health", "/nowhere"]
-    return [*others, *lists, *windows, bad, f"{bad}/records?at=16&length=20"]
+    run = "dag_id=clicks&run_id=scheduled__1"
+    tabs = ["dag?dag_id=clicks", "dag?dag_id=none", f"run?{run}", "run?dag_id=clicks&run_id=none"]
+    tabs += [f"task?{run}&task_id=clicks.{task}" for task in ("plan", "read&map_index=0", "commit")]
+    actions = [f"{windows[0]}/actions/{name}" for name in ("rebuild", "undo", "undo?files=pending", "abandon")]
+    health = "/ledgers/main/health?look=1"
+    return [*others, *lists, *windows, bad, f"{bad}/records?at=16&length=20", health, *actions] + [
+        f"/tabs/{tab}" for tab in tabs
+    ]
 
 
 @pytest.mark.parametrize("look", LOOKS)
@@ -81,6 +89,42 @@ def test_axe_finds_nothing_and_all_fits(browser: Browser, lake: Lake, site: str,
     assert {path: lines for path, lines in found.items() if lines} == {}
     assert {url for url in asked if not url.startswith((f"{site}/", "data:"))} == set()
     assert [line for line in said if "404" not in line] == []  # the address that leads nowhere
+
+
+def test_axe_finds_nothing_in_dialogs(browser: Browser, lake: Lake, site: str) -> None:
+    """Neither in one that asks, nor in one that confirms; each is named and has the focus, and gives it back."""
+    found = {}
+    for look in ("narrow", "dark"):
+        context = browser.new_context(**LOOKS[look])
+        page = context.new_page()
+        page.goto(site + lake.window("first"))
+        for name in ("Rebuild", "Remove its output"):
+            link = page.get_by_role("link", name=name)
+            link.click()
+            page.get_by_role("dialog", name=name).wait_for()
+            found[look, name] = findings(page)
+            assert page.evaluate("document.querySelector('dialog').contains(document.activeElement)")
+            page.keyboard.press("Escape")
+            assert link.evaluate("link => link === document.activeElement")
+        context.close()
+
+    assert {where: lines for where, lines in found.items() if lines} == {}
+
+
+def test_a_search_looks_further_until_it_finds(
+    wide: BrowserContext, lake: Lake, site: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is not among the files seen last is looked for among older ones by itself."""
+    monkeypatch.setattr("airflow_provider_blockread.ledger.overview.files.LOOKED_AT", 1)
+    page = wide.new_page()
+    page.goto(f"{site}/search?q=.csv")
+    first = page.locator(".found tbody tr").count()
+    oldest = min((row for row in lake.rows), key=lambda row: row.file).version.path.rpartition("/")[2]
+    page.goto(f"{site}/search?q={quote(oldest[-8:])}")
+    page.locator(".found tbody tr").wait_for()
+
+    assert first == 1
+    assert page.locator(".found tbody tr").count() == 1
 
 
 def test_the_keyboard_reaches_windows_in_the_chart(wide: BrowserContext, lake: Lake, site: str) -> None:

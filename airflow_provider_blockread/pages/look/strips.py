@@ -23,6 +23,7 @@ class Segment:
     tick: bool = False  # a red mark on top: bad records
     height: float = 0.0  # of its bar in a chart, from 0 to 1
     caption: str = ""  # below it
+    sign: str = ""  # a shape that says more than its state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +51,7 @@ def strip(segments: Sequence[Segment], name: str) -> Strip:
     scale, x, pieces = 100 / (sum(shares) or 1.0), 0.0, []
     for one, share in zip(segments, shares, strict=True):
         plain = one.kind in {"published", "done"} or len(segments) > _GLYPHS_UP_TO
-        glyph = "" if plain else GLYPHS.get(one.kind, "")
+        glyph = one.sign or ("" if plain else GLYPHS.get(one.kind, ""))
         pieces.append(Placed(one=one, x=round(x, 3), width=round(share * scale, 3), glyph=glyph))
         x += share * scale
     return Strip(name=name, pieces=tuple(pieces))

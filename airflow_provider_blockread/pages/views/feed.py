@@ -37,6 +37,7 @@ from airflow_provider_blockread.pages.visit import Visit
 
 _CHARTED = 72  # windows in the chart; the first page of the list is among them
 _PAGE = 50  # rows of a list
+_REBUILT = "↻"
 _PAUSE = 4  # times the usual distance between windows is a gap that is drawn
 
 
@@ -168,6 +169,7 @@ def _chart(newest: Sequence[WindowRow], measure: Measure, to: Addresses, feed: F
                 href=to.window(feed.ledger, row.window.id),
                 height=measure.value(row) / most,
                 tick=bool(row.shown and row.shown.sums.bad_records),
+                sign=_REBUILT if row.shown and row.shown.number > 1 and row.state == "published" else "",
                 caption="" if planned == day or index > len(rows) - 4 else planned,
             )
         )

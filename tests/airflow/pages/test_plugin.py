@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from airflow.models.dag import DagModel
+from airflow.sdk import DAG
+from airflow.utils.session import create_session
 from starlette.testclient import TestClient
 
 from airflow_provider_blockread.get_provider_info import get_provider_info
 from airflow_provider_blockread.links.addresses import PREFIX
 from airflow_provider_blockread.plugins.airflow_site import AirflowLinks
 from airflow_provider_blockread.plugins.blockread import BlockReadPlugin, external_views
+from airflow_provider_blockread.plugins.tasks import AirflowSchedules
 
 pytestmark = pytest.mark.airflow
 
@@ -41,6 +46,20 @@ def test_views_are_below_the_path_of_airflow(monkeypatch: pytest.MonkeyPatch) ->
     assert AirflowLinks("/team/airflow").task("a b", "manual__2026-01-01T00:00:00+00:00", "load.read", 3) == (
         "/team/airflow/dags/a%20b/runs/manual__2026-01-01T00%3A00%3A00%2B00%3A00/tasks/load.read/mapped/3"
     )
+
+
+def test_the_next_runs_are_those_of_the_scheduler(runs: Any, dag_id: str) -> None:
+    """Of DAGs that a schedule of times starts, unless they are paused; the others have none."""
+    hourly, by_hand, paused = (f"{dag_id}_{name}" for name in ("hourly", "by_hand", "paused"))
+    for name in (hourly, by_hand, paused):
+        start = datetime(2026, 1, 1, tzinfo=UTC)
+        runs._sync(DAG(name, schedule=None if name == by_hand else "@hourly", start_date=start, catchup=False))
+    with create_session() as session:
+        session.get(DagModel, paused).is_paused = True
+    found = AirflowSchedules().next_runs([hourly, by_hand, paused, "unknown"])
+
+    assert set(found) == {hourly}
+    assert found[hourly].utcoffset() is not None
 
 
 def test_a_worker_that_loads_the_plugin_loads_no_page() -> None:
