@@ -23,7 +23,7 @@ CLASSES := $(VENV)/spark.jsa
 QUICK_JVM = -XX:TieredStopAtLevel=1 -XX:SharedArchiveFile=$(abspath $(CLASSES)) -Xlog:cds*=off
 
 .DEFAULT_GOAL := help
-.PHONY: help setup servers check hooks unit test docs package compatibility audit secrets bench demo up try exactness fuzz crash stress format clean
+.PHONY: help setup servers check hooks unit test docs screenshots package compatibility audit secrets bench demo up try exactness fuzz crash stress format clean
 
 help: ## List the targets.
 	@echo "Targets (PYTHON=$(PYTHON) chooses the interpreter):"
@@ -55,6 +55,9 @@ unit: $(READY) ## Run the tests that need no server, database, JVM or Airflow, w
 
 docs: $(READY) ## Build the documentation into dist/site; a dead link or anchor is an error.
 	$(VENV)/bin/zensical build --clean --strict
+
+screenshots: $(READY) ## Take the pictures of pages in docs/pictures again, from a ledger with a past, in Airflow and Chromium.
+	@$(RUN) python tools/screenshots.py
 
 package: $(READY) ## Build wheel and sdist into dist, check them, and install them into empty environments.
 	rm -f dist/*.whl dist/*.tar.gz
