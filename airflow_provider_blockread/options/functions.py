@@ -10,13 +10,13 @@ from typing import ClassVar
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.function_text import FunctionCode, FunctionText
 from airflow_provider_blockread.options.plan import one_of
+from airflow_provider_blockread.options.query import problem_of
 from airflow_provider_blockread.options.times import is_template
 from airflow_provider_blockread.options.values import Value
 
 #: Columns that a reader adds on request: the file's path, the block's number, the record's byte offset.
 PLACE_COLUMNS = ("_file", "_block", "_offset")
 
-_QUERY = re.compile(r"(?:\s|\(|--.*\n|/\*[\s\S]*?\*/)*(?:SELECT|WITH)\b", re.IGNORECASE)
 _RECORDS = re.compile(r"\brecords\b", re.IGNORECASE)
 
 
@@ -126,8 +126,9 @@ class Sql(FrameFunction):
         super().__post_init__()
         if is_template(self.query):
             return
-        if not _QUERY.match(self.query) or not _RECORDS.search(self.query):
-            msg = f"sql: query must begin with SELECT or WITH and name the view `records`, not {self.query!r}"
+        problem = problem_of(self.query) or ("" if _RECORDS.search(self.query) else "it does not name that")
+        if problem:
+            msg = f"sql: query must be one query of the view `records`, but {problem}: {self.query!r}"
             raise OptionsError(msg)
 
     def __str__(self) -> str:

@@ -20,5 +20,8 @@ def require_java(environment: Mapping[str, str]) -> None:
         msg = f"JAVA_HOME={home} has no bin/java: Spark needs Java 17 or newer; set it to a JRE, or unset JAVA_HOME"
         raise OptionsError(msg)
     if not home and shutil.which("java", path=environment.get("PATH", os.defpath)) is None:
-        msg = "Spark needs Java 17 or newer: install a JRE, or set JAVA_HOME"
+        msg = (
+            "Spark needs Java 17 or newer: install a JRE, or set JAVA_HOME; reads on a Spark Connect server, which"
+            " `remote` names, need none here"
+        )
         raise OptionsError(msg)

@@ -230,7 +230,7 @@ def test_db_upgrade(place: Place) -> None:
         ),
         (
             ["run", ".", "--output", "out", "--sql", "DROP TABLE records"],
-            "query must begin with SELECT or WITH and name the view `records`, not 'DROP TABLE records'",
+            "VALUES, MAP, REDUCE: 'DROP TABLE records'",
         ),
         (["run", ".", "--output", "out", "--sql", "", "--function", "m:f"], "--function and --sql exclude each other"),
     ],

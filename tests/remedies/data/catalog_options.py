@@ -68,7 +68,9 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy(
         "options/functions.py", "'package.module:function'", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"
     ),
-    Remedy("options/functions.py", "SELECT or WITH", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy(
+        "options/functions.py", "one query of the view", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"
+    ),
     Explained(
         "options/read.py", "one version of this package", "Only another version of this package writes such options."
     ),
