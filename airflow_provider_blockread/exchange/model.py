@@ -107,6 +107,8 @@ class ReadSpec(JobSpec):
     mode: str  # "write", or "verify": read and prove, write nothing
     target: Target  # where tasks write
     entry_states_uri: str | None = None  # what a scan has found, if files span groups and must be scanned
+    key: str = ""  # of the window
+    loaded_at: str = ""  # when the generation began, in ISO 8601 with its zone
     group_states_uri: str = ""  # where the group keeps the states of its other files, for the next attempt
 
     def __str__(self) -> str:

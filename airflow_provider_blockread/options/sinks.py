@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, Self
 
@@ -10,6 +10,10 @@ from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.encodings import encode_text
 from airflow_provider_blockread.options.plan import one_of
 from airflow_provider_blockread.options.values import Value, parse
+
+#: Columns that columnar sinks add on request: a row's file and its modification time, the number of its block, its
+#: record's byte offset, its window's id and key, and when the window's generation began.
+AUDIT_COLUMNS = ("_file", "_modified", "_block", "_offset", "_window", "_window_key", "_loaded")
 
 _SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst"}  # of compressed text
 
@@ -86,15 +90,19 @@ class ColumnarSink(Sink):
     """Records in Parquet files.
 
     A row group holds `row_group_bytes`, and a task starts its next file after `file_bytes`, both before compression.
+    `audit` adds columns that say where a row comes from.
     """
 
     _: KW_ONLY
     compression: str = "snappy"
     row_group_bytes: int = 64 * 2**20
     file_bytes: int = 1 * 2**30
+    audit: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for column in self.audit:
+            one_of(self.kind, "audit", column, AUDIT_COLUMNS)
         one_of(self.kind, "compression", self.compression, ("snappy", "zstd", "gzip", "lz4", "none"))
 
     @property

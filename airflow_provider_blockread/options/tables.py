@@ -121,6 +121,9 @@ class PostgresSink(ColumnarSink):
         if self.work_uri is None:
             msg = "postgres: work_uri must name a folder, where files are staged"
             raise OptionsError(msg)
+        if "_window" in self.audit:
+            msg = "postgres: every table has the column _window; leave it out of audit"
+            raise OptionsError(msg)
         if self.url is not None:
             refuse_secret("postgres: url", "url", self.url)
         super().__post_init__()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self, TypeVar, get_args, get_type_hints
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from airflow_provider_blockread.errors import OptionsError
 
@@ -100,6 +100,8 @@ def _public(cls: type[Value]) -> list[str]:
 
 
 def _from_text(name: str, text: str, hint: object) -> object:
+    if get_origin(hint) is Sequence:
+        return tuple(filter(None, text.split(",")))
     accepted = get_args(hint) or (hint,)
     if bytes in accepted:
         return None if not text and type(None) in accepted else _unescape(name, text)

@@ -17,6 +17,7 @@ from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.spark.engines.reporting import own_errors_as_text
+from airflow_provider_blockread.spark.tasks.audit import Audit
 from airflow_provider_blockread.storage.stores import Stores
 
 if TYPE_CHECKING:
@@ -88,11 +89,13 @@ def _write(
 def _written(
     spec: ReadSpec, schema: pa.Schema, stores: Stores, name: AttemptName, batches: Iterator[pa.RecordBatch]
 ) -> list[OutputFile]:
-    writer = make_sink(stores, spec.options.sink).writer(spec.target, name, written_schema(schema, spec.options))
+    audit = Audit(spec)
+    written = audit.schema(written_schema(schema, spec.options))
+    writer = make_sink(stores, spec.options.sink).writer(spec.target, name, written)
     try:
         for batch in batches:
             for rows, block in _rows(_cast(batch, schema), per_block=spec.options.sink.per_block):
-                writer.write(rows, block)
+                writer.write(audit.add(rows), block)
         return writer.close()
     except FunctionError as error:
         writer.abort()

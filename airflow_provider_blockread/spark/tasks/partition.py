@@ -25,6 +25,7 @@ from airflow_provider_blockread.records.model import BadRecord, Chunk
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.registry import make_sink, quarantine_of
+from airflow_provider_blockread.spark.tasks.audit import Audit
 from airflow_provider_blockread.spark.tasks.block_reader import BlockReader, OpenFile, Rows, describe_bad
 from airflow_provider_blockread.spark.tasks.joined_read import Together
 from airflow_provider_blockread.spark.tasks.opening import open_version
@@ -118,9 +119,12 @@ class _Task:
         self._fmt: RecordFormat = make_format(options.record_format)
         self._decoder = self._fmt.decoder()
         self._function = UserFunction(options.function, self._decoder.schema)
+        self._audit = Audit(spec)
         self._schema: pa.Schema | None = None  # of what was written
         name = AttemptName.of(spec, attempt=attempt)
-        self._writer = make_sink(stores, options.sink).writer(spec.target, name, self._function.schema)
+        self._writer = make_sink(stores, options.sink).writer(
+            spec.target, name, self._audit.schema(self._function.schema)
+        )
         kept, staged = quarantine_of(options.sink, spec.feed, spec.window), quarantine_folder(spec.folder)
         writer = make_sink(stores, kept, "quarantine").writer(Target(folder=staged), name, QUARANTINE_SCHEMA)
         self._quarantine = Quarantine(spec.feed, writer)
@@ -175,18 +179,21 @@ class _Task:
         if answer is None or not answer.num_rows:
             return 0
         if self._spec.mode == "write":
-            self._write(rows, answer)
-            self._schema = self._schema or answer.schema
+            written = self._write(rows, answer)
+            self._schema = self._schema or written.schema
         return int(answer.num_rows)
 
-    def _write(self, rows: Rows, answer: pa.RecordBatch) -> None:
+    def _write(self, rows: Rows, answer: pa.RecordBatch) -> pa.RecordBatch:
+        """Write what came out of rows, and return it with its audit columns."""
         alone = len(rows.blocks) == 1
         try:
-            self._writer.write(answer, rows.blocks[0].number if alone else None)
+            written = self._audit.add(answer, rows)
+            self._writer.write(written, rows.blocks[0].number if alone else None)
         except FunctionError as error:
             for of_block in rows.by_block() if not alone else ():  # one of them is to blame
                 self._emit_named(of_block)
             raise self._blame(rows, error) from error
+        return written
 
     def _blame(self, rows: Rows, error: FunctionError) -> BlockReadError:
         """Return an error that says which records the sink did not take, or which one of them."""

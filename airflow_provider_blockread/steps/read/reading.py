@@ -41,6 +41,7 @@ from airflow_provider_blockread.options import FrameFunction, GenerationOptions,
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.frames.writing import written_schema
+from airflow_provider_blockread.spark.tasks.audit import audited
 from airflow_provider_blockread.spark.tasks.user_function import known_schema
 from airflow_provider_blockread.steps.describe import describe_group, describe_read
 from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_policy
@@ -236,6 +237,8 @@ class Attempt:
             readers=None if window.readers is None else share_of(window.readers, window.groups, self.ref.group),
             entry_states_uri=states.uri_now(self._env.stores, self._place) if self._needs_scan else None,
             part_states=states.of_parts,
+            key=window.key,
+            loaded_at=generation.created_at.isoformat(),
             group_states_uri=states.uri(self._place, self.ref.group),
         )
 
@@ -249,6 +252,7 @@ class Attempt:
             schema = None
         if schema is not None and isinstance(options.function, FrameFunction):
             schema = written_schema(schema, options)
+        schema = None if schema is None else audited(schema, options)
         return self._env.sink(options.sink).prepare(schema, staging)
 
     def _exclude(self, error: SourceError, claim: Claim) -> bool:

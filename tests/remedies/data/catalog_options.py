@@ -62,6 +62,7 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy("options/tables.py", "work_uri must name a folder, as", f"{_ICEBERG}::test_what_a_table_needs"),
     Remedy("options/tables.py", "with its schema", f"{_POSTGRES}::test_what_a_table_needs"),
     Remedy("options/tables.py", "where files are staged", f"{_POSTGRES}::test_what_a_table_needs"),
+    Remedy("options/tables.py", "leave it out of audit", f"{_POSTGRES}::test_what_a_table_needs"),
     Remedy("options/tables.py", "holds a secret", f"{_ICEBERG}::test_secrets_are_no_options"),
     Remedy("options/sinks.py", "at least one byte", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/sinks.py", "choose a place beside it", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
