@@ -90,7 +90,8 @@ class ColumnarSink(Sink):
     """Records in Parquet files.
 
     A row group holds `row_group_bytes`, and a task starts its next file after `file_bytes`, both before compression.
-    `audit` adds columns that say where a row comes from.
+    `audit` adds columns that say where a row comes from. `partition_by` names columns, audit columns among them; a
+    file holds the rows of one combination of their values, of which a window has at most `max_partitions`.
     """
 
     _: KW_ONLY
@@ -98,17 +99,27 @@ class ColumnarSink(Sink):
     row_group_bytes: int = 64 * 2**20
     file_bytes: int = 1 * 2**30
     audit: Sequence[str] = ()
+    partition_by: Sequence[str] = ()
+    max_partitions: int = 1000
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for column in self.audit:
             one_of(self.kind, "audit", column, AUDIT_COLUMNS)
+        if len(set(self.partition_by)) != len(self.partition_by):
+            msg = f"{self.kind}: partition_by names a column twice; name each once"
+            raise OptionsError(msg)
         one_of(self.kind, "compression", self.compression, ("snappy", "zstd", "gzip", "lz4", "none"))
 
     @property
     def suffix(self) -> str:
         """How the names of its files end."""
         return ".parquet"
+
+    @property
+    def audit_columns(self) -> tuple[str, ...]:
+        """The audit columns that are asked for, or partitioned by."""
+        return tuple(dict.fromkeys((*self.audit, *(name for name in self.partition_by if name in AUDIT_COLUMNS))))
 
 
 @dataclass(frozen=True)

@@ -124,6 +124,9 @@ class PostgresSink(ColumnarSink):
         if "_window" in self.audit:
             msg = "postgres: every table has the column _window; leave it out of audit"
             raise OptionsError(msg)
+        if self.partition_by:
+            msg = "postgres: partition_by is for files; leave it out, and declare partitions of the table in SQL"
+            raise OptionsError(msg)
         if self.url is not None:
             refuse_secret("postgres: url", "url", self.url)
         super().__post_init__()

@@ -46,7 +46,7 @@ class Directory:
                 " it"
             )
             raise ExchangeError(msg)
-        return replace(output, uri=uris.child(self.uri, name), source=output.uri)
+        return replace(output, uri=uris.child(self.uri, self._folder_of(output) + name), source=output.uri)
 
     def steps(self, new: Sequence[OutputFile], earlier: Earlier) -> list[Step]:
         """Return a move for each new file, and then a removal for each earlier one that is not among them."""
@@ -87,19 +87,32 @@ class Directory:
 
     def sweep(self, window: str, keep: Collection[str], earlier: Collection[str] = ()) -> list[str]:
         """Remove what dead publishers of the window have left here, half copied files included."""
-        del earlier  # a directory has one version
         prefix = window_prefix(window)
-        found = [uri for start in (prefix, f".{prefix}") for uri, _ in self._stores.list_names(self.uri, start)]
+        folders = {self.uri, *map(uris.parent, (*keep, *earlier))}  # of partitions, those that the journal names
+        starts = [(folder, start) for folder in sorted(folders) for start in (prefix, f".{prefix}")]
+        found = [uri for folder, start in starts for uri, _ in self._stores.list_names(folder, start)]
         stray = sorted(set(found).difference(keep))
         for uri in stray:
             self._stores.remove(uri)
         return stray
 
     def is_empty(self) -> bool:
-        """Tell whether no data file is here."""
-        return next(self._stores.list_names(self.uri, FILE_PREFIX), None) is None
+        """Tell whether no data file is here, in a partition or not."""
+        folders = [self.uri]
+        while folders:
+            folder = folders.pop()
+            if next(self._stores.list_names(folder, FILE_PREFIX), None) is not None:
+                return False
+            folders += [found for found in self._stores.list_folders(folder) if "=" in uris.name_of(found)]
+        return True
+
+    def _folder_of(self, output: OutputFile) -> str:
+        """Return the folder of a file below the output, with a slash at its end; empty for none."""
+        del output
+        return ""
 
     def _add(self, step: Step) -> None:
+        self._make_partition(uris.parent(step.target))
         try:
             self._stores.move(step.source, step.target, size=step.size)
         except FileMissingError as error:
@@ -111,6 +124,11 @@ class Directory:
             else:
                 msg = f"{step.source} is gone and {step.target} is not published; clear the run from its plan on"
             raise ProofError(msg) from error
+
+    def _make_partition(self, folder: str) -> None:
+        """Make the folder of a partition; an output that was removed meanwhile is not made again."""
+        if folder != self.uri and self._stores.exists(self.uri):
+            self._stores.makedirs(folder)
 
     def _remove(self, step: Step) -> None:
         if step.source:  # first, so that a publisher that was overtaken and wakes up finds nothing to move

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import count
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from airflow_provider_blockread.errors import BlockReadError, FunctionError, ProofError, SourceError
+from airflow_provider_blockread.errors import BlockReadError, FunctionError, OptionsError, ProofError, SourceError
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import ColumnarSink, ParquetSink
 from airflow_provider_blockread.sinks.conform import check_schema, conform, owned
 from airflow_provider_blockread.sinks.directory import Directory
 from airflow_provider_blockread.sinks.names import AttemptName
-from airflow_provider_blockread.sinks.protocol import Writer
+from airflow_provider_blockread.sinks.partitions import PartitionedWriter, check_partitions, folder_of
+from airflow_provider_blockread.sinks.partitions import misfit as unpartitioned
+from airflow_provider_blockread.sinks.protocol import Earlier, Step, Writer
 from airflow_provider_blockread.sinks.staging import StagedFile, StagedFiles, explained
 from airflow_provider_blockread.sinks.statistics import column_statistics, misfit
 from airflow_provider_blockread.storage import Stores
@@ -35,13 +39,45 @@ class ParquetDirectory(Directory):
 
     def writer(self, target: Target, name: AttemptName, schema: pa.Schema | None) -> Writer:
         """Return a writer that rolls to the next file at `file_bytes`."""
-        return ParquetWriter(
-            self._stores, self._option, lambda number: name.uri(target.folder, number, self._suffix), schema
-        )
+        return parquet_writer(self._stores, self._option, partial(name.uri, target.folder, suffix=self._suffix), schema)
+
+    def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
+        """Return the work area, where tasks write, if rows have the columns to partition by."""
+        if schema is not None and (problem := unpartitioned(schema, self._option)):
+            msg = f"{self.uri}: {problem}"
+            raise OptionsError(msg)
+        return super().prepare(schema, staging)
+
+    def steps(self, new: Sequence[OutputFile], earlier: Earlier) -> list[Step]:
+        """Return the moves and removals, of a window that has not too many partitions."""
+        check_partitions(new, self._option, self.uri)
+        return super().steps(new, earlier)
+
+    def _folder_of(self, output: OutputFile) -> str:
+        return folder_of(output, self._option)
 
     def count(self, output: OutputFile) -> int:
         """Return the number of rows that the file's own footer says; only the footer is read."""
         return int(read_footer(self._stores, output).num_rows)
+
+
+def parquet_writer(
+    stores: Stores,
+    option: ColumnarSink,
+    name: Callable[[int], str],
+    schema: pa.Schema | None,
+    *,
+    of_table: bool = False,
+) -> Writer:
+    """Return a writer of Parquet files, each of one partition where an option asks for it; as `ParquetWriter`."""
+    if not option.partition_by:
+        return ParquetWriter(stores, option, name, schema, of_table=of_table)
+    numbers = count()
+
+    def make() -> ParquetWriter:
+        return ParquetWriter(stores, option, lambda _: name(next(numbers)), None, of_table=of_table)
+
+    return PartitionedWriter(option, make, schema, keeps=of_table)
 
 
 def read_footer(stores: Stores, output: OutputFile) -> pq.FileMetaData:
@@ -108,6 +144,16 @@ class ParquetWriter(StagedFiles["_ParquetFile"]):
             self._flush()
         elif len(self._group) * max(batch.num_columns, _FEWEST_ARRAYS) >= _MAX_ARRAYS:
             self._group = pa.Table.from_batches(self._group).combine_chunks().to_batches()
+
+    @property
+    def held_bytes(self) -> int:
+        """What it holds in memory."""
+        return self._group_bytes
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has a file open."""
+        return self._open is not None
 
     def close(self) -> list[OutputFile]:
         """Finish the last file and return all of them."""

@@ -35,6 +35,10 @@ _FORMATS: dict[type[Sink], tuple[str, str]] = {
 }
 
 
+#: Options of output files that those of quarantined records share.
+_WRITING = ("compression", "row_group_bytes", "file_bytes", "conn_id")
+
+
 def make_sink(stores: Stores, option: Sink, kind: str = "output", access: Access | None = None) -> RecordSink:
     """Return the sink that an option describes.
 
@@ -50,7 +54,7 @@ def make_sink(stores: Stores, option: Sink, kind: str = "output", access: Access
 def quarantine_of(option: Sink, feed: str, window: str) -> Sink:
     """Return where the bad records of a window go: Parquet files in the work area, whatever the sink."""
     written = option if isinstance(option, ColumnarSink) else ParquetSink(option.uri)
-    same = {field.name: getattr(written, field.name) for field in fields(ColumnarSink)}
+    same = {field.name: getattr(written, field.name) for field in fields(ColumnarSink) if field.name in _WRITING}
     place = {"uri": published_quarantine(option.work_area, feed, window), "work_uri": option.work_area}
     return ParquetSink(**same | place)
 

@@ -110,7 +110,7 @@ class Lab:
         kinds = list(SINKS)
         turns = range(len(kinds)) if self.everything else range(1)
         found = [(s, kinds[(i + self.seed + turn) % len(kinds)]) for i, s in enumerate(SCENARIOS) for turn in turns]
-        return [(s, kind if s.into_tables or KINDS[kind].table is None else kinds[0]) for s, kind in found]
+        return [(s, s.into or (kind if s.into_tables or KINDS[kind].table is None else kinds[0])) for s, kind in found]
 
     def case(
         self, database: str, scenario: Scenario, kind: str, fault: Fault | None = None, *, retry: str = "run"

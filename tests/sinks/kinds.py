@@ -57,7 +57,8 @@ class Kind:
         if self.table is not None:
             return self.table(folder)[0]
         files = [uri for uri, _ in STORES.list_names(folder) if uri.rpartition("/")[2][0] not in "._"]
-        return [row for uri in files for row in self.read(uri)]
+        inner = [uri for uri in STORES.list_folders(folder) if "=" in uri.rpartition("/")[2]]
+        return [row for uri in files for row in self.read(uri)] + [row for uri in inner for row in self.rows(uri)]
 
     def names(self, folder: str) -> list[str]:
         """Return the names of all files in a folder, or of those that a table there consists of."""

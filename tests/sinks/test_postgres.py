@@ -313,6 +313,7 @@ def test_a_password_is_no_option(url: str) -> None:
         ("events", {"work_uri": "/w"}, "must name a table with its schema"),
         ("a.b.c", {"work_uri": "/w"}, "must name a table with its schema"),
         ("public.events", {}, "work_uri must name a folder"),
+        ("public.events", {"work_uri": "/w", "partition_by": ["day"]}, "declare partitions of the table in SQL"),
         ("public.events", {"work_uri": "/w", "audit": ["_window"]}, "has the column _window; leave it out of audit"),
     ],
 )

@@ -41,6 +41,7 @@ class DeltaLake:
         del access  # a table's directory is all there is to reach
         self.uri = uris.canonical(option.uri)
         self._properties = dict(option.properties)
+        self.partition_by = list(option.partition_by)
         self._root = uris.local_path(self.uri) or self.uri
         self._options = object_store_options(self.uri, stores.options_of(self.uri))
 
@@ -65,6 +66,7 @@ class DeltaLake:
                     _schema(files.schema),
                     [self.added(file, marker) for file in files.add],
                     mode="error",
+                    partition_by=self.partition_by,
                     configuration=self._properties,
                     storage_options=self._options,
                     commit_properties=_properties(marker),
@@ -84,7 +86,8 @@ class DeltaLake:
             "maxValues": bounds.get("max", {}),
             "nullCount": bounds.get("nulls", {}),
         }
-        return AddAction(self.path_of(file.uri), file.size, {}, _ms(marker), data_change=True, stats=json.dumps(kept))
+        path, values = self.path_of(file.uri), dict(file.partition)
+        return AddAction(path, file.size, values, _ms(marker), data_change=True, stats=json.dumps(kept))
 
     def path_of(self, uri: str) -> str:
         """Return a file's path as the log has it."""
@@ -137,8 +140,9 @@ class _State:
             return f"{name} has a constraint {ruled[0]!r}, which a file cannot be checked against; drop the constraint"
         if properties.get("delta.columnMapping.mode", "none") != "none":
             return f"{name} maps its columns to other names in files, which are written without; choose another table"
-        if partitions := self._table.metadata().partition_columns:
-            return f"{name} is partitioned by {', '.join(partitions)}; choose a table without partitions"
+        partitions = self._table.metadata().partition_columns
+        if partitions != self._lake.partition_by:
+            return f"{name} is partitioned by {', '.join(partitions) or 'nothing'}; give partition_by the same columns"
         return _difference(name, _schema(schema), self._table.schema())
 
     def commit(self, files: Files, marker: Marker) -> str:
@@ -155,7 +159,11 @@ class _State:
         with lake.explained():
             try:
                 self._table.create_write_transaction(
-                    actions, mode="append", schema=self._table.schema(), commit_properties=_properties(marker)
+                    actions,
+                    mode="append",
+                    schema=self._table.schema(),
+                    partition_by=lake.partition_by,
+                    commit_properties=_properties(marker),
                 )
             except CommitFailedError as error:
                 raise TableChangedError from error

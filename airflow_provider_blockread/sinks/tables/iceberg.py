@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog, load_catalog
@@ -23,6 +24,7 @@ from pyiceberg.io.pyarrow import parquet_files_to_data_files, pyarrow_to_schema
 from pyiceberg.manifest import DataFile, ManifestContent
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table, Transaction
+from pyiceberg.transforms import IdentityTransform, Transform
 from pyiceberg.types import IcebergType
 
 from airflow_provider_blockread.errors import OptionsError
@@ -34,6 +36,7 @@ from airflow_provider_blockread.sinks.tables.iceberg_errors import explained
 from airflow_provider_blockread.sinks.tables.object_store import iceberg_io_properties
 from airflow_provider_blockread.storage import Stores, uris
 
+_IDENTITY: Transform[Any, Any] = IdentityTransform()
 _MAPPING = "schema.name-mapping.default"
 _RETRIES = "commit.retry.num-retries"
 _PREFIX = "blockread."
@@ -51,6 +54,7 @@ class IcebergTable:
     def __init__(self, stores: Stores, option: IcebergSink, access: Access) -> None:
         self.uri = option.place
         self._option = option
+        self.partition_by = list(option.partition_by)
         own = access.get(option.catalog_conn_id or "", {})
         self._knows_connection = bool(own)
         folder = uris.canonical(option.folder) if option.folder else None
@@ -87,9 +91,15 @@ class IcebergTable:
                     location=place,
                     properties=dict(self._option.properties),
                 )
+                self._partition(made)
                 return _commit(made, files, [], marker)
             except (TableAlreadyExistsError, CommitFailedException) as error:
                 raise TableChangedError from error
+
+    def _partition(self, made: Transaction) -> None:
+        with made.update_spec() as spec:
+            for name in self.partition_by:
+                spec.add_identity(name)
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -173,8 +183,14 @@ class _State:
 
     def refuse(self, schema: pa.Schema) -> str:
         """Return in words what the table demands of rows, and these do not fulfil."""
-        if not self._table.spec().is_unpartitioned():
-            return f"{self._lake.uri} is partitioned; choose a table without partitions"
+        spec = self._table.spec()
+        names = [self._table.schema().find_column_name(field.source_id) for field in spec.fields]
+        if names != self._lake.partition_by or not all(field.transform == _IDENTITY for field in spec.fields):
+            shown = ", ".join(f"{field.transform}({name})" for field, name in zip(spec.fields, names, strict=True))
+            return (
+                f"{self._lake.uri} is partitioned by {shown or 'nothing'}; give partition_by the same columns, or"
+                " choose a table that is partitioned by columns as they are"
+            )
         return _difference(self._lake.uri, schema, self._table.schema())
 
     def commit(self, files: Files, marker: Marker) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import pyarrow as pa
 
@@ -27,7 +27,9 @@ from airflow_provider_blockread.errors import (
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import ColumnarSink
 from airflow_provider_blockread.sinks.names import AttemptName, is_data_file, window_prefix
-from airflow_provider_blockread.sinks.parquet import ParquetWriter, read_footer
+from airflow_provider_blockread.sinks.parquet import parquet_writer, read_footer
+from airflow_provider_blockread.sinks.partitions import check_partitions
+from airflow_provider_blockread.sinks.partitions import misfit as unpartitioned
 from airflow_provider_blockread.sinks.protocol import Earlier, Marker, State, Step, Writer
 from airflow_provider_blockread.sinks.statistics import misfit
 from airflow_provider_blockread.sinks.tables.format import Files, Snapshot, TableChangedError, TableFormat
@@ -63,7 +65,7 @@ class Table:
 
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
         """Return where tasks write, if the table can hold such rows; one that is not there is not made."""
-        if schema is not None and (problem := self._misfit(schema)):
+        if schema is not None and (problem := self._misfit(schema) or unpartitioned(schema, self._option)):
             msg = f"{self.uri}: {problem}"
             raise OptionsError(msg)
         snapshot = self._format.load()
@@ -73,14 +75,8 @@ class Table:
 
     def writer(self, target: Target, name: AttemptName, schema: pa.Schema | None) -> Writer:
         """Return a writer that rolls to the next file at `file_bytes`, and reports what its columns hold."""
-        suffix = self._option.suffix
-        return ParquetWriter(
-            self._stores,
-            self._option,
-            lambda number: name.uri(target.folder, number, suffix),
-            schema,
-            of_table=True,
-        )
+        named = partial(name.uri, target.folder, suffix=self._option.suffix)
+        return parquet_writer(self._stores, self._option, named, schema, of_table=True)
 
     def placed(self, output: OutputFile) -> OutputFile:
         """Return a file as it is: it stays where its task wrote it."""
@@ -100,6 +96,7 @@ class Table:
         """Return one step for all files; none where nothing was or is published."""
         if not new and not earlier.by_uri:
             return []
+        check_partitions(new, self._option, self.uri)
         action, size = ("add" if new else "remove"), sum(file.size for file in new)
         return [Step(kind="commit", action=action, source="", target=self.uri, size=size, new=new, earlier=earlier)]
 

@@ -37,7 +37,7 @@ def audited(schema: pa.Schema, options: GenerationOptions) -> pa.Schema:
 def _missing(schema: pa.Schema, options: GenerationOptions) -> list[str]:
     """Return the audit columns that rows do not have yet: a function may return those that it asked for."""
     sink, function = options.sink, options.function
-    asked = sink.audit if isinstance(sink, ColumnarSink) else ()
+    asked = sink.audit_columns if isinstance(sink, ColumnarSink) else ()
     unknown = (*_OF_BLOCK, *_OF_RECORD) if isinstance(function, FrameFunction) else _OF_RECORD
     for name in asked:
         if name in schema.names:

@@ -136,6 +136,10 @@ def _to_another_disk(pipe: Doomed) -> None:
     pipe.elsewhere = another_disk(pipe.folder.parent) / place
 
 
+def _partitioned(pipe: Doomed) -> None:
+    pipe.partition_by = ("msg",)
+
+
 def _small_row_groups(pipe: Doomed) -> None:
     pipe.writes_early, pipe.group_bytes = True, 2**20  # so that something is written before the record that is bad
 
@@ -176,5 +180,6 @@ SCENARIOS = [
     Scenario(name="object store", setup=_to_bucket, prepare=_published, act=_window(1), into_tables=False),
     Scenario(name="another disk", setup=_to_another_disk, prepare=_published, act=_window(1), into_tables=False),
     Scenario(name="half copied", setup=_to_another_disk, prepare=_half_copied, act=_window(), into_tables=False),
+    Scenario(name="partitions", setup=_partitioned, prepare=_published, act=_window(1), into="parquet"),
     Scenario(name="upgrade", act=_upgrading, makes_ledger=True),
 ]

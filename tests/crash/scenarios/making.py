@@ -22,5 +22,6 @@ class Scenario:
     ids: list[int] = field(default_factory=lambda: [1, 2, 3])
     bad: list[bytes] = field(default_factory=lambda: BAD)
     into_tables: bool = True  # False: it is about files that are moved into a directory
+    into: str = ""  # the only sink that it is about
     repeats: bool = False  # only as a whole: its tasks go different ways the second time
     makes_ledger: bool = False  # so that there is none before

@@ -13,6 +13,7 @@ from airflow_provider_blockread.errors import FunctionError
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import ArrowFunction, Sql
 from airflow_provider_blockread.options.sinks import AUDIT_COLUMNS
+from airflow_provider_blockread.steps.upkeep.withdrawing import undo
 from tests.pipeline.make import START, Pipe, ReadHere
 from tests.sinks.kinds import KINDS
 
@@ -102,3 +103,19 @@ def test_behind_a_query(pipe: Pipe) -> None:
     pipe.run(clear_number=1)
 
     assert pipe.rows() == [{"n": 2, "_window_key": "w", "_loaded": START}]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "delta", "iceberg"])
+def test_partitions_by_the_key_of_the_window(tmp_path: Path, kind: str) -> None:
+    """An audit column need not be asked for twice; a rebuild replaces the window's files, an undo takes them away."""
+    pipe = Pipe(folder=tmp_path, submitter=ReadHere(), kind=kind, sink_options={"partition_by": ["_window_key"]})
+    for key in ("2026-01-01", "2026-01-02"):
+        pipe.put({f"{key}.txt": f"of {key}\n".encode()})
+        pipe.run(key)
+    pipe.run("2026-01-02", clear_number=1)
+    assert pipe.values() == ["of 2026-01-01", "of 2026-01-02"]
+    if kind == "parquet":
+        assert [path.name for path in sorted(pipe.out.iterdir())] == [f"_window_key=2026-01-0{n}" for n in (1, 2)]
+    undo(pipe.env, get_window(pipe.env.ledger, "2026-01-01"), who="me")
+    assert pipe.values() == ["of 2026-01-02"]
+    pipe.close()

@@ -8,6 +8,7 @@ _DELTA, _COMMITS = "tests/sinks/test_delta.py", "tests/pipeline/commit/test_tabl
 _ICEBERG = "tests/sinks/test_iceberg.py"
 _ACCESS = "tests/sinks/test_table_access.py"
 _POSTGRES = "tests/sinks/test_postgres.py"
+_PARTITIONS = "tests/sinks/test_partitions.py"
 _COLUMNS = "tests/sinks/test_table_columns.py"
 
 CATALOG: list[Entry] = [
@@ -31,6 +32,10 @@ CATALOG: list[Entry] = [
         "sinks/tables/postgres.py", "that ledger", "which ledger published the rows is a fact that nobody can change"
     ),
     Remedy("sinks/tables/rows.py", "holds a NUL", f"{_POSTGRES}::test_a_nul_in_a_text"),
+    Remedy("sinks/partitions.py", "choose columns of fewer values", f"{_PARTITIONS}::test_too_many_partitions"),
+    Remedy("sinks/partitions.py", "an empty text", f"{_PARTITIONS}::test_a_value_that_is_no_partition"),
+    Remedy("sinks/partitions.py", "too long for a partition", f"{_PARTITIONS}::test_a_value_that_is_no_partition"),
+    Explained("sinks/partitions.py", "is of no partition", "results are sealed, and written by the same options"),
     Explained("sinks/registry.py", "not installed here", "the tests' environment has every package"),
     Explained(
         "sinks/tables/table.py",

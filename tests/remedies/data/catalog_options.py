@@ -62,6 +62,8 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy("options/tables.py", "work_uri must name a folder, as", f"{_ICEBERG}::test_what_a_table_needs"),
     Remedy("options/tables.py", "with its schema", f"{_POSTGRES}::test_what_a_table_needs"),
     Remedy("options/tables.py", "where files are staged", f"{_POSTGRES}::test_what_a_table_needs"),
+    Remedy("options/tables.py", "declare partitions", f"{_POSTGRES}::test_what_a_table_needs"),
+    Remedy("options/sinks.py", "name each once", "tests/sinks/test_partitions.py::test_a_column_that_is_named_twice"),
     Remedy("options/tables.py", "leave it out of audit", f"{_POSTGRES}::test_what_a_table_needs"),
     Remedy("options/tables.py", "holds a secret", f"{_ICEBERG}::test_secrets_are_no_options"),
     Remedy("options/sinks.py", "at least one byte", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),

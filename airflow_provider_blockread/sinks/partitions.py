@@ -1,0 +1,195 @@
+"""Partitioned sinks: a file holds the rows of one combination of values, by which readers skip files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import date
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from airflow_provider_blockread.errors import ExchangeError, FunctionError, ProofError, RowError
+from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.options import ColumnarSink
+from airflow_provider_blockread.records.excerpts import excerpt
+from airflow_provider_blockread.sinks.conform import check_schema, conform
+from airflow_provider_blockread.sinks.protocol import Writer
+
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+_ESCAPED = frozenset([*map(chr, range(32)), "\x7f", *"\"#%'*/:=?\\{[]^"])  # in names of folders, as Spark has it
+_LONGEST = 200  # bytes of a value in the name of a folder
+_HELD = 4  # row groups that the files of one task may hold in memory
+_OPEN = 64  # files that one task has open
+_KINDS = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_boolean,
+    pa.types.is_signed_integer,
+    pa.types.is_date32,
+)
+
+
+class PartWriter(Writer, Protocol):
+    """Writes the rows of one combination."""
+
+    @property
+    def held_bytes(self) -> int:
+        """What it holds in memory."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has a file open."""
+
+
+def misfit(schema: pa.Schema, option: ColumnarSink) -> str:
+    """Return in words why rows cannot be partitioned as an option asks for; empty if they can."""
+    for name in option.partition_by:
+        if schema.get_field_index(name) < 0:
+            return f"there is no column {name!r} to partition by; the columns are {', '.join(schema.names[:20])}"
+        if not any(holds(schema.field(name).type) for holds in _KINDS):
+            found = schema.field(name).type
+            return f"column {name!r} is {found}; partition by text, signed integers, booleans or dates"
+    return "" if len(schema) > len(option.partition_by) else "all columns are partition columns; leave one for the rows"
+
+
+def folder_of(output: OutputFile, option: ColumnarSink) -> str:
+    """Return the folder of a file below the output, as Hive has it: `day=2026-01-02/`.
+
+    Raises:
+        ExchangeError: when the file does not say its values.
+    """
+    if set(output.partition) != set(option.partition_by):
+        msg = f"{output.uri} is of no partition by {', '.join(option.partition_by)}; clear the group that lists it"
+        raise ExchangeError(msg)
+    values = {name: _NULL if value is None else _named(value) for name, value in output.partition.items()}
+    return "".join(f"{_named(name)}={values[name]}/" for name in option.partition_by)
+
+
+def check_partitions(files: Iterable[OutputFile], option: ColumnarSink, name: str) -> None:
+    """Refuse a window of more partitions than an option allows.
+
+    Raises:
+        ProofError: with their number.
+    """
+    found = len({tuple(file.partition.items()) for file in files})
+    if found > option.max_partitions:
+        msg = f"{name}: a window has {found:,} partitions; {_advice(option)}"
+        raise ProofError(msg)
+
+
+class PartitionedWriter:
+    """Writes each row to the file of its partition; memory and open files are bounded.
+
+    Args:
+        option: names the columns.
+        make: returns a writer of one partition.
+        schema: what every batch must have; None takes it from the first.
+        keeps: whether files hold the partition columns, too.
+    """
+
+    def __init__(
+        self, option: ColumnarSink, make: Callable[[], PartWriter], schema: pa.Schema | None, *, keeps: bool
+    ) -> None:
+        self._option, self._make, self._schema = option, make, schema
+        self._dropped = [] if keeps else list(option.partition_by)
+        self._parts: dict[tuple[str | None, ...], PartWriter] = {}
+        self._seen: set[tuple[str | None, ...]] = set()
+        self._files: list[OutputFile] = []
+        self._done: list[PartWriter] = []
+
+    def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
+        """Take a batch.
+
+        Raises:
+            RowError: when a value cannot be the name of a partition.
+            FunctionError: when there are more partitions than the option allows.
+        """
+        if self._schema is None:
+            check_schema(batch.schema)
+            if problem := misfit(batch.schema, self._option):
+                raise FunctionError(problem)
+            self._schema = batch.schema
+        for values, rows in _split(conform(batch, self._schema), self._option.partition_by):
+            self._part(values).write(rows.drop_columns(self._dropped) if self._dropped else rows, block)
+        self._bound()
+
+    def close(self) -> list[OutputFile]:
+        """Finish all files and return them."""
+        for values in list(self._parts):
+            self._finish(values)
+        return self._files
+
+    def abort(self) -> None:
+        """Remove all files, whole or not."""
+        for part in (*self._parts.values(), *self._done):
+            part.abort()
+
+    def _part(self, values: tuple[str | None, ...]) -> PartWriter:
+        if values not in self._parts:
+            self._seen.add(values)
+            if len(self._seen) > self._option.max_partitions:
+                msg = f"a task has more than {self._option.max_partitions:,} partitions; {_advice(self._option)}"
+                raise FunctionError(msg)
+            self._parts[values] = self._make()
+        return self._parts[values]
+
+    def _bound(self) -> None:
+        """Finish files while too much is held, the fullest first, and those that are open for longest."""
+        held = {values: part.held_bytes for values, part in self._parts.items()}
+        while len(held) > 1 and sum(held.values()) > _HELD * self._option.row_group_bytes:
+            fullest = max(held, key=held.__getitem__)
+            del held[fullest]
+            self._finish(fullest)
+        for values in [values for values, part in self._parts.items() if part.is_open][:-_OPEN]:
+            self._finish(values)
+
+    def _finish(self, values: tuple[str | None, ...]) -> None:
+        part = self._parts.pop(values)
+        self._done.append(part)
+        named = dict(zip(self._option.partition_by, values, strict=True))
+        self._files += [replace(file, partition=named) for file in part.close()]
+
+
+def _split(batch: pa.RecordBatch, columns: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], pa.RecordBatch]]:
+    """Yield the rows of each combination of values, in their order, behind the values as text."""
+    if not batch.num_rows:
+        return
+    codes = np.zeros(batch.num_rows, np.int64)
+    for name in columns:
+        encoded = batch[name].dictionary_encode(null_encoding="encode")
+        codes = codes * len(encoded.dictionary) + np.asarray(encoded.indices)
+    order: npt.NDArray[np.int64] = np.argsort(codes, kind="stable")
+    starts = [0, *(np.flatnonzero(np.diff(codes[order])) + 1).tolist(), batch.num_rows]
+    taken = batch if len(starts) == 2 else batch.take(pa.array(order))  # noqa: PLR2004 - one combination
+    for start, end in pairwise(starts):
+        values = tuple(_text(name, taken[name][start].as_py(), int(order[start])) for name in columns)
+        yield values, taken.slice(start, end - start)
+
+
+def _text(name: str, value: object, row: int) -> str | None:
+    """Return a value as tables and folders have it."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = value.isoformat() if isinstance(value, date) else str(value)
+    if not text:
+        msg = f"column {name!r} holds an empty text, which in a partition means null; replace it in a function"
+        raise RowError(msg, row)
+    if len(_named(text).encode()) > _LONGEST:
+        msg = f"column {name!r} holds {excerpt(text.encode())}, too long for a partition; partition by another column"
+        raise RowError(msg, row)
+    return text
+
+
+def _named(text: str) -> str:
+    return "".join(f"%{ord(character):02X}" if character in _ESCAPED else character for character in text)
+
+
+def _advice(option: ColumnarSink) -> str:
+    columns = ", ".join(option.partition_by)
+    return f"choose columns of fewer values than {columns}, or raise max_partitions ({option.max_partitions:,})"
