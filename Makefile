@@ -3,7 +3,7 @@
 PYTHON ?= python3
 PORT ?= 8080
 SEED ?= 1
-WORKERS ?= 2
+WORKERS ?= 4
 TESTS ?= tests
 UNIT ?= $(addprefix tests/,blocks ledger options pipeline records sinks spark storage)
 PYTEST_ARGS ?=
@@ -23,7 +23,7 @@ CLASSES := $(VENV)/spark.jsa
 QUICK_JVM = -XX:TieredStopAtLevel=1 -XX:SharedArchiveFile=$(abspath $(CLASSES)) -Xlog:cds*=off
 
 .DEFAULT_GOAL := help
-.PHONY: help setup servers check hooks unit test docs screenshots package compatibility audit secrets bench demo up try exactness fuzz crash stress format clean
+.PHONY: help setup servers check hooks unit test docs screenshots package compatibility audit secrets bench demo up try exactness fuzz crash sinks stress format clean
 
 help: ## List the targets.
 	@echo "Targets (PYTHON=$(PYTHON) chooses the interpreter):"
@@ -95,6 +95,9 @@ try: ## Run demo and up from a fresh clone of the last commit, on each installed
 
 crash: $(READY) ## Kill a process at every fault point, in every scenario, or once each (CRASH_ARGS=--quick).
 	$(RUN) python -m tests.crash --seed $(SEED) --table docs/crashes.md $(CRASH_ARGS)
+
+sinks: $(READY) ## Run each test of what publishes, replaces and takes away into every sink, not into two of them.
+	$(RUN) ALL_SINKS=1 python -m pytest tests/sinks tests/pipeline/commit tests/pipeline/upkeep --numprocesses=$(WORKERS) $(PYTEST_ARGS)
 
 stress: $(READY) ## Kill 8 processes on 200 windows at random; then plan 1 M files while groups complete.
 	$(RUN) python -m tests.crash.load.stress --windows 200 --processes 8 --seed $(SEED)

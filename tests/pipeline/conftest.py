@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import random
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ for _folder in (_HERE, _HERE.parent / "records"):  # as a user's own modules are
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(_HERE), str(_HERE.parent / "records"), *filter(None, [os.environ.get("PYTHONPATH")])]
 )
+_SEED = os.environ.get("SEED", "1")
 _MARKS = tempfile.TemporaryDirectory(prefix="blockread-marks-")  # what user functions remember
 atexit.register(_MARKS.cleanup)
 os.environ["BLOCKREAD_TEST_MARKS"] = _MARKS.name
@@ -45,14 +47,19 @@ def pipe(tmp_path: Path, spark: InProcessSpark) -> Iterator[Pipe]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run what publishes, replaces and takes away into every sink, but for tests of what not all can hold or do.
+    """Run what publishes, replaces and takes away into files and into another sink, which SEED and the test decide.
 
-    Into the first one only by `make unit`, which leaves out what is slow.
+    Into every sink if the environment says ALL_SINKS, but for tests of what not all can hold or do. Into files only by
+    `make unit`, which leaves out what is slow.
     """
     folder = metafunc.definition.path.parent.name
     if "sink" in metafunc.fixturenames and folder in {"commit", "upkeep"}:
         of_columns = metafunc.definition.get_closest_marker("columns")
         first, *others = [name for name in SINKS if KINDS[name].holds_columns or not of_columns]
+        if metafunc.definition.get_closest_marker("files"):
+            others = [name for name in others if KINDS[name].table is None]
+        if others and not os.environ.get("ALL_SINKS"):
+            others = [random.Random(f"{_SEED} {metafunc.definition.nodeid}").choice(others)]
         metafunc.parametrize("sink", [first, *(pytest.param(name, marks=pytest.mark.slow) for name in others)])
 
 
