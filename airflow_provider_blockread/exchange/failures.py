@@ -23,6 +23,7 @@ from airflow_provider_blockread.errors import (
     error_class,
     shell_word,
 )
+from airflow_provider_blockread.exchange.files import read_small
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.seals import sealed, unsealed
 from airflow_provider_blockread.storage.stores import Stores
@@ -32,7 +33,6 @@ _NAME = "failure"
 _TASK = "task"  # what a task's line is bound to: its secret is of one run of a job already
 _MARK = re.compile(r"(?=blockread-failure ([A-Za-z0-9+/]+=*))")  # overlapping: data may precede it directly
 _MAX_CHARS = 10_000  # of a message, as the ledger keeps it
-_MAX_BYTES = 2**20  # of a file; ours are smaller
 _ROOTS = (PermanentError, TransientError)
 
 
@@ -78,12 +78,10 @@ def read_failure(stores: Stores, submission: Submission) -> BlockReadError | Non
     """
     uri = f"{submission.folder}/{FAILURE_NAME}"
     try:
-        fields = None
-        if stores.stat(uri).size <= _MAX_BYTES:
-            data = stores.read_bytes(uri)
-            fields = unsealed(_NAME, data, secret=submission.secret, bound=submission.spec_hash)
+        data = read_small(stores, uri)
     except FileMissingError:
         return None
+    fields = unsealed(_NAME, data, secret=submission.secret, bound=submission.spec_hash)
     error = None if fields is None else _load(fields)
     if error is None:
         msg = (

@@ -1,4 +1,4 @@
-"""Reading files of the work area, each bound to its content by a hash."""
+"""Reading files of the work area: each bound to its content by a hash, or small."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from airflow_provider_blockread.storage.stores import Stores
 
 MANIFEST = "manifest"
 SPECIFICATION = "job specification"
+#: Most bytes of a file that is small, where no other limit is set.
+SMALL = 2**20
 
 
 def content_hash(data: bytes) -> str:
@@ -56,6 +58,15 @@ def read_required(stores: Stores, uri: str, what: str) -> bytes:
     except FileMissingError as error:
         msg = f"{what} {uri} is missing; {remedy(what)}"
         raise ExchangeError(msg) from error
+
+
+def read_small(stores: Stores, uri: str, most: int = SMALL) -> bytes:
+    """Return the bytes of a small file; none of a larger one, of which no more than `most` are read."""
+    data = bytearray()
+    with stores.open_read(uri) as file:
+        while len(data) <= most and (piece := file.read(most + 1 - len(data))):
+            data += piece
+    return bytes(data) if len(data) <= most else b""
 
 
 def parse_json(data: bytes, uri: str, what: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from airflow_provider_blockread.errors import FileMissingError, printable
+from airflow_provider_blockread.exchange.files import read_small
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.seals import sealed, unsealed
 from airflow_provider_blockread.observer import Tally
@@ -107,7 +108,7 @@ def mark_uri(folder: str, block: int) -> str:
 def read_mark(stores: Stores, uri: str, *, blocks: int, size: int) -> Tally:
     """Return what a task at work has read, at most its blocks and their size; nothing where it says nothing."""
     with suppress(Exception):
-        tally = _tally(json.loads(_content(stores, uri)))
+        tally = _tally(json.loads(read_small(stores, uri, _MAX_BYTES)))
         if tally is not None:
             return replace(tally, blocks=min(tally.blocks, blocks), bytes=min(tally.bytes, size))
     return Tally()
@@ -123,7 +124,7 @@ def write_progress(stores: Stores, submission: Submission, left: Left) -> None:
 def read_progress(stores: Stores, submission: Submission) -> Left | None:
     """Return what the application of a submission says it has read; None if it says nothing that can be."""
     try:
-        data = _content(stores, _uri(submission))
+        data = read_small(stores, _uri(submission), _MAX_BYTES)
     except FileMissingError:
         return None
     fields = unsealed(_NAME, data, secret=submission.secret, bound=submission.spec_hash) or {}
@@ -132,11 +133,6 @@ def read_progress(stores: Stores, submission: Submission) -> Left | None:
     if tally is None or not (isinstance(name, str) and isinstance(ui, str)):
         return None
     return Left(tally=tally, application=Application(id=name if _is_plain(name) else "", ui=ui if _is_page(ui) else ""))
-
-
-def _content(stores: Stores, uri: str) -> bytes:
-    """Return the content of a file; nothing of one that is larger than ours are."""
-    return stores.read_bytes(uri) if stores.stat(uri).size <= _MAX_BYTES else b""
 
 
 def _tally(fields: dict[str, Any] | None) -> Tally | None:

@@ -6,7 +6,8 @@ that was submitted, so one for another attempt is never mistaken for it.
 
 from __future__ import annotations
 
-from airflow_provider_blockread.errors import FileMissingError
+from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.exchange.files import read_small
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.seals import sealed, unsealed
 from airflow_provider_blockread.storage.stores import Stores
@@ -40,7 +41,10 @@ def read_sign(stores: Stores, submission: Submission) -> str:
 
 
 def _content(stores: Stores, uri: str) -> bytes:
+    """Return the content of a small file; nothing where something else is."""
     try:
-        return stores.read_bytes(uri)
-    except FileMissingError:
+        return read_small(stores, uri)
+    except SourceError:
+        if stores.holds_file(uri):
+            raise
         return b""

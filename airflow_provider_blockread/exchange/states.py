@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from airflow_provider_blockread.errors import ExchangeError
-from airflow_provider_blockread.exchange.files import read_required
+from airflow_provider_blockread.errors import ExchangeError, FileMissingError
+from airflow_provider_blockread.exchange.files import read_small
 from airflow_provider_blockread.exchange.seals import sealed, unsealed
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.stores import Stores
 
 _NAME = "states"
 _WHAT = "state file"
+_MOST_BYTES = 2**28  # ten million blocks
 
 
 def write_states(stores: Stores, uri: str, states: Mapping[int, int], *, secret: str) -> None:
@@ -29,8 +30,8 @@ def write_states(stores: Stores, uri: str, states: Mapping[int, int], *, secret:
 def read_states(stores: Stores, uri: str, *, secret: str) -> dict[int, int] | None:
     """Return the entry states that were kept; None if there are none with a valid seal: then scan again."""
     try:
-        data = read_required(stores, uri, _WHAT)
-    except ExchangeError:
+        data = read_small(stores, uri, _MOST_BYTES)
+    except FileMissingError:
         return None
     states = unsealed(_NAME, data, secret=secret, bound=uris.name_of(uri))
     if states is None:

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from airflow_provider_blockread.blocks.ids import slug
 from airflow_provider_blockread.errors import OptionsError, WrongLedgerError
+from airflow_provider_blockread.exchange.files import read_small
 from airflow_provider_blockread.exchange.layout import attempt_folder, data_folder, staging_folder, window_folder
 from airflow_provider_blockread.exchange.results import SPEC_NAME
 from airflow_provider_blockread.options import FrameFunction, Sink, nanoseconds
@@ -16,6 +17,7 @@ from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.listing.files import would_list
 
 _OWNER = "ledger"  # the file of a feed's work area that names its ledger
+_LONGEST = 100  # of what it says
 _TORN = timedelta(hours=1)  # by then it is no longer being written
 
 
@@ -58,7 +60,7 @@ def check_ledger(env: Environment, feed: str, sink: Sink) -> None:
         WrongLedgerError: naming both ledgers.
     """
     uri, mine = f"{sink.work_area}/{slug(feed)}/{_OWNER}", env.ledger.uuid
-    other = env.stores.read_bytes(uri)[:100].decode("utf-8", "replace") if env.stores.exists(uri) else mine
+    other = read_small(env.stores, uri, _LONGEST).decode("utf-8", "replace") if env.stores.exists(uri) else mine
     if other != mine and not env.sink(sink).is_empty():
         msg = (
             f"feed {feed}: {sink.place} holds files that ledger {other!r} published, but this is ledger {mine}"

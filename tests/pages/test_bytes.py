@@ -8,6 +8,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from airflow_provider_blockread.ledger.windows.queries import list_files
@@ -49,6 +51,23 @@ def test_a_link_exchanged_after_the_plan_shows_no_byte(lake: Lake, name: str) ->
     text = lake.client.get(page).text
     assert "is reached by a link out of the source" in text
     assert HIDDEN[1:] not in text  # the first byte is marked
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [{"path": ["x"], "block": ["no number"]}, {"bytes": [b"x"]}],
+    ids=["of another type", "missing"],
+)
+def test_a_foreign_file_in_the_quarantine_is_no_fault_of_the_page(lake: Lake, columns: dict[str, list[object]]) -> None:
+    """It says that the quarantine cannot be read, and shows the rest."""
+    [kept] = lake.pipe.work.rglob("quarantine/**/*.parquet")
+    before = kept.read_bytes()
+    pq.write_table(pa.table(columns), kept)
+    page = lake.client.get(lake.file("&lt;.csv"))
+    kept.write_bytes(before)
+
+    assert page.status_code == 200
+    assert "The quarantine cannot be read" in page.text
 
 
 def test_redirects_are_followed_as_far_as_the_source_says(lake: Lake) -> None:

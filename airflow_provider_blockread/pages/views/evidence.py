@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.exchange.files import read_small
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.model import Receipt
 from airflow_provider_blockread.exchange.receipts import read_receipts
@@ -21,10 +22,14 @@ from airflow_provider_blockread.ledger.overview.window import Output
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
 from airflow_provider_blockread.ledger.windows.generations import as_read_by, list_groups
 from airflow_provider_blockread.ledger.windows.progress import group_progress
+from airflow_provider_blockread.spark.tasks.quarantine import QUARANTINE_SCHEMA
 from airflow_provider_blockread.steps.model import Environment
 
 _MOST_BYTES = 64 * 2**20  # of a quarantine file that a page opens
-_BAD_COLUMNS = ["path", "block", "offset", "length", "reason", "bytes"]
+_BAD_COLUMNS = pa.schema(
+    QUARANTINE_SCHEMA.field(name).with_nullable(False)  # noqa: FBT003 - takes no names
+    for name in ("path", "block", "offset", "length", "reason", "bytes")
+)
 
 
 class BadRecord(NamedTuple):
@@ -94,13 +99,14 @@ def bad_records(
         for output in outputs:
             if output.kind == "quarantine" and output.size <= _MOST_BYTES and len(found) < limit:
                 found += islice(_of_file(env, output.uri, path), limit - len(found))
-    except (pa.ArrowException, BlockReadError) as error:
+    except (pa.ArrowException, ValueError, BlockReadError) as error:
         return found, f"The quarantine cannot be read: {error}"
     return found, ""
 
 
 def _of_file(env: Environment, uri: str, path: str) -> Iterator[BadRecord]:
-    with pq.ParquetFile(io.BytesIO(env.stores.read_bytes(uri))) as opened:
-        for batch in opened.iter_batches(1000, columns=_BAD_COLUMNS):
-            columns = (batch.column(name).to_pylist() for name in _BAD_COLUMNS)
+    with pq.ParquetFile(io.BytesIO(read_small(env.stores, uri, _MOST_BYTES))) as opened:
+        for batch in opened.iter_batches(1000, columns=_BAD_COLUMNS.names):
+            found = [name for name in _BAD_COLUMNS.names if name in batch.schema.names]
+            columns = (column.to_pylist() for column in batch.select(found).cast(_BAD_COLUMNS).columns)
             yield from (row for row in map(BadRecord, *columns) if not path or row.path == path)

@@ -14,6 +14,7 @@ from typing import Any
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileMissingError, RecordError, SourceError, printable
 from airflow_provider_blockread.exchange.failures import naming_file
+from airflow_provider_blockread.exchange.files import read_small
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.seals import sealed, unsealed
@@ -25,6 +26,7 @@ from airflow_provider_blockread.steps.read.scanning import format_key, without_f
 from airflow_provider_blockread.storage import uris
 
 _NAME = "columns"
+_MOST_BYTES = 2**26  # a million columns
 
 
 def infers_columns(option: FormatOption) -> bool:
@@ -74,7 +76,7 @@ def inferred_schema(env: Environment, window: Window, options: GenerationOptions
 
 def _kept(env: Environment, window: Window, uri: str) -> dict[str, Any] | None:
     try:
-        data = env.stores.read_bytes(uri)
+        data = read_small(env.stores, uri, _MOST_BYTES)
     except FileMissingError:
         return None
     return unsealed(_NAME, data, secret=env.window_secret(window.id), bound=uris.name_of(uri))

@@ -20,7 +20,7 @@ from airflow_provider_blockread.errors import (
     FileChangedError,
     FileMissingError,
 )
-from airflow_provider_blockread.exchange.files import content_hash
+from airflow_provider_blockread.exchange.files import content_hash, read_small
 from airflow_provider_blockread.exchange.layout import scan_folder, scan_name, window_folder
 from airflow_provider_blockread.exchange.model import ScanSpec, Submission
 from airflow_provider_blockread.exchange.results import SPEC_NAME
@@ -46,6 +46,7 @@ from airflow_provider_blockread.steps.remedies import naming_remedy
 from airflow_provider_blockread.storage.stores import Stores
 
 _WHO = "the scan step"
+_MOST_BYTES = 2**26  # of a specification
 T = TypeVar("T")
 
 
@@ -243,7 +244,7 @@ class PlannedScan:
             return
         uri = f"{scan_folder(self.uri, epoch)}/{SPEC_NAME}"
         with suppress(BlockReadError):
-            submission = Submission(spec_uri=uri, spec_hash=content_hash(self.env.stores.read_bytes(uri)))
+            submission = Submission(spec_uri=uri, spec_hash=content_hash(read_small(self.env.stores, uri, _MOST_BYTES)))
             write_stop(self.env.stores, submission, why)
 
     @property
