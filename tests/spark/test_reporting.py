@@ -201,6 +201,12 @@ def test_conflicts_are_all_unreported() -> None:
     assert all(issubclass(cls, ConflictError) or cls is BlockReadError for cls in CLASSES if cls not in REPORTED)
 
 
+LOST_TASK = (
+    "Job aborted due to stage failure: Task 0 in stage 1.0 failed 1 times, most recent failure: Lost task 0.0 in"
+    " stage 1.0 (TID 7) (host executor driver)"
+)
+
+
 @pytest.mark.parametrize(
     ("said", "advice"),
     [
@@ -213,11 +219,22 @@ def test_conflicts_are_all_unreported() -> None:
             'Job aborted due to stage failure: java.io.IOException: Cannot run program "/gone": error=2',
             "let spark.pyspark.python name a Python that is on every worker; then retry",
         ),
+        (
+            f'{LOST_TASK}: java.io.IOException: Cannot run program "/gone": error=2',
+            "let spark.pyspark.python name a Python that is on every worker; then retry",
+        ),
         ("ValueError: no", "the Spark job failed: ValueError: no; see Spark's log, then retry"),
+        ('ValueError: no number: Cannot run program "x"', "; see Spark's log, then retry"),
+        ("KeyError: '[PYTHON_VERSION_MISMATCH]'", "; see Spark's log, then retry"),
+        ("mine.ParseError: ModuleNotFoundError: No module named 'x'", "; see Spark's log, then retry"),
+        (
+            f'{LOST_TASK}: java.io.IOException: /in/Cannot run program "x" is gone',
+            "; see Spark's log, then retry",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_python_is_said(said: str, advice: str) -> None:
-    """The error advises what to install, or to name, and where; for all else to look at Spark's log."""
+    """The error advises what to install, or to name, and where; for all else, quoted data too, to look at the log."""
     text = (
         f"An error occurred while calling z:x.\n: org.apache.spark.SparkException: \nTraceback:\n{said}\n\n\tat org.x"
     )

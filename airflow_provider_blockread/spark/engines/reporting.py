@@ -15,18 +15,22 @@ _REASON = re.compile(r"Job aborted.*|Job \d+ cancelled.*|.*Connection refused.*"
 # The last line of a Python traceback in Spark's message; names of Java classes begin with a package.
 _RAISED = re.compile(r"^(?!org\.|java\.|py4j\.)(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit): .*", re.MULTILINE)
 
-# What is wrong with the Python of the executors, which `spark.pyspark.python` names, and not with a record.
+# What is wrong with the Python of the executors, which `spark.pyspark.python` names, and not with a record. A pattern
+# begins with what raised it, since what follows may quote a record.
 _ADVICE = (
     (
-        re.compile(r"^ModuleNotFoundError: No module named "),
+        re.compile(r"ModuleNotFoundError: No module named "),
         "install it on all workers for the Python of spark.pyspark.python, or add a module of yours to py_files; retry",
     ),
     (
-        re.compile(r"\bPYTHON_VERSION_MISMATCH\b"),
+        re.compile(r"(?:[\w.]*(?:PySparkRuntimeError|SparkException): )?\[PYTHON_VERSION_MISMATCH\]"),
         "let spark.pyspark.python name the driver's version of Python on every worker; then retry",
     ),
     (
-        re.compile(r"\bCannot run program \"[^\"]+\""),
+        re.compile(
+            r"(?:Job aborted due to stage failure: (?:Task [^:]*: [^:]*: )?)?(?:java\.io\.IOException: )?"
+            r"Cannot run program \"[^\"]+\""
+        ),
         "let spark.pyspark.python name a Python that is on every worker; then retry",
     ),
 )
@@ -58,7 +62,7 @@ def job_failed(error: BaseException) -> SparkJobError:
     reason = _REASON.search(text) or _FIRST_LINE.match(text.strip())
     said = raised_by(text) or (reason[0] if reason else "")  # the former is of a task, in Python
     short = said[:_MAX_CHARS].strip() + (" ..." if len(said) > _MAX_CHARS else "")
-    advice = next((advice for pattern, advice in _ADVICE if pattern.search(short)), "see Spark's log, then retry")
+    advice = next((advice for pattern, advice in _ADVICE if pattern.match(short)), "see Spark's log, then retry")
     return SparkJobError(f"the Spark job failed: {short or type(error).__name__}; {advice}")
 
 
