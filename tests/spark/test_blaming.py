@@ -59,5 +59,5 @@ def test_who_is_to_blame(spec: ReadSpec, name: str) -> None:
 
 def test_a_lost_jvm_stays_what_it_is(spec: ReadSpec) -> None:
     """The process that started it knows more about its end."""
-    with pytest.raises(SparkLostError), blamed(spec):
+    with pytest.raises(SparkLostError), blamed(spec, "mine"):
         ClientServer(JavaParameters(port=free_port(), eager_load=True))

@@ -134,6 +134,13 @@ def test_an_error_of_ones_own_is_what_it_derives_from() -> None:
     assert type(from_text(as_line(MyError("bad"), SECRET), SECRET)) is RecordError
 
 
+def test_nothing_is_believed_without_a_secret() -> None:
+    """Anybody can make such a line."""
+    line = as_line(FileMissingError("gone", "/in/a"), "")
+    assert from_text(line, "") is None
+    assert isinstance(as_own_error(RuntimeError(line), ""), SparkJobError)
+
+
 def test_a_long_message_is_cut() -> None:
     """Nobody reads megabytes, and no store keeps them."""
     found = from_text(as_line(RecordError("x" * 10**7), SECRET), SECRET)

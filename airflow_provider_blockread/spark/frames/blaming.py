@@ -22,7 +22,7 @@ _OF_SPARK = ("QueryExecutionException", "SparkConnectGrpcException", "SparkExcep
 
 
 @contextmanager
-def blamed(spec: ReadSpec, secret: str = "") -> Iterator[None]:
+def blamed(spec: ReadSpec, secret: str) -> Iterator[None]:
     """Raise an error of the body as one of this package, which names feed and window.
 
     Args:

@@ -42,7 +42,7 @@ class FrameStage:
             FunctionError: when Spark cannot resolve the query.
         """
         title = f"{self.spec}: checked"
-        with self.engine.session(title=title, report=self.report) as session, blamed(self.spec):
+        with self.engine.session(title=title, report=self.report) as session, blamed(self.spec, self.secret):
             check_function(self.function, empty_frame(session, self._schema()))
 
     def run(self, staged: GroupResult) -> GroupResult:
