@@ -184,7 +184,7 @@ def test_every_extra_is_on_the_page_on_installing() -> None:
     """In the order of pyproject.toml, with what it brings."""
     project = tomllib.loads((_ROOT / "pyproject.toml").read_text())["project"]
     page = (_ROOT / "docs" / "install.md").read_text()
-    rows = {extra: line for line in page.splitlines() for extra in re.findall(r"^\| `(\w+)` \|", line)}
+    rows = {extra: line for line in page.splitlines() for extra in re.findall(r"^\| `([\w-]+)` \|", line)}
 
     assert list(rows) == list(project["optional-dependencies"])
 
