@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from airflow_provider_blockread.options import FunctionCode, GenerationOptions
 
@@ -28,8 +28,7 @@ class OutputFile:
     source: str = ""  # of a published file: where its task wrote it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class Receipt(NamedTuple):
     """What reading one block reported; the same for every read of the same file version, range and format."""
 
     block: int  # the block's number in the window

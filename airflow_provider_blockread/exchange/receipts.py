@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -16,19 +14,17 @@ import pyarrow.parquet as pq
 from airflow_provider_blockread.errors import ExchangeError
 from airflow_provider_blockread.exchange.files import content_hash, read_checked
 from airflow_provider_blockread.exchange.model import Receipt
+from airflow_provider_blockread.observer import Tally
 from airflow_provider_blockread.storage.stores import Stores
 
-_FIELDS = tuple(field.name for field in dataclasses.fields(Receipt))
-_VALUES = attrgetter(*_FIELDS)  # dataclasses.astuple copies deeply, at twenty times the cost
 SCHEMA = pa.schema(
-    [pa.field(name, pa.uint64() if name == "digest" else pa.int64(), nullable=False) for name in _FIELDS]
+    [pa.field(name, pa.uint64() if name == "digest" else pa.int64(), nullable=False) for name in Receipt._fields]
 )
 
 
 def receipts_batch(receipts: Iterable[Receipt]) -> pa.RecordBatch:
     """Return receipts as columns, in the order given."""
-    rows = [_VALUES(receipt) for receipt in receipts]
-    columns = zip(*rows, strict=True) if rows else ([] for _ in _FIELDS)
+    columns = list(zip(*receipts, strict=True)) or [()] * len(SCHEMA)
     return pa.record_batch(
         [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], schema=SCHEMA
     )
@@ -42,7 +38,8 @@ def receipts_of(columns: Mapping[str, npt.NDArray[np.int64 | np.uint64]]) -> pa.
 
 def with_rows_out(receipts: pa.RecordBatch, rows_out: Sequence[int]) -> pa.RecordBatch:
     """Return receipts with other numbers of rows that came out."""
-    return receipts.set_column(_FIELDS.index("rows_out"), SCHEMA.field("rows_out"), pa.array(rows_out, pa.int64()))
+    place = SCHEMA.get_field_index("rows_out")
+    return receipts.set_column(place, SCHEMA.field(place), pa.array(rows_out, pa.int64()))
 
 
 class ReceiptLog:
@@ -71,6 +68,14 @@ class ReceiptLog:
             self._single = []
 
 
+def receipt_sums(batches: Sequence[pa.RecordBatch]) -> Tally:
+    """Return what receipts add up to."""
+    table = pa.Table.from_batches(batches, SCHEMA)
+    names = ("records", "bad_records", "start", "end")
+    records, bad_records, start, end = (pc.sum(table.column(name), min_count=0).as_py() for name in names)
+    return Tally(blocks=table.num_rows, records=records, bad_records=bad_records, bytes=end - start)
+
+
 def write_receipts(stores: Stores, uri: str, batches: Iterable[pa.RecordBatch]) -> str:
     """Write receipts, sorted by block, and return the file's hash."""
     table = pa.Table.from_batches(batches, SCHEMA).sort_by("block")
@@ -89,7 +94,7 @@ def read_receipts(stores: Stores, uri: str, expected_hash: str, *, of_file: int 
     data = read_checked(stores, uri, expected_hash, "receipt file")
     try:
         with pq.ParquetFile(io.BytesIO(data)) as file:
-            for batch in file.iter_batches(32_768, columns=list(_FIELDS)):
+            for batch in file.iter_batches(32_768, columns=SCHEMA.names):
                 yield from _from_batch(batch if of_file is None else batch.filter(pc.field("file") == of_file))
     except (pa.ArrowException, TypeError) as error:
         msg = f"receipt file {uri} cannot be read ({error}); clear the group's task so that it is read again"
@@ -97,5 +102,4 @@ def read_receipts(stores: Stores, uri: str, expected_hash: str, *, of_file: int 
 
 
 def _from_batch(batch: pa.RecordBatch) -> Iterator[Receipt]:
-    for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-        yield Receipt(**dict(zip(_FIELDS, row, strict=True)))
+    return map(Receipt._make, zip(*(column.to_pylist() for column in batch.columns), strict=True))

@@ -15,7 +15,7 @@ from airflow_provider_blockread.errors import BlockReadError, FunctionError
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.model import GroupResult, JobSpec, ReadSpec, ScanSpec, Submission
 from airflow_provider_blockread.exchange.progress import ProgressFile, mark_uri, read_mark
-from airflow_provider_blockread.exchange.receipts import write_receipts
+from airflow_provider_blockread.exchange.receipts import receipt_sums, write_receipts
 from airflow_provider_blockread.exchange.results import RECEIPTS_NAME, read_spec, write_result
 from airflow_provider_blockread.exchange.states import read_states, require_states, write_states
 from airflow_provider_blockread.observer import Observer, Progress, Tally
@@ -246,7 +246,7 @@ def group_result(stores: Stores, spec: ReadSpec, reports: Sequence[TaskReport]) 
     batches = [batch for report in reports for batch in pa.ipc.open_stream(report.receipts)]
     uri = f"{spec.folder}/{RECEIPTS_NAME}"
     receipts_hash = write_receipts(stores, uri, batches)
-    sums = pa.Table.from_batches(batches).to_pydict() if batches else {}
+    sums = receipt_sums(batches)
     outputs = tuple(output for report in reports for output in report.outputs)
     schemas = sorted({report.schema for report in reports if report.schema})
     if len(schemas) > 1:
@@ -259,11 +259,11 @@ def group_result(stores: Stores, spec: ReadSpec, reports: Sequence[TaskReport]) 
         manifest_hash=spec.manifest_hash,
         receipts_uri=uri,
         receipts_hash=receipts_hash,
-        blocks=sum(batch.num_rows for batch in batches),
-        records=sum(sums.get("records", [])),
-        bad_records=sum(sums.get("bad_records", [])),
+        blocks=sums.blocks,
+        records=sums.records,
+        bad_records=sums.bad_records,
         rows=sum(output.rows for output in outputs),
-        bytes=sum(sums.get("end", [])) - sum(sums.get("start", [])),
+        bytes=sums.bytes,
         outputs=outputs,
         quarantined=tuple(output for report in reports for output in report.quarantined),
         schema="".join(schemas),

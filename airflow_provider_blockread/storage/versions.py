@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import BinaryIO, cast
 
@@ -67,7 +68,18 @@ def check_version(stores: Stores, version: FileVersion) -> None:
         FileMissingError: if it is gone.
         FileChangedError: if it is another one.
     """
-    _compare(stores.stat(version.path), version)
+    _compare(version_now(stores, version), version)
+
+
+def version_now(stores: Stores, version: FileVersion) -> FileVersion:
+    """Return the version of a file as it is now; its path must be canonical, as in every plan."""
+    path = uris.local_path(version.path)
+    if path is not None:
+        with suppress(OSError):
+            found = os.stat(path)  # noqa: PTH116 - making a Path costs more than the call
+            if stat.S_ISREG(found.st_mode):
+                return from_stat(version.path, found)
+    return stores.stat(version.path)
 
 
 def is_no_file(stores: Stores, uri: str) -> bool:

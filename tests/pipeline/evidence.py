@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -116,5 +115,5 @@ class Reading:
     def changed(self, index: int, **fields: int) -> list[Receipt]:
         """Return the receipts with one of them changed."""
         receipts = list(self.receipts)
-        receipts[index] = dataclasses.replace(receipts[index], **fields)
+        receipts[index] = receipts[index]._replace(**fields)
         return receipts

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Connection, select
 
 from airflow_provider_blockread.errors import ConflictError, StateError
 from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.ledger.dialect import among, insert_many
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.model import JournalEntry, Publication
 from airflow_provider_blockread.ledger.schema.journal_tables import outputs as output_table
@@ -118,20 +119,20 @@ def record_file_sums(ledger: Ledger, publication: Publication, sums: Iterable[Fi
     Raises:
         FencedError: when a newer epoch or generation has taken over.
     """
-    place = {"window_id": publication.window, "generation": publication.generation}
+    place = (publication.window, publication.generation)
     mine = (file_sums.c.window_id == publication.window, file_sums.c.generation == publication.generation)
     for batch in batched(sums, BATCH_FILES):
-        rows = [place | _sums(found) for found in batch]
         with ledger.writing() as connection:
             hold(connection, publication, WORKING, {"publish_heartbeat_at": ledger.now()})
-            connection.execute(file_sums.delete().where(*mine, file_sums.c.file_id.in_([s.file for s in batch])))
-            connection.execute(file_sums.insert(), rows)
+            these = among(connection, file_sums.c.file_id, [found.file for found in batch])
+            connection.execute(file_sums.delete().where(*mine, these))
+            insert_many(connection, file_sums, file_sums.columns.keys(), [place + _sums(found) for found in batch])
 
 
-def _sums(found: FileSums) -> dict[str, int | None]:
+def _sums(found: FileSums) -> tuple[int | None, ...]:
+    """Return the sums in the order of the columns, without those that name the generation."""
     ends = (None, None) if found.part is None else (found.part.next_start, found.part.exit_state)
-    counts = {"records": found.records, "bad_records": found.bad_records, "bytes": found.bytes}
-    return {"file_id": found.file} | counts | dict(zip(("next_start", "exit_state"), ends, strict=True))
+    return found.file, found.records, found.bad_records, found.bytes, *ends
 
 
 def _journal_of(window_id: str, generation: int) -> tuple[ColumnElement[bool], ...]:

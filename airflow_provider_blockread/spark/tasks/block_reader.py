@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -122,7 +121,7 @@ class BlockReader:
                 rows_out += emit(next(rows))
             except StopIteration as end:
                 receipt: Receipt = end.value
-                return dataclasses.replace(receipt, rows_out=rows_out)
+                return receipt._replace(rows_out=rows_out)
 
     def rows(self, file: OpenFile, block: Block, entry_state: int) -> Generator[Rows, None, Receipt]:
         """Yield the block's good records, and return its receipt, in which no rows have come out."""
@@ -141,7 +140,7 @@ class BlockReader:
             return _Tally(0, 0, 0).receipt(block, 0, states)
         tally = yield from self._walk(file, block, first_start(source, file.fmt, 0, states[0]), sys.maxsize)
         receipt = tally.receipt(block, source.data_offset, states)
-        return dataclasses.replace(receipt, stream_size=source.size, consumed=source.consumed)
+        return receipt._replace(stream_size=source.size, consumed=source.consumed)
 
     def _walk(self, file: OpenFile, block: Block, first: int, end: int) -> Generator[Rows, None, _Tally]:
         tally = _Tally(first, first, first)

@@ -9,7 +9,6 @@ from itertools import groupby
 from typing import TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.errors import BlockReadError, FunctionError, RecordError, RowError, SourceError
@@ -17,7 +16,7 @@ from airflow_provider_blockread.exchange.failures import naming_file
 from airflow_provider_blockread.exchange.layout import quarantine_folder
 from airflow_provider_blockread.exchange.model import JobSpec, OutputFile, ReadSpec, Target
 from airflow_provider_blockread.exchange.progress import Mark
-from airflow_provider_blockread.exchange.receipts import ReceiptLog, with_rows_out
+from airflow_provider_blockread.exchange.receipts import ReceiptLog, receipt_sums, with_rows_out
 from airflow_provider_blockread.observer import Tally
 from airflow_provider_blockread.options import AsRead
 from airflow_provider_blockread.records.format import RecordFormat
@@ -92,14 +91,6 @@ def read_blocks(
         marked.remove()
 
 
-def _tally(receipts: pa.RecordBatch) -> Tally:
-    """Return what receipts sum up to."""
-    records, bad, start, end = (
-        pc.sum(receipts.column(name), min_count=0).as_py() for name in ("records", "bad_records", "start", "end")
-    )
-    return Tally(blocks=receipts.num_rows, records=records, bad_records=bad, bytes=end - start)
-
-
 @contextmanager
 def _named(spec: JobSpec, version: FileVersion) -> Iterator[None]:
     """Add feed and window to errors about a file, its records or the user's function."""
@@ -168,7 +159,7 @@ class _Task:
         elif read.rows.batch.num_rows:
             self._emit(read.rows)
         self._receipts.add(receipts)
-        yield _tally(receipts)
+        yield receipt_sums([receipts])
 
     def _emit_named(self, rows: Rows) -> int:
         with _named(self._spec, rows.blocks[0].version):
@@ -226,7 +217,7 @@ class _Task:
             outputs=tuple(self._writer.close()),
             quarantined=tuple(self._quarantine.close()),
             schema="" if self._schema is None else self._schema.remove_metadata().to_string(),
-            tally=_tally(receipts),
+            tally=receipt_sums([receipts]),
         )
 
     def abort(self) -> None:

@@ -47,6 +47,7 @@ from airflow_provider_blockread.steps.journal import Journal
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
 from airflow_provider_blockread.steps.read.scanning import drop_unsealed_states
 from airflow_provider_blockread.steps.remedies import way_to_renew
+from airflow_provider_blockread.storage.versions import version_now
 
 _HEARTBEAT_S = 10.0
 
@@ -164,7 +165,7 @@ class _Commitment:
             carried=carried,
             renew=way_to_renew(self._env, self._generation),
             receipts=lambda result: read_receipts(stores, result.receipts_uri, result.receipts_hash),
-            stat=lambda version: stores.stat(version.path),
+            stat=lambda version: version_now(stores, version),
             count=lambda file: (stores.stat(file.uri).size, sinks.output.count(file)),
             count_bad=lambda file: (stores.stat(file.uri).size, sinks.quarantine.count(file)),
             fmt=make_format(self._options.record_format),
