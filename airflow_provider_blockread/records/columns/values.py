@@ -14,6 +14,7 @@ from airflow_provider_blockread.records.columns.times import quick_times, times
 from airflow_provider_blockread.records.model import Offsets
 
 _NONE = np.empty(0, np.int64)
+_PIECES, _FEWEST = 16, 256  # of a column with misfits, and values of one
 _BLANKS = " \t"
 _LONG_MONTH = "(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])"
 _SHORT_MONTH = "(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
@@ -61,7 +62,33 @@ def convert(texts: pa.StringArray, kind: pa.DataType) -> tuple[pa.Array, Offsets
     try:
         return _quick(texts, kind), _NONE
     except pa.ArrowInvalid:
-        doubtful = _unlike(texts, plain(kind))
+        return _convert_pieces(texts, kind)
+
+
+def _convert_pieces(texts: pa.StringArray, kind: pa.DataType) -> tuple[pa.Array, Offsets]:
+    """Do what `convert` does, value by value only in those pieces that cannot be converted at once."""
+    size = max(len(texts) // _PIECES, _FEWEST)
+    pieces = [texts[low : low + size] for low in range(0, len(texts), size)]
+    arrays = [_quick_or_none(piece, kind) for piece in pieces]
+    left = [number for number, array in enumerate(arrays) if array is None]
+    places = np.concatenate([np.arange(number * size, number * size + len(pieces[number])) for number in left])
+    array, bad = _convert_each(pa.concat_arrays([pieces[number] for number in left]), kind)
+    done = 0
+    for number in left:
+        arrays[number] = array[done : done + len(pieces[number])]
+        done += len(pieces[number])
+    return pa.concat_arrays(arrays), places[bad]
+
+
+def _quick_or_none(texts: pa.StringArray, kind: pa.DataType) -> pa.Array | None:
+    try:
+        return _quick(texts, kind)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _convert_each(texts: pa.StringArray, kind: pa.DataType) -> tuple[pa.Array, Offsets]:
+    doubtful = _unlike(texts, plain(kind))
     texts = _replaced(texts, doubtful, _tidy(texts.take(pa.array(doubtful)), kind))
     bad = _misfits(texts, kind, doubtful)
     texts = without(texts, bad)

@@ -128,6 +128,7 @@ class CsvDecoder:
     def __init__(self, option: Csv, schema: pa.Schema, places: FieldMapping) -> None:
         self.schema = schema
         self._option, self._places = option, places
+        self._expect_bad = False  # the previous chunk had bad records, so this one may
         self._splitter = RowSplitter(dialect_of(option), places.width, option.null)
         self._quick = {
             place: field.type if _is_direct(field.type) else pa.binary()
@@ -147,7 +148,7 @@ class CsvDecoder:
         """Return the records as rows; one of another width, or with a value that does not fit, is bad."""
         if not len(chunk.ends):
             return Decoded(batch=pa.RecordBatch.from_pylist([], schema=self.schema))
-        if quick := self._decode_quickly(chunk):
+        if not self._expect_bad and (quick := self._decode_quickly(chunk)):
             return quick
         rows = self._splitter.split(chunk, list(self._quick))
         reasons = dict(rows.bad)
@@ -156,6 +157,7 @@ class CsvDecoder:
         if reasons:
             batch = batch.filter(pa.array(~np.isin(rows.indices, list(reasons))))
         bad = tuple(BadRecord(index=index, reason=reasons[index]) for index in sorted(reasons))
+        self._expect_bad = bool(bad)
         return Decoded(batch=batch, bad=bad)
 
     def _decode_quickly(self, chunk: Chunk) -> Decoded | None:

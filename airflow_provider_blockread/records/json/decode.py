@@ -13,7 +13,6 @@ a comma, while a string contains no line end, and ends inside a record that was 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 
@@ -39,6 +38,7 @@ from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoded, 
 Reasons = dict[int, str]  # why a record, identified by its index in the chunk, is bad
 
 _INVALID_NUMBER = "a number must not be Inf, -Inf or -NaN: write Infinity, -Infinity or NaN"
+_FEW = 16  # objects are few where so many times as many records were read column by column
 _PIECE_BYTES = 128 * 2**10  # of a chunk with bad records; most pieces have none
 
 
@@ -77,9 +77,10 @@ class JsonDecoder:
                 invalid_numbers(subset.buffer, partial(raw_values, subset)), _INVALID_NUMBER
             )
             misfits |= dict.fromkeys(not_objects(subset), "not a JSON object")
+            few = len(unread) * _FEW < len(chunk.ends)
             tables += [
                 (unread[places], table)
-                for places, table in self._read_objects(subset, self._objects(subset, misfits), misfits)
+                for places, table in self._read_objects(subset, self._objects(subset, misfits), misfits, few=few)
             ]
             reasons = {int(unread[place]): why for place, why in misfits.items()}
         batch = pa.RecordBatch.from_arrays([pa.array([], kind) for kind in self.schema.types], schema=self.schema)
@@ -108,8 +109,11 @@ class JsonDecoder:
     def _objects(self, chunk: Chunk, reasons: Reasons) -> Objects:
         return find_objects(chunk, reasons, commas=self._commas)
 
-    def _read_objects(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> Iterator[ReadRows]:
-        """Yield the rows of `objects` that the parser reads, and add to `reasons` why it refuses others."""
+    def _read_objects(self, chunk: Chunk, objects: Objects, reasons: Reasons, *, few: bool) -> Iterator[ReadRows]:
+        """Yield the rows of `objects` that the parser reads, and add to `reasons` why it refuses others.
+
+        A call of the parser takes as long as some dozens of checks, so a few objects are all checked first.
+        """
         known = len(reasons)
         if not self._expect_bad:
             try:
@@ -118,7 +122,7 @@ class JsonDecoder:
             except pa.ArrowInvalid:
                 self._expect_bad = True
         if self._expect_bad:
-            self._check_suspects(chunk, objects, reasons)
+            self._check_suspects(chunk, objects, reasons, few=few)
             for piece in self._objects(chunk, reasons).pieces(_PIECE_BYTES):
                 yield from self._around_bad(chunk, piece, reasons)
             self._expect_bad = len(reasons) > known
@@ -142,14 +146,17 @@ class JsonDecoder:
             yield from self._around_bad(chunk, objects[:row], reasons)
             objects = objects[row + 1 :]
 
-    def _check_suspects(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> None:
+    def _check_suspects(self, chunk: Chunk, objects: Objects, reasons: Reasons, *, few: bool) -> None:
         """Add to `reasons` why some of `objects` are bad, for errors of the parser that name no row."""
         values = objects.values()
         self._check_each(chunk, objects.indices[not_utf8(values)].tolist(), reasons)
-        for index in objects.indices[self._unlikely(values)].tolist():
-            with suppress(ValueError, RecursionError):
+        suspects = objects.indices if few else objects.indices[self._unlikely(values)]
+        for index in suspects.tolist():
+            try:
                 why = self._check(chunk.record(index))
-                reasons |= {} if why is None else {index: why}
+            except (ValueError, RecursionError):
+                why = self._why_refused(chunk.record(index)) if few else None
+            reasons |= {} if why is None else {index: why}
 
     def _left(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> Objects:
         """Return those of `objects` that have no entry in `reasons`."""
@@ -169,12 +176,15 @@ class JsonDecoder:
             why = self._check(record)
         except (ValueError, RecursionError):
             why = None
-        if why is None:
-            try:
-                self._parser.parse(pa.py_buffer(record), 1)
-            except pa.ArrowInvalid as error:
-                why = _why(error)
-        return why
+        return self._why_refused(record) if why is None else why
+
+    def _why_refused(self, record: bytes) -> str | None:
+        """Return why the parser refuses a record by itself, or None where it reads it."""
+        try:
+            self._parser.parse(pa.py_buffer(record), 1)
+        except pa.ArrowInvalid as error:
+            return _why(error)
+        return None
 
     def _one_by_one(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> Iterator[ReadRows]:
         """Yield the rows of `objects` that are good, after a check of each."""
