@@ -15,6 +15,7 @@ from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import ColumnarSink, ParquetSink
 from airflow_provider_blockread.sinks.conform import check_schema, conform, owned
 from airflow_provider_blockread.sinks.directory import Directory
+from airflow_provider_blockread.sinks.encodings import RAW, choose_encodings
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.partitions import PartitionedWriter, check_partitions, folder_of
 from airflow_provider_blockread.sinks.partitions import misfit as unpartitioned
@@ -23,8 +24,6 @@ from airflow_provider_blockread.sinks.staging import StagedFile, StagedFiles, ex
 from airflow_provider_blockread.sinks.statistics import column_statistics, misfit
 from airflow_provider_blockread.storage import Stores
 
-#: A raw text column: hardly a value occurs twice, and its minimum and maximum tell nothing.
-_RAW = "value"
 _PAGE_BYTES = 256 * 2**10  # a page is encoded and compressed while it is in the processor's cache
 _MAX_ARRAYS = 100_000  # of the batches that are held: each costs about 200 bytes beside its data
 _FEWEST_ARRAYS = 10  # that a batch counts for
@@ -171,9 +170,7 @@ class ParquetWriter(StagedFiles["_ParquetFile"]):
         table = pa.Table.from_batches(self._group)
         if self._open is None:
             uri = self._name(len(self._files))
-            self._open = _ParquetFile(
-                self._stores, uri, table.schema, self._option.compression, describes=self._of_table
-            )
+            self._open = _ParquetFile(self._stores, uri, table, self._option.compression, describes=self._of_table)
         groups = max(round(self._group_bytes / self._full), 1)
         self._open.write(table, rows_per_group=-(-table.num_rows // groups), size=self._group_bytes)
         self._group, self._group_bytes = [], 0
@@ -182,23 +179,25 @@ class ParquetWriter(StagedFiles["_ParquetFile"]):
 
 
 class _ParquetFile(StagedFile):
-    """One Parquet file being written; `taken` counts uncompressed bytes. It may report statistics."""
+    """One Parquet file being written; `taken` counts uncompressed bytes. It may report statistics.
 
-    def __init__(
-        self, stores: Stores, uri: str, schema: pa.Schema, compression: str, *, describes: bool = False
-    ) -> None:
+    The first table that it is to hold decides its schema and how its columns are encoded.
+    """
+
+    def __init__(self, stores: Stores, uri: str, first: pa.Table, compression: str, *, describes: bool = False) -> None:
         super().__init__(stores, uri)
         self.taken = 0
         self._describes = describes
-        repeated = [field.name for field in schema if field.name != _RAW]
+        encodings = choose_encodings(first, compression)
         try:
             with explained(uri):
                 self._parquet = pq.ParquetWriter(
                     self._file,
-                    schema,
+                    first.schema,
                     compression=compression,
-                    use_dictionary=repeated,
-                    write_statistics=True if describes else repeated,
+                    use_dictionary=encodings.dictionary,
+                    column_encoding=encodings.others or None,
+                    write_statistics=describes or [name for name in first.schema.names if name != RAW],
                     data_page_size=_PAGE_BYTES,
                     coerce_timestamps="us",  # Spark reads no finer ones; a loss is an error, not silent
                 )

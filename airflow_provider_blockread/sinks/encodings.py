@@ -1,0 +1,92 @@
+"""How the columns of a Parquet file are encoded, chosen from its first row group.
+
+By default every column gets a dictionary, which is dropped again once it is too large. Building it takes most of the
+time of a write, and pays only where values repeat. Integers and times that do not are often small as differences.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+#: A raw text column: hardly a value occurs twice, and its minimum and maximum tell nothing.
+RAW = "value"
+_FEWEST = 2**14  # rows of a group from which anything is concluded
+_SAMPLE = 2**13  # values
+_RUNS = 4  # of neighbours, of which a trial consists
+_DICTIONARY_BYTES = 2**20  # of the largest dictionary that a writer keeps
+_PAYS = 0.5  # of the rows may be distinct values where a dictionary still saves something
+_DELTA = "DELTA_BINARY_PACKED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Encodings:
+    """The columns that get a dictionary, and the encodings of others; the rest is written as it is."""
+
+    dictionary: list[str]
+    others: dict[str, str]
+
+
+def choose_encodings(table: pa.Table, compression: str) -> Encodings:
+    """Return encodings for a file whose first row group this is: hardly ever larger than the default, and faster."""
+    dictionary: list[str] = []
+    others: dict[str, str] = {}
+    for field in table.schema:
+        column = table.column(field.name)
+        if field.name == RAW:
+            continue
+        if table.num_rows < _FEWEST or not _is_plain(field.type) or _repeats(column):
+            dictionary.append(field.name)
+            continue
+        sample = _neighbours(column)
+        in_bursts = pc.count_distinct(sample.column(0)).as_py() < _PAYS * len(sample)
+        if _has_differences(field.type) and _is_smaller_as_differences(sample, compression, dictionary=in_bursts):
+            others[field.name] = _DELTA
+        elif in_bursts:
+            dictionary.append(field.name)
+    return Encodings(dictionary=dictionary, others=others)
+
+
+def _repeats(column: pa.ChunkedArray) -> bool:
+    """Return whether a dictionary of the column stays small, judging by values from all over it."""
+    places = np.linspace(0, len(column) - 1, _SAMPLE).astype(np.int64)
+    sample = column.take(pa.array(places)).drop_null()
+    if not len(sample):
+        return True
+    width = max(sample.nbytes / len(sample), 1)
+    most = min(_DICTIONARY_BYTES / width, _PAYS * len(column))
+    return bool(pc.count_distinct(sample).as_py() < most * -math.expm1(-len(sample) / most))
+
+
+def _neighbours(column: pa.ChunkedArray) -> pa.Table:
+    """Return some runs of neighbours, from all over the column."""
+    starts = np.linspace(0, len(column) - _SAMPLE // _RUNS, _RUNS).astype(np.int64).tolist()
+    chunks = [chunk for start in starts for chunk in column.slice(start, _SAMPLE // _RUNS).chunks]
+    return pa.table({RAW: pa.chunked_array(chunks, column.type)})
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    return _has_differences(kind) or kind in {pa.float32(), pa.float64(), pa.string(), pa.binary(), pa.large_string()}
+
+
+def _has_differences(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_timestamp(kind) or pa.types.is_date(kind))
+
+
+def _is_smaller_as_differences(sample: pa.Table, compression: str, *, dictionary: bool) -> bool:
+    """Return whether values take fewer bytes as differences than as they are, or with a dictionary."""
+    differences = _size(sample, compression=compression, use_dictionary=False, column_encoding={RAW: _DELTA})
+    return differences < _size(sample, compression=compression, use_dictionary=dictionary)
+
+
+def _size(sample: pa.Table, **options: Any) -> int:  # noqa: ANN401 - those of the writer
+    sink = pa.BufferOutputStream()
+    pq.write_table(sample, sink, **options)
+    size: int = sink.getvalue().size
+    return size
