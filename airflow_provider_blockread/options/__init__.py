@@ -30,7 +30,15 @@ from airflow_provider_blockread.options.functions import (
 )
 from airflow_provider_blockread.options.plan import Limits, Selection, Splitting
 from airflow_provider_blockread.options.read import GenerationOptions, Policies, SparkJob
-from airflow_provider_blockread.options.sinks import ColumnarSink, ParquetSink, Sink, TextSink
+from airflow_provider_blockread.options.sinks import (
+    ColumnarSink,
+    CsvSink,
+    JsonLinesSink,
+    LineSink,
+    ParquetSink,
+    Sink,
+    TextSink,
+)
 from airflow_provider_blockread.options.sizes import parse_size
 from airflow_provider_blockread.options.source import FileSource
 from airflow_provider_blockread.options.tables import SINKS, DeltaSink, IcebergSink, PostgresSink
@@ -54,6 +62,7 @@ __all__ = [
     "Bounds",
     "ColumnarSink",
     "Csv",
+    "CsvSink",
     "CustomFormat",
     "DataFrameFunction",
     "Delimited",
@@ -72,7 +81,9 @@ __all__ = [
     "IcebergSink",
     "JsonArray",
     "JsonLines",
+    "JsonLinesSink",
     "Limits",
+    "LineSink",
     "Lines",
     "ParquetSink",
     "Policies",

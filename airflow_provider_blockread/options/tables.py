@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 from urllib.parse import urlsplit
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.sinks import ColumnarSink, ParquetSink, Sink, TextSink
+from airflow_provider_blockread.options.sinks import ColumnarSink, CsvSink, JsonLinesSink, ParquetSink, Sink, TextSink
 from airflow_provider_blockread.options.values import parse_options
 
 _SECRET = re.compile(r"token|credential|secret|password|access[-_.]key|sas", re.IGNORECASE)
@@ -169,5 +169,11 @@ def refuse_secret(what: str, name: str, value: str) -> None:
 
 #: Sink names as users write them, to the option class of each.
 SINKS: Mapping[str, type[Sink]] = {
-    cls.kind: cls for cls in (ParquetSink, TextSink, DeltaSink, IcebergSink, PostgresSink)
+    "parquet": ParquetSink,
+    "text": TextSink,
+    "delta": DeltaSink,
+    "iceberg": IcebergSink,
+    "postgres": PostgresSink,
+    "json_lines": JsonLinesSink,
+    "csv": CsvSink,
 }

@@ -12,19 +12,22 @@ from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.exchange.layout import published_quarantine
 from airflow_provider_blockread.options import (
     ColumnarSink,
+    CsvSink,
     DeltaSink,
     IcebergSink,
+    JsonLinesSink,
     ParquetSink,
     PostgresSink,
     Sink,
     TextSink,
 )
+from airflow_provider_blockread.sinks.objects import CsvRows, JsonObjects
 from airflow_provider_blockread.sinks.parquet import ParquetDirectory
 from airflow_provider_blockread.sinks.protocol import Access, RecordSink
 from airflow_provider_blockread.sinks.tables.format import TableFormat
 from airflow_provider_blockread.sinks.tables.rows import RowTable
 from airflow_provider_blockread.sinks.tables.table import Table
-from airflow_provider_blockread.sinks.text import TextDirectory
+from airflow_provider_blockread.sinks.text import Lines, TextDirectory
 from airflow_provider_blockread.storage import Stores
 
 #: The module and class of each table format, whose library is loaded only where commits are made, and its extra.
@@ -80,7 +83,9 @@ def _format(stores: Stores, option: ColumnarSink, access: Access) -> TableFormat
 
 _MAKERS: dict[type[Sink], Callable[[Stores, Any, str, Access], RecordSink]] = {
     ParquetSink: lambda stores, option, kind, _: ParquetDirectory(stores, option, kind),
-    TextSink: lambda stores, option, kind, _: TextDirectory(stores, option, kind),
+    TextSink: lambda stores, option, kind, _: TextDirectory(stores, option, Lines(option.terminator_bytes), kind),
+    JsonLinesSink: lambda stores, option, kind, _: TextDirectory(stores, option, JsonObjects(), kind),
+    CsvSink: lambda stores, option, kind, _: TextDirectory(stores, option, CsvRows(option), kind),
     DeltaSink: _table,
     IcebergSink: _table,
     PostgresSink: _table,

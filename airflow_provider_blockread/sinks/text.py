@@ -7,17 +7,18 @@ import gzip
 import lzma
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from airflow_provider_blockread.errors import FunctionError, OptionsError, ProofError, RowError, SourceError
 from airflow_provider_blockread.exchange.model import OutputFile, Target
-from airflow_provider_blockread.options import TextSink
+from airflow_provider_blockread.options import LineSink
 from airflow_provider_blockread.records.excerpts import excerpt
 from airflow_provider_blockread.records.io.codecs import open_stream
 from airflow_provider_blockread.records.io.source import ByteSource
+from airflow_provider_blockread.sinks.conform import conform
 from airflow_provider_blockread.sinks.directory import Directory
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import Writer
@@ -36,44 +37,106 @@ _COMPRESSORS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-class TextDirectory(Directory):
-    """Publishes text files, whose terminators say how many rows they hold."""
+class Encoding(Protocol):
+    """How rows become text."""
 
-    def __init__(self, stores: Stores, option: TextSink, kind: str = "output") -> None:
+    has_columns: bool  # that are the same in all rows
+
+    def misfit(self, schema: pa.Schema) -> str:
+        """Return in words why text cannot hold such rows; empty if it can."""
+
+    def head(self, schema: pa.Schema) -> bytes:
+        """Return what a file begins with."""
+
+    def encode(self, batch: pa.RecordBatch) -> tuple[pa.Buffer | bytes, ...]:
+        """Return rows as text, in parts.
+
+        Raises:
+            RowError: when a reader would not find a value again as it is.
+        """
+
+    def count(self, pieces: Iterator[bytes]) -> int | None:
+        """Return the number of rows in a file; None if it does not end behind a row."""
+
+
+class TextDirectory(Directory):
+    """Publishes files of text, whose terminators say how many rows they hold."""
+
+    def __init__(self, stores: Stores, option: LineSink, encoding: Encoding, kind: str = "output") -> None:
         super().__init__(stores, option, kind)
-        self._option = option
+        self._option, self._encoding = option, encoding
 
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
-        """Return the work area, where tasks write, if lines can hold such rows."""
-        if schema is not None and not _fits(schema):
-            msg = f"text sink {self.uri}: {_misfit(schema)}"
+        """Return the work area, where tasks write, if text can hold such rows."""
+        if schema is not None and (problem := self._encoding.misfit(schema)):
+            msg = f"text sink {self.uri}: {problem}"
             raise OptionsError(msg)
         return super().prepare(schema, staging)
 
     def writer(self, target: Target, name: AttemptName, schema: pa.Schema | None) -> Writer:
-        """Return a writer of one file a task or block; each batch is checked by itself."""
-        del schema
-        return _TextWriter(
-            self._stores, self._option, lambda number, block: name.uri(target.folder, number, self._suffix, block)
-        )
+        """Return a writer of one file a task or block; without a schema the first batch decides."""
+        named = partial(name.uri, target.folder, suffix=self._suffix)
+        return _TextWriter(self._stores, self._option, self._encoding, named, schema)
 
     def count(self, output: OutputFile) -> int:
-        """Return the number of lines, all of which are read; bytes behind the last terminator are an error."""
-        terminator, rows, rest = self._option.terminator_bytes, 0, b""
-        is_open = False
+        """Return the number of rows, all of which are read; bytes behind the last one are an error."""
         try:
             with self._stores.open_read(output.uri) as file:
-                for data in _decoded(ByteSource(file, name=output.uri), self._option.compression):
-                    *lines, rest = (rest + data).split(terminator)
-                    rows, is_open = rows + len(lines), bool(rest)
-                    rest = rest[max(len(rest) - len(terminator) + 1, 0) :]  # a terminator may begin in it
+                rows = self._encoding.count(_decoded(ByteSource(file, name=output.uri), self._option.compression))
         except (SourceError, OSError) as error:
             msg = f"{output.uri} cannot be read to its end ({error}); clear the group that wrote it"
             raise ProofError(msg) from error
-        if is_open:
+        if rows is None:
             msg = f"{output.uri} does not end with its terminator; clear the group that wrote it"
             raise ProofError(msg)
         return rows
+
+
+class Lines:
+    """A line for each row: its one column, with a terminator behind it."""
+
+    has_columns = False
+
+    def __init__(self, terminator: bytes) -> None:
+        self._terminator = terminator
+
+    def misfit(self, schema: pa.Schema) -> str:
+        """Return in words why lines cannot hold such rows; empty if they can."""
+        if schema.names == ["value"] and schema.field(0).type in _TEXT:
+            return ""
+        found = ", ".join(f"{field.name} {field.type}" for field in list(schema)[:20])
+        return (
+            f"a line is one column `value` of text or bytes, but the columns are: {found}; return such a column from a"
+            " function, or choose another sink"
+        )
+
+    def head(self, schema: pa.Schema) -> bytes:
+        """Return nothing."""
+        del schema
+        return b""
+
+    def encode(self, batch: pa.RecordBatch) -> tuple[pa.Buffer | bytes, ...]:
+        """Return the values with a terminator behind each."""
+        terminator, values = self._terminator, batch.column(0).cast(_BYTES)
+        if values.null_count:
+            raise refused(values, pc.is_null(values), "is null, which no line can say; return text from a function")
+        rest = pa.scalar(terminator[:-1], _BYTES)  # a terminator could begin in the value and end in its own
+        reach = pc.binary_join_element_wise(values, rest, pa.scalar(b"", _BYTES)) if len(terminator) > 1 else values
+        holds = pc.match_substring(reach, terminator)
+        if pc.any(holds).as_py():
+            what = f"holds the terminator {terminator!r}; choose another one, or replace it in a function"
+            raise refused(values, holds, what)
+        every = pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
+        return pc.binary_join(every, pa.scalar(terminator, _BYTES))[0].as_buffer(), terminator
+
+    def count(self, pieces: Iterator[bytes]) -> int | None:
+        """Return the number of terminators."""
+        rows, rest, is_open = 0, b"", False
+        for data in pieces:
+            *lines, rest = (rest + data).split(self._terminator)
+            rows, is_open = rows + len(lines), bool(rest)
+            rest = rest[max(len(rest) - len(self._terminator) + 1, 0) :]  # a terminator may begin in it
+        return None if is_open else rows
 
 
 def _decoded(raw: ByteSource, compression: str) -> Iterator[bytes]:
@@ -85,63 +148,38 @@ def _decoded(raw: ByteSource, compression: str) -> Iterator[bytes]:
         yield data
 
 
-def _fits(schema: pa.Schema) -> bool:
-    return schema.names == ["value"] and schema.field(0).type in _TEXT
-
-
-def _misfit(schema: pa.Schema) -> str:
-    found = ", ".join(f"{field.name} {field.type}" for field in list(schema)[:20])
-    return (
-        f"a line is one column `value` of text or bytes, but the columns are: {found}; return such a column from a"
-        " function, or choose another sink"
-    )
-
-
 class _TextWriter(StagedFiles["_TextFile"]):
-    """Writes lines as they come; `name` gives the URI of a file by its number and block."""
+    """Writes rows as they come; `name` gives the URI of a file by its number and block."""
 
-    def __init__(self, stores: Stores, option: TextSink, name: Callable[[int, int | None], str]) -> None:
+    def __init__(
+        self, stores: Stores, option: LineSink, encoding: Encoding, name: Callable[..., str], schema: pa.Schema | None
+    ) -> None:
         super().__init__(stores)
-        self._option = option
-        self._name = name
+        self._option, self._encoding, self._name, self._schema = option, encoding, name, schema
         self._block: int | None = None  # whose file is open
 
     def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
-        """Append a line for each row."""
-        if not _fits(batch.schema):
-            raise FunctionError(_misfit(batch.schema))
+        """Append rows."""
+        if problem := self._encoding.misfit(batch.schema):
+            raise FunctionError(problem)
+        if self._encoding.has_columns:
+            self._schema = self._schema or batch.schema
+            batch = conform(batch, self._schema)
         if not batch.num_rows:
             return
-        lines = self._lines(batch.column(0).cast(_BYTES))
+        parts = self._encoding.encode(batch)
         block = block if self._option.per_block else None
         if block != self._block:
             self._finish()
         if self._open is None:
-            uri = self._name(len(self._files), block)
+            uri = self._name(number=len(self._files), block=block)
             self._open, self._block = _TextFile(self._stores, uri, self._option.compression), block
-        self._open.write(lines, self._option.terminator_bytes)
+            self._open.write(self._encoding.head(batch.schema))
+        self._open.write(*parts)
         self._open.rows += batch.num_rows
 
-    def _lines(self, values: pa.LargeBinaryArray) -> pa.Buffer:
-        """Return the values with a terminator between them.
 
-        Raises:
-            RowError: when a reader would not find a value again as it is.
-        """
-        terminator = self._option.terminator_bytes
-        if values.null_count:
-            raise _refused(values, pc.is_null(values), "is null, which no line can say; return text from a function")
-        rest = pa.scalar(terminator[:-1], _BYTES)  # a terminator could begin in the value and end in its own
-        reach = pc.binary_join_element_wise(values, rest, pa.scalar(b"", _BYTES)) if len(terminator) > 1 else values
-        holds = pc.match_substring(reach, terminator)
-        if pc.any(holds).as_py():
-            what = f"holds the terminator {terminator!r}; choose another one, or replace it in a function"
-            raise _refused(values, holds, what)
-        every = pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
-        return pc.binary_join(every, pa.scalar(terminator, _BYTES))[0].as_buffer()
-
-
-def _refused(values: pa.LargeBinaryArray, which: pa.BooleanArray, why: str) -> RowError:
+def refused(values: pa.LargeBinaryArray, which: pa.BooleanArray, why: str) -> RowError:
     """Return the error for the first of the rows that are marked."""
     row = pc.index(which, True).as_py()
     value = values[row].as_py()

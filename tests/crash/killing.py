@@ -107,7 +107,7 @@ class Lab:
     @property
     def scenarios(self) -> list[tuple[Scenario, str]]:
         """The scenarios, each with a sink that the seed decides, or with every sink."""
-        kinds = list(SINKS)
+        kinds = [name for name in SINKS if not KINDS[name].like]
         turns = range(len(kinds)) if self.everything else range(1)
         found = [(s, kinds[(i + self.seed + turn) % len(kinds)]) for i, s in enumerate(SCENARIOS) for turn in turns]
         return [(s, s.into or (kind if s.into_tables or KINDS[kind].table is None else kinds[0])) for s, kind in found]

@@ -55,7 +55,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     folder = metafunc.definition.path.parent.name
     if "sink" in metafunc.fixturenames and folder in {"commit", "upkeep"}:
         of_columns = metafunc.definition.get_closest_marker("columns")
-        first, *others = [name for name in SINKS if KINDS[name].holds_columns or not of_columns]
+        kinds = [name for name in SINKS if not KINDS[name].like]
+        first, *others = [name for name in kinds if KINDS[name].holds_columns or not of_columns]
         if metafunc.definition.get_closest_marker("files"):
             others = [name for name in others if KINDS[name].table is None]
         if others and not os.environ.get("ALL_SINKS"):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import hashlib
+import io
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,8 +28,10 @@ from pyiceberg.table import Table
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import (
     SINKS,
+    CsvSink,
     DeltaSink,
     IcebergSink,
+    JsonLinesSink,
     ParquetSink,
     PostgresSink,
     Sink,
@@ -50,6 +55,7 @@ class Kind:
     holds_columns: bool = True  # False: one column `value`
     early: Mapping[str, Any] = field(default_factory=dict)  # options that let a task write what it has at once
     table: Callable[[str], tuple[list[dict[str, Any]], list[str]]] | None = None  # rows and names of files, by a reader
+    like: str = ""  # the kind that publishes by the same code, so that one of them is enough for long tests
     in_folder: bool = True  # False: readers find nothing at the place, and files are only staged
 
     def rows(self, folder: str) -> list[dict[str, Any]]:
@@ -77,6 +83,15 @@ def _read_text(uri: str) -> list[dict[str, Any]]:
     data = STORES.read_bytes(uri)
     text = gzip.decompress(data) if uri.endswith(".gz") else data
     return [{"value": line} for line in text.decode().split("\n")[:-1]]
+
+
+def _read_json_lines(uri: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in STORES.read_bytes(uri).decode().split("\n")[:-1]]
+
+
+def _read_csv(uri: str) -> list[dict[str, Any]]:
+    text = io.StringIO(STORES.read_bytes(uri).decode(), newline="")
+    return list(csv.DictReader(text, strict=True))
 
 
 def _read_delta(folder: str) -> tuple[list[dict[str, Any]], list[str]]:
@@ -138,6 +153,8 @@ KINDS: Mapping[str, Kind] = {
     "postgres": Kind(
         option=postgres, read=_read_parquet, early={"row_group_bytes": 8}, table=_read_postgres, in_folder=False
     ),
+    "json_lines": Kind(option=JsonLinesSink, read=_read_json_lines, like="text"),
+    "csv": Kind(option=CsvSink, read=_read_csv, like="text"),
     "text": Kind(option=TextSink, read=_read_text, holds_columns=False),
     "text gzip a block": Kind(
         option=partial(TextSink, compression="gzip", per="block"), read=_read_text, holds_columns=False

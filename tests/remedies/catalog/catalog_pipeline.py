@@ -60,7 +60,7 @@ CATALOG: list[Entry] = [
         "clear the group that wrote it",
         f"{_HERE}/test_functions.py::test_a_staged_file_that_was_harmed",
     ),
-    Remedy("sinks/text.py", "or choose another sink", f"{_TEXT}::test_columns_are_refused_before_anything_is_read"),
+    Remedy("sinks/text.py", "text sink {}: {}", f"{_TEXT}::test_columns_are_refused_before_anything_is_read"),
     Remedy("sinks/text.py", "clear the group", f"{_TEXT}::test_a_staged_file_that_was_harmed"),
     Remedy("sinks/text.py", "choose another one", f"{_TEXT}::test_a_record_with_the_terminator_inside_is_named"),
     Remedy("sinks/text.py", "return text from a function", f"{_TEXT}::test_a_null_is_named"),

@@ -9,6 +9,7 @@ _ICEBERG = "tests/sinks/test_iceberg.py"
 _ACCESS = "tests/sinks/test_table_access.py"
 _POSTGRES = "tests/sinks/test_postgres.py"
 _PARTITIONS = "tests/sinks/test_partitions.py"
+_OBJECTS = "tests/sinks/test_objects.py"
 _COLUMNS = "tests/sinks/test_table_columns.py"
 
 CATALOG: list[Entry] = [
@@ -36,6 +37,9 @@ CATALOG: list[Entry] = [
     Remedy("sinks/partitions.py", "an empty text", f"{_PARTITIONS}::test_a_value_that_is_no_partition"),
     Remedy("sinks/partitions.py", "too long for a partition", f"{_PARTITIONS}::test_a_value_that_is_no_partition"),
     Explained("sinks/partitions.py", "is of no partition", "results are sealed, and written by the same options"),
+    Remedy("sinks/objects.py", "replace NaN and infinity", f"{_OBJECTS}::test_a_value_that_json_does_not_hold"),
+    Remedy("sinks/objects.py", "csv cannot hold", f"{_OBJECTS}::test_a_value_that_csv_does_not_hold"),
+    Remedy("sinks/objects.py", "is no type of JSON", f"{_OBJECTS}::test_a_value_that_json_does_not_hold"),
     Explained("sinks/registry.py", "not installed here", "the tests' environment has every package"),
     Explained(
         "sinks/tables/table.py",

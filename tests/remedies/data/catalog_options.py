@@ -7,6 +7,7 @@ from tests.remedies.catalog.model import Entry, Explained, Remedy
 OPTIONS = "tests/remedies/data/test_options.py"
 
 _POSTGRES = "tests/sinks/test_postgres.py"
+_OBJECTS = "tests/sinks/test_objects.py"
 _ICEBERG = "tests/sinks/test_iceberg.py"
 
 OPTIONS_SIDE: list[Entry] = [
@@ -63,6 +64,9 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy("options/tables.py", "with its schema", f"{_POSTGRES}::test_what_a_table_needs"),
     Remedy("options/tables.py", "where files are staged", f"{_POSTGRES}::test_what_a_table_needs"),
     Remedy("options/tables.py", "declare partitions", f"{_POSTGRES}::test_what_a_table_needs"),
+    Remedy(
+        "options/sinks.py", "one ASCII character", "tests/sinks/test_objects.py::test_a_delimiter_that_csv_cannot_have"
+    ),
     Remedy("options/sinks.py", "name each once", "tests/sinks/test_partitions.py::test_a_column_that_is_named_twice"),
     Remedy("options/tables.py", "leave it out of audit", f"{_POSTGRES}::test_what_a_table_needs"),
     Remedy("options/tables.py", "holds a secret", f"{_ICEBERG}::test_secrets_are_no_options"),

@@ -1,0 +1,119 @@
+"""JSON lines and csv: rows of columns as text."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from datetime import date, datetime, time
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pc_csv
+
+from airflow_provider_blockread.errors import FunctionError, RowError
+from airflow_provider_blockread.options import CsvSink
+from airflow_provider_blockread.sinks.conform import check_schema
+from airflow_provider_blockread.sinks.text import Lines
+
+_NEWLINE, _QUOTE = 10, 34
+
+
+class JsonObjects(Lines):
+    """A JSON object on a line for each row, with all of its columns, null ones too."""
+
+    has_columns = True
+
+    def __init__(self) -> None:
+        super().__init__(b"\n")
+
+    def misfit(self, schema: pa.Schema) -> str:
+        """Return in words why objects cannot have such columns; empty if they can."""
+        return columns_misfit(schema)
+
+    def encode(self, batch: pa.RecordBatch) -> tuple[pa.Buffer | bytes, ...]:
+        """Return the objects."""
+        encode, texts = _ENCODER.encode, []
+        for row, found in enumerate(batch.to_pylist()):
+            try:
+                texts.append(encode(found))
+            except ValueError as error:
+                msg = f"JSON has no number for a value of the row ({error}); replace NaN and infinity in a function"
+                raise RowError(msg, row) from error
+        return "\n".join([*texts, ""]).encode(), b""
+
+
+class CsvRows:
+    """Rows as RFC 4180 has them: a text is in quotes, with each quote in it doubled; a null is an empty field."""
+
+    has_columns = True
+
+    def __init__(self, option: CsvSink) -> None:
+        self._option = option
+
+    def misfit(self, schema: pa.Schema) -> str:
+        """Return in words why csv cannot hold such rows; empty if it can."""
+        if problem := columns_misfit(schema):
+            return problem
+        for field in schema:
+            if pa.types.is_nested(field.type) or pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):
+                return f"column {field.name!r} has type {field.type}, which csv does not hold; cast it in the function"
+        return ""
+
+    def head(self, schema: pa.Schema) -> bytes:
+        """Return the line of names."""
+        return self._written(schema.empty_table(), header=True) if self._option.header else b""
+
+    def encode(self, batch: pa.RecordBatch) -> tuple[pa.Buffer | bytes, ...]:
+        """Return the rows; of a single column, a null is an empty text, as many readers skip a line that is empty."""
+        rows = pa.Table.from_batches([batch])
+        if batch.num_columns == 1 and batch.column(0).null_count:
+            rows = pa.table({batch.schema.names[0]: pc.fill_null(batch.column(0).cast(pa.string()), "")})
+        return self._written(rows, header=False), b""
+
+    def count(self, pieces: Iterator[bytes]) -> int | None:
+        """Return the number of lines that end outside of quotes."""
+        lines, quotes, last = 0, 0, _NEWLINE
+        for data in pieces:
+            text = np.frombuffer(data, np.uint8)
+            outside = (quotes + np.cumsum(text == _QUOTE)) % 2 == 0
+            lines += int(np.count_nonzero(outside & (text == _NEWLINE)))
+            quotes, last = quotes + int(np.count_nonzero(text == _QUOTE)), int(text[-1]) if len(text) else last
+        if quotes % 2 or last != _NEWLINE:
+            return None
+        return lines - (self._option.header and lines > 0)
+
+    def _written(self, rows: pa.Table, *, header: bool) -> bytes:
+        made = pa.BufferOutputStream()
+        try:
+            pc_csv.write_csv(rows, made, pc_csv.WriteOptions(include_header=header, delimiter=self._option.delimiter))
+        except pa.ArrowException as error:
+            msg = f"csv cannot hold what the function returned ({error}); cast it in the function"
+            raise FunctionError(msg) from error
+        return bytes(made.getvalue())
+
+
+def columns_misfit(schema: pa.Schema) -> str:
+    """Return in words why a reader would not find all columns; empty if it would."""
+    try:
+        check_schema(schema)
+    except FunctionError as error:
+        return str(error)
+    return ""
+
+
+def _text(value: object) -> object:
+    """Return a value that JSON has no type for as text: instants and dates as in ISO 8601, bytes in base64."""
+    if isinstance(value, (datetime, date, time)):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    msg = f"{type(value).__name__} is no type of JSON; cast it in the function"
+    raise FunctionError(msg)
+
+
+_ENCODER = json.JSONEncoder(default=_text, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
