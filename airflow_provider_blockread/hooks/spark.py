@@ -21,6 +21,7 @@ from airflow_provider_blockread.errors import OptionsError, SparkJobError, print
 from airflow_provider_blockread.hooks.driver_environment import inherited
 from airflow_provider_blockread.hooks.stores import Credentials
 from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.spark.engines.protocol import STOP_S
 from airflow_provider_blockread.spark.engines.settings import LOCAL_IP, LOOPBACK
 from airflow_provider_blockread.spark.installed import require_pyspark
 from airflow_provider_blockread.spark.java import require_java
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 #: Used when the default connection does not exist: Spark inside the task, on all cores.
 LOCAL_MASTER = "local[*]"
-_GRACE_S = 10.0  # below Airflow's own 60 s between SIGTERM and SIGKILL
 _INSTALL = "install it with `pip install 'airflow-provider-blockread[spark]'`"
 
 
@@ -131,7 +131,7 @@ class SparkSubmitter:
                     require_java(environment)
                 raise _failure(hook, name, cancelled=self.cancelled) from None
             except BaseException:
-                hook.stop(_GRACE_S)
+                hook.stop(STOP_S)
                 raise
         if self.cancelled:
             raise _failure(hook, name, cancelled=True)
@@ -141,7 +141,7 @@ class SparkSubmitter:
         """Stop the application; from any thread or signal handler, before, during or after `submit`."""
         self.cancelled = True
         if self._hook is not None:
-            self._hook.stop(_GRACE_S)
+            self._hook.stop(STOP_S)
 
     def _make_hook(
         self, name: str = "spark", arguments: Sequence[str] = (), *, py_files: str = "", detached: bool = False

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
 from types import TracebackType
@@ -17,7 +18,7 @@ from airflow_provider_blockread.exchange.layout import name_before
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import SparkJob
-from airflow_provider_blockread.spark.engines.protocol import SparkLostError
+from airflow_provider_blockread.spark.engines.protocol import STOP_S, SparkLostError
 from airflow_provider_blockread.spark.engines.reporting import job_failed
 from airflow_provider_blockread.spark.engines.session import (
     Server,
@@ -29,6 +30,7 @@ from airflow_provider_blockread.spark.engines.session import (
     reason_of,
     release,
     session_id,
+    within,
 )
 from airflow_provider_blockread.spark.private_folder import private_folder
 
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from airflow_provider_blockread.spark.engines.connect import ConnectEngine
 
 _DEFAULTS = {"spark.sql.session.timeZone": "UTC"}
-_GRACE_S = 10.0  # for a kill: below Airflow's own 60 s between SIGTERM and SIGKILL
+_RELEASE_S = 10.0  # for the end of a session where nothing hurries
 _AGAIN_S = 0.5  # between two interrupts: one that comes before the operation finds nothing
 _POLL_S = 0.5
 
@@ -68,7 +70,7 @@ class RemoteSpark:
         self._credentials, self._observer = credentials, observer or Observer()
         self._engine: ConnectEngine | None = None
         self._thread: threading.Thread | None = None
-        self._cancelled = False
+        self._gives_up = math.inf  # when a kill stops waiting, by the monotonic clock
         self._opened = ExitStack()
 
     def __enter__(self) -> Self:
@@ -79,9 +81,15 @@ class RemoteSpark:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._cancelled |= self._thread is not None and self._thread.is_alive()
-        self._stop()
+        if self._thread is not None and self._thread.is_alive():
+            self.cancel()
+        else:
+            self._stop()
         self._opened.close()
+
+    @property
+    def _cancelled(self) -> bool:
+        return self._gives_up < math.inf
 
     @property
     def keeps_secrets(self) -> bool:
@@ -105,11 +113,8 @@ class RemoteSpark:
 
         self._thread = thread = threading.Thread(target=run, name="blockread-connect", daemon=True)
         thread.start()
-        deadline = float("inf")
-        while thread.is_alive() and time.monotonic() < deadline:
+        while thread.is_alive() and time.monotonic() < self._gives_up:
             thread.join(_POLL_S)
-            if self._cancelled:
-                deadline = min(deadline, time.monotonic() + _GRACE_S)
         if self._cancelled:
             msg = f"{name}: the job on the Spark Connect server was stopped; clear the task to read the group again"
             raise SparkJobError(msg)
@@ -146,13 +151,22 @@ class RemoteSpark:
         from airflow_provider_blockread.spark.engines.connect import ConnectEngine  # noqa: PLC0415
 
         self.warn_of_clear_text()
+        self._end_attempt_before(submission, name)
         session = connect(self._server, session_id(name, submission.window_secret))
+        session.addTag(name)  # of this thread's operations, the first of which looks at the server's Python
         self._engine = engine = ConnectEngine(session, name)
         conf, files = _DEFAULTS | dict(self._job.conf), [write_bundle(str(self._folder)), *self._job.py_files]
         if not self._cancelled:
             equip(session, self._server, conf, files)
             self._make_importable()
         return engine
+
+    def _end_attempt_before(self, submission: Submission, name: str) -> None:
+        """End the session of the attempt before: the process that drove it may have been killed, or hang."""
+        before = name_before(name)
+        if before is not None:
+            with suppress(SparkJobError):  # it is fenced, and the server ends it later
+                end_session(self._server, before, secret=submission.window_secret)
 
     def _make_importable(self) -> None:
         """Let this process, which is the driver, import the job's modules too, as spark-submit does for a driver."""
@@ -174,18 +188,20 @@ class RemoteSpark:
             )
 
     def cancel(self) -> None:
-        """Interrupt the job and release the session, within seconds; from any thread or signal handler."""
-        self._cancelled = True
+        """Interrupt the job and release the session, within `STOP_S` seconds; from any thread or signal handler.
+
+        `submit` and the end of this submitter wait no longer than that, either.
+        """
+        self._gives_up = min(self._gives_up, time.monotonic() + STOP_S)
         self._stop()
 
     def _stop(self) -> None:
-        if self._thread is None or _within(_GRACE_S, self._kill):
-            return
-        if self._engine is not None:
-            abandon(self._engine.connected)
+        engine, left = self._engine, max(self._gives_up - time.monotonic(), 0)
+        if self._thread is not None and not within(min(left, _RELEASE_S), self._kill) and engine is not None:
+            abandon(engine.connected)
 
     def _kill(self) -> None:
-        deadline = time.monotonic() + _GRACE_S / 2
+        deadline = time.monotonic() + STOP_S / 2
         while self._thread is not None and self._thread.is_alive() and time.monotonic() < deadline:
             if self._engine is not None:
                 self._engine.cancel()
@@ -199,10 +215,7 @@ class RemoteSpark:
 
 
 class ConnectSubmitter:
-    """A `Submitter` that runs each application in a session of its own of a Spark Connect server.
-
-    The session of the attempt before is ended first: the process that drove it may have been killed, or hang.
-    """
+    """A `Submitter` that runs each application in a session of its own of a Spark Connect server."""
 
     keeps_secrets = True
 
@@ -215,7 +228,6 @@ class ConnectSubmitter:
         observer: Observer,
     ) -> None:
         """Take what `RemoteSpark` takes."""
-        self._server = server
         self._spark = RemoteSpark(server, job, credentials=credentials, observer=observer)
 
     def submit(self, submission: Submission, *, name: str) -> None:
@@ -224,10 +236,6 @@ class ConnectSubmitter:
         Raises:
             BlockReadError: what the application raised.
         """
-        before = name_before(name)
-        if before is not None:
-            with suppress(SparkJobError):  # it is fenced, and the server ends it later
-                end_session(self._server, before, secret=submission.window_secret)
         with self._spark as spark:
             spark.submit(submission, name=name)
 
@@ -249,15 +257,7 @@ def end_session(server: Server, name: str, *, secret: str) -> None:
         SparkJobError: when the server did not answer in time.
     """
     session = client_of(server, session_id(name, secret))
-    if not _within(_GRACE_S, partial(release, session)):
+    if not within(_RELEASE_S, partial(release, session)):
         abandon(session)
         msg = f"{name}: the Spark Connect server at {server} did not end its session in time; it ends when it is idle"
         raise SparkJobError(msg)
-
-
-def _within(seconds: float, work: Callable[[], None]) -> bool:
-    """Work in a thread, and return whether it ended in time; a call that hangs is left behind."""
-    thread = threading.Thread(target=work, name="blockread-connect-end", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    return not thread.is_alive()

@@ -26,6 +26,9 @@ Measure: TypeAlias = Callable[[Answer], Tally]
 #: Seconds between two reports of progress.
 REPORT_S = 5.0
 
+#: Seconds that stopping Spark may take when a task is killed: Airflow sends SIGKILL 5 s after SIGTERM.
+STOP_S = 3.0
+
 
 def read_nothing(_: object) -> Tally:
     """Measure answers of tasks that read no blocks."""

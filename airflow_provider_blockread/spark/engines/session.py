@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import sys
+import threading
 import traceback
 import uuid
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -26,8 +27,15 @@ USER = "blockread"
 
 _OLDEST = (4, 0)  # of servers
 _OPENING = 4  # retries within about 4 s
+_ANSWER_S = 60.0  # for the first answer of a server
 _RUNNING = 8  # retries within about 45 s, after which a server counts as lost
 _MAX_BACKOFF_MS = 10_000
+# A server that hangs, or a connection that is cut silently, is noticed. Clients from 4.3 on do so by themselves.
+_KEEPALIVE = {
+    "grpc.keepalive_time_ms": 60_000,
+    "grpc.keepalive_timeout_ms": 20_000,
+    "grpc.keepalive_permit_without_calls": 1,
+}
 _GONE = re.compile(
     r"INVALID_HANDLE\.\w*SESSION_\w+|RESPONSE_ALREADY_RECEIVED|incorrect server side session|NO_ACTIVE_SESSION"
 )
@@ -66,11 +74,15 @@ def connect(server: Server, identity: str) -> SparkSession:
 
     Raises:
         OptionsError: when this Python lacks what a client needs, the server refuses it, or the server is too old.
-        SparkJobError: when there is no server, or the session was ended before it was opened.
+        SparkJobError: when there is no server, it hangs, or the session was ended before it was opened.
     """
-    session = client_of(server, identity)
+    session, found = client_of(server, identity), list[str]()
     with _naming(server):
-        version = str(session.version)
+        if not within(_ANSWER_S, lambda: found.append(session.version)):
+            abandon(session)
+            msg = f"no answer within {_ANSWER_S:g} s"
+            raise TimeoutError(msg)
+    [version] = found
     be_patient(session, _RUNNING)
     if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST:
         msg = f"the Spark Connect server at {server} has Spark {version}; use a server of Spark 4.0 or newer"
@@ -100,6 +112,9 @@ def client_of(server: Server, identity: str) -> SparkSession:
     except Exception:  # noqa: BLE001 - PySpark's own repeats the address, which may hold a token
         msg = f"{server} is no address of a Spark Connect server; write it as sc://host:port"
         raise OptionsError(msg) from None
+    if not hasattr(builder, "keepalive_enabled"):
+        for name, value in _KEEPALIVE.items():
+            builder.setChannelOption(name, value)
     builder.set(builder.PARAM_SESSION_ID, identity)
     builder.set(builder.PARAM_USER_ID, builder.userId or USER)
     session = SparkSession(builder)
@@ -189,6 +204,30 @@ def release(session: SparkSession) -> None:
 def abandon(session: SparkSession) -> None:
     """End the calls of a session that hang, so that they keep no process from ending."""
     session.client._channel.close()  # noqa: SLF001 - close() waits for them
+
+
+def within(seconds: float, work: Callable[[], object]) -> bool:
+    """Work in a thread, and return whether it ended in time; a call that hangs is left behind.
+
+    Raises:
+        Exception: what the work raised in time.
+    """
+    failed: list[Exception] = []
+
+    def run() -> None:
+        try:
+            work()
+        except Exception as error:  # noqa: BLE001 - raised below
+            failed.append(error)
+
+    thread = threading.Thread(target=run, name="blockread-connect-call", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        return False
+    if failed:
+        raise failed[0]
+    return True
 
 
 def is_lost(error: BaseException) -> bool:

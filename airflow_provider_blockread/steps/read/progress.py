@@ -12,7 +12,7 @@ from airflow_provider_blockread.ledger.model import Claim
 from airflow_provider_blockread.ledger.windows.groups import record_progress
 from airflow_provider_blockread.steps.model import Environment
 
-_LAST_LOOK_S = 5.0  # that the end of the work waits for a look that has begun
+_LAST_LOOK_S = 1.0  # that the end of the work waits for a look that has begun
 
 
 def take_progress(env: Environment, claim: Claim, submission: Submission, before: Left | None = None) -> Left | None:

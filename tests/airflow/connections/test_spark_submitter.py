@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import socket
@@ -13,12 +14,14 @@ from pathlib import Path
 import psutil
 import pytest
 from airflow.exceptions import AirflowException
+from airflow.sdk.execution_time.supervisor import WatchedSubprocess
 
 from airflow_provider_blockread.errors import OptionsError, SparkJobError
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.hooks.spark import SparkSubmitter, spark_connection
 from airflow_provider_blockread.hooks.tracked_submit import TrackedSubmitHook
 from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.spark.engines.protocol import STOP_S
 from tests.airflow.logger import Logger
 
 pytestmark = pytest.mark.airflow
@@ -81,6 +84,13 @@ def test_a_stop_reaches_every_process(sleeper: Path) -> None:
     assert not thread.is_alive()
     assert failed
     assert psutil.wait_procs([child], timeout=5)[1] == []
+
+
+def test_a_stop_ends_before_airflow_loses_its_patience() -> None:
+    """Of the time between SIGTERM and SIGKILL, some is left to record in the ledger that the attempt has failed."""
+    patience = inspect.signature(WatchedSubprocess.kill).parameters["escalation_delay"].default
+
+    assert patience - STOP_S >= 2
 
 
 def test_a_stop_that_comes_first_lets_nothing_run(sleeper: Path) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from airflow_provider_blockread.spark.engines.session import Server
 
@@ -58,6 +62,12 @@ class ConnectServer:
     def events(self) -> str:
         """What it has written into its event log."""
         return "".join(path.read_text("utf-8") for path in self.folder.glob("events/**/*") if path.is_file())
+
+    def happened(self, kind: str, session: str) -> list[dict[str, Any]]:
+        """Return the events of a kind that concern a session."""
+        mark = f"connect.service.SparkListenerConnect{kind}"
+        events = [json.loads(line) for line in self.events.splitlines() if mark in line and session in line]
+        return [event for event in events if event["sessionId"] == session]
 
     @property
     def remote(self) -> str:
@@ -122,3 +132,46 @@ def _wait(running: ConnectServer) -> None:
             msg = f"the Spark Connect server did not start: {running.log}"
             raise RuntimeError(msg)
         time.sleep(0.1)
+
+
+class Relay:
+    """Passes on bytes between clients and a server on loopback, and hangs when asked to, with all connections open."""
+
+    def __init__(self, port: int) -> None:
+        """Listen in front of the server's port."""
+        self._server = (_HOST, port)
+        self._listener = socket.create_server((_HOST, 0))
+        self._passes = threading.Event()
+        self._passes.set()
+        threading.Thread(target=self._accept, name="relay", daemon=True).start()
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self._listener.getsockname()[1])
+
+    def hang(self) -> None:
+        """Pass on nothing more."""
+        self._passes.clear()
+
+    def close(self) -> None:
+        """Accept no more clients, and let go of those that hang."""
+        self._listener.close()
+        self._passes.set()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, server = self._listener.accept()[0], socket.create_connection(self._server)
+                for source, target in ((client, server), (server, client)):
+                    threading.Thread(target=self._pass, args=(source, target), name="relay", daemon=True).start()
+
+    def _pass(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(2**16):
+                self._passes.wait()
+                target.sendall(data)
+        for one in (source, target):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()

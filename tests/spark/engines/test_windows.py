@@ -113,7 +113,7 @@ def test_a_kill_while_the_session_is_opened(
     pipe: Pipe, sleeping: Path, server: ConnectServer, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     """Nothing is read, and the session is released, also when the kill has waited as long as it may."""
-    monkeypatch.setattr(remote, "_GRACE_S", 1.0)
+    monkeypatch.setattr(remote, "STOP_S", 1.0)
     done, begun, killed = getattr(remote, step), pipe.folder / "begun", threading.Event()
 
     def kept(*given: object) -> object:
@@ -213,7 +213,7 @@ def test_a_server_that_is_lost(tmp_path: Path) -> None:
 
 def test_a_server_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A kill has a deadline of its own; an end from elsewhere says that it was missed, and can be repeated."""
-    monkeypatch.setattr(remote, "_GRACE_S", 2.0)
+    monkeypatch.setattr(remote, "_RELEASE_S", 2.0)
     (tmp_path / "server").mkdir()
     with connect_server(tmp_path / "server", BLOCKREAD_TEST_MARKS=str(tmp_path)) as server:
         pipe = Pipe(folder=tmp_path, submitter=ReadHere())
@@ -234,6 +234,6 @@ def test_a_server_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(SparkJobError, match="did not end its session in time"):
             end_session(server.server, name, secret=secret)
         server.process.send_signal(signal.SIGCONT)
-        monkeypatch.setattr(remote, "_GRACE_S", 60.0)
+        monkeypatch.setattr(remote, "_RELEASE_S", 60.0)
         end_session(server.server, name, secret=secret)
         pipe.close()
