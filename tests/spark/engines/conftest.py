@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +13,10 @@ from airflow_provider_blockread.cli.spark import InProcessSpark
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.spark.bundle import write_bundle
 from airflow_provider_blockread.spark.engines.connect import ConnectEngine
+from airflow_provider_blockread.spark.engines.context import submitted_context
 from airflow_provider_blockread.spark.engines.in_process import InProcessEngine
 from airflow_provider_blockread.spark.engines.protocol import Engine
+from airflow_provider_blockread.spark.engines.rdd import RddEngine
 from airflow_provider_blockread.spark.engines.session import connect, equip, release
 from airflow_provider_blockread.spark.remote import RemoteSpark
 from tests.pipeline.make import Pipe
@@ -44,10 +47,15 @@ def connect_engine(server: ConnectServer, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[InProcessSpark]:
-    """Spark in this process, on two cores."""
-    with InProcessSpark("local[2,4]") as submitter:
-        yield submitter
+def rdd_engine() -> Iterator[RddEngine]:
+    """Spark on two cores: in this process, or that of the application whose driver it is."""
+    if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit has started this process
+        context = submitted_context(has_secrets=True)
+        yield RddEngine(context)
+        context.stop()
+    else:
+        with InProcessSpark("local[2,4]") as submitter:
+            yield submitter._started()
 
 
 _ON_SPARK = [pytest.param(name, marks=pytest.mark.spark) for name in ("rdd", "connect")]
@@ -71,8 +79,8 @@ def _made(request: pytest.FixtureRequest) -> Engine:
     if request.param == "connect":
         connected: ConnectEngine = request.getfixturevalue("connect_engine")
         return connected
-    spark: InProcessSpark = request.getfixturevalue("spark")
-    return spark._started()
+    rdd: RddEngine = request.getfixturevalue("rdd_engine")
+    return rdd
 
 
 @pytest.fixture
