@@ -6,18 +6,16 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from airflow.sdk.bases.operator import TRIGGER_FAIL_REPR, TriggerFailureReason
 from airflow.sdk.exceptions import TaskDeferralError, TaskDeferralTimeout
 
 from airflow_provider_blockread.exchange.signs import read_stop
-from airflow_provider_blockread.operators.deferring import DeferrableOperator
 from airflow_provider_blockread.operators.read_blocks import ReadBlocksOperator
 from airflow_provider_blockread.operators.scan_blocks import ScanBlocksOperator
 from airflow_provider_blockread.options import Csv, SparkJob
+from tests.airflow.deferring.resuming import OWNER, TIMEOUT, resume
 from tests.airflow.without_spark import CLUSTER
 from tests.pipeline.deferred.cluster import Cluster
 from tests.pipeline.deferred.task import Task
@@ -25,7 +23,6 @@ from tests.pipeline.make import Pipe, ReadHere
 
 pytestmark = pytest.mark.airflow
 
-TIMEOUT = {"error": TriggerFailureReason.TRIGGER_TIMEOUT.value}
 GIVEN: dict[str, Any] = {"task_id": "t", "spark": SparkJob(conn_id="cluster"), "ledger_conn_id": "led"}
 
 
@@ -39,16 +36,8 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Task]:
     url = {"url": f"sqlite:///{tmp_path}/ledger.db"}
     monkeypatch.setenv("AIRFLOW_CONN_LED", json.dumps({"conn_type": "blockread", "extra": url}))
     monkeypatch.setenv("AIRFLOW_CONN_CLUSTER", json.dumps(CLUSTER))
-    yield Task(pipe=pipe, cluster=cluster, ref=pipe.plan(), owner="d/r/t/0")
+    yield Task(pipe=pipe, cluster=cluster, ref=pipe.plan(), owner=OWNER)
     pipe.close()
-
-
-def resume(operator: DeferrableOperator, event: dict[str, Any]) -> None:
-    """Resume a deferred task as Airflow does that has something to fail it for."""
-    names = ("run_type", "partition_key", "partition_date", "data_interval_start", "data_interval_end")
-    run = SimpleNamespace(**dict.fromkeys(names), clear_number=0, dag_id="d", run_id="r")
-    instance = SimpleNamespace(dag_id="d", run_id="r", task_id="t", map_index=0)
-    operator.resume_execution(TRIGGER_FAIL_REPR, event, {"dag_run": run, "ti": instance})  # type: ignore[typeddict-item]
 
 
 @pytest.mark.parametrize(

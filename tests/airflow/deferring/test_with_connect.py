@@ -6,9 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,33 +13,20 @@ from typing import Any
 import psutil
 import pytest
 from airflow.sdk import DAG
+from airflow.sdk.exceptions import TaskDeferralTimeout
 
-from airflow_provider_blockread.ledger.model import Group
-from airflow_provider_blockread.ledger.windows.generations import list_groups
-from airflow_provider_blockread.options import (
-    ArrowFunction,
-    Csv,
-    DataFrameFunction,
-    FileSource,
-    ParquetSink,
-    SparkJob,
-    Splitting,
-)
-from airflow_provider_blockread.steps import Environment, WindowRef
+from airflow_provider_blockread.operators.read_blocks import ReadBlocksOperator
+from airflow_provider_blockread.options import Csv, DataFrameFunction, FileSource, ParquetSink, Splitting
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
-from airflow_provider_blockread.triggers.remote_work import RemoteWorkTrigger
+from tests.airflow.deferring.connected import JOB, Deferred, helpers
+from tests.airflow.deferring.resuming import TIMEOUT, resume
 from tests.airflow.metrics import kept_metrics
 from tests.airflow.published import SUCCESS, lines, values
 from tests.airflow.triggering import first
-from tests.pipeline.make import Pipe, ReadHere
 from tests.spark.engines.server import ConnectServer, connect_server
 from tests.system.processes import cmdline
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark]
-
-_TESTS = Path(__file__).parents[2]
-MODULES = [str(_TESTS / "system" / "dags" / "functions.py"), str(_TESTS / "pipeline" / "user_frames.py")]
-JOB = SparkJob(conn_id="connect", py_files=MODULES, heartbeat_s=0.5)
 
 
 @pytest.fixture(scope="module")
@@ -116,58 +100,6 @@ def test_a_deferred_scan(runs: Any, dag_id: str, landing: Path, tmp_path: Path) 
     assert values(tmp_path / "lake") == sorted(f"quoted\n{n}" for n in range(40))
 
 
-class Deferred:
-    """A deferred task that reads the only group of a window, whose function waits until it is told to go on."""
-
-    def __init__(self, folder: Path) -> None:
-        """Plan the window."""
-        self.pipe = Pipe(
-            folder=folder, submitter=ReadHere(), function=ArrowFunction("functions:hold", columns=["_file"])
-        )
-        self.pipe.put({"a.txt": b"a1\na2\n"})
-        self.ref: WindowRef = self.pipe.plan()
-        self.env: Environment = self.pipe.env
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """The trigger's arguments, as Airflow keeps them."""
-        work = {"ref": self.ref.to_json(), "group": 0, "owner": "task", "clear_number": 0, "code": None}
-        made = RemoteWorkTrigger(work=work, spark=JOB.to_json(), ledger_conn_id="led").serialize()[1]
-        found: dict[str, Any] = json.loads(json.dumps(made))
-        return found
-
-    @property
-    def trigger(self) -> RemoteWorkTrigger:
-        """The trigger, as any triggerer makes it."""
-        return RemoteWorkTrigger(**self.arguments)
-
-    @property
-    def group(self) -> Group:
-        """The group, as the ledger knows it."""
-        return list_groups(self.env.ledger, self.ref.window, self.ref.generation)[0]
-
-    @property
-    def reads(self) -> bool:
-        """Whether the function was called just now."""
-        mark = self.pipe.folder / "asleep"
-        return mark.exists() and time.time() - mark.stat().st_mtime < 1
-
-    async def until(self, found: Callable[[], bool]) -> None:
-        """Wait for something."""
-        deadline = time.monotonic() + 120
-        while not found():
-            assert time.monotonic() < deadline
-            await asyncio.sleep(0.1)
-
-    def go_on(self) -> None:
-        """Let the function return."""
-        (self.pipe.folder / "mended").touch()
-
-    def publishes(self) -> bool:
-        """Return whether the window publishes its records."""
-        return self.pipe.commit(self.ref).records == 2
-
-
 @pytest.fixture
 def deferred(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deferred]:
     """A deferred task, and a ledger that triggers reach."""
@@ -177,12 +109,6 @@ def deferred(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deferr
     yield made
     made.go_on()
     made.pipe.close()
-
-
-def helpers(root: psutil.Process | None = None) -> list[psutil.Process]:
-    """Return the helpers of a process, or of this one."""
-    found = (root or psutil.Process()).children(recursive=True)
-    return [one for one in found if "steps.watch.serving" in " ".join(cmdline(one))]
 
 
 def test_a_person_stops_the_work(deferred: Deferred, server: ConnectServer) -> None:
@@ -213,7 +139,7 @@ def test_a_person_stops_the_work(deferred: Deferred, server: ConnectServer) -> N
 @pytest.mark.parametrize("victim", ["triggerer", "helper"])
 def test_another_triggerer_goes_on(deferred: Deferred, victim: str) -> None:
     """No two helpers work under one epoch; what a killed one ran on the server is ended."""
-    process = subprocess.Popen([sys.executable, __file__, json.dumps(deferred.arguments)], stdout=subprocess.PIPE)
+    process = deferred.in_triggerer()
     asyncio.run(deferred.until(lambda: deferred.reads))
     (helper,) = helpers(psutil.Process(process.pid))
     os.kill(process.pid if victim == "triggerer" else helper.pid, signal.SIGKILL)
@@ -232,10 +158,59 @@ def test_another_triggerer_goes_on(deferred: Deferred, victim: str) -> None:
     assert deferred.publishes()
 
 
-def main(arguments: dict[str, Any]) -> None:
-    """Be a triggerer with one trigger."""
-    print(asyncio.run(first(RemoteWorkTrigger(**arguments))), flush=True)
+@pytest.mark.parametrize("helps", [True, False], ids=["helper at work", "helper asleep"])
+def test_a_wait_that_takes_too_long(deferred: Deferred, *, helps: bool) -> None:
+    """The resumed task ends the work before it fails, whether or not a helper can; another try reads the group."""
+    triggerer = deferred.in_triggerer()
+    asyncio.run(deferred.until(lambda: deferred.reads))
+    (helper,) = helpers(psutil.Process(triggerer.pid))
+    if not helps:
+        helper.suspend()
+    operator = ReadBlocksOperator(
+        task_id="t", window=deferred.ref.to_json(), group=0, spark=JOB, ledger_conn_id="led", deferrable=True
+    )
+    with pytest.raises(TaskDeferralTimeout):
+        resume(operator, TIMEOUT)
+
+    assert deferred.group.state == "failed"
+    asyncio.run(deferred.until(lambda: not deferred.reads))
+    helper.resume()
+    told = triggerer.communicate(timeout=120)[0].decode()
+    assert "error" in told
+    assert (deferred.group.state, deferred.group.epoch) == ("failed", 1)
+    deferred.go_on()
+    assert asyncio.run(first(deferred.trigger)) == {}
+    assert (deferred.group.state, deferred.group.epoch) == ("done", 2)
+    assert deferred.publishes()
 
 
-if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))
+@pytest.mark.parametrize("wakes", ["while the next one reads", "when all is read"])
+def test_a_helper_that_sleeps_through_the_next_attempt(deferred: Deferred, wakes: str) -> None:
+    """A suspended host wakes up with a claim that another triggerer has taken: it reads and completes nothing more."""
+    asleep = deferred.in_triggerer()
+    asyncio.run(deferred.until(lambda: deferred.reads))
+    family = [psutil.Process(asleep.pid), *helpers(psutil.Process(asleep.pid))]
+    for one in family:
+        one.suspend()
+
+    async def go_on() -> Any:
+        running = asyncio.create_task(first(deferred.trigger))
+        await deferred.until(lambda: deferred.group.epoch == 2 and deferred.reads)
+        if wakes == "while the next one reads":
+            await asyncio.to_thread(wake)
+            assert (deferred.group.state, deferred.group.epoch) == ("running", 2)
+        deferred.go_on()
+        return await running
+
+    def wake() -> None:
+        for one in family:
+            one.resume()
+        told = asleep.communicate(timeout=120)[0].decode()
+        assert "FencedError" in told
+
+    assert asyncio.run(go_on()) == {}
+    if wakes == "when all is read":
+        wake()
+    assert (deferred.group.state, deferred.group.epoch) == ("done", 2)
+    assert [path.parent.name for path in deferred.pipe.attempt_files("result.json")] == ["00000-e2"]
+    assert deferred.publishes()
