@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow.dataset as ds
 import pytest
 
 from airflow_provider_blockread.blocks import iter_ranges
@@ -36,6 +37,27 @@ def dots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return bag.dags["blockread_dots"]
 
 
+@pytest.fixture
+def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The demo's DAG on a folder of its own, with a few of its files."""
+    from airflow.dag_processing.dagbag import DagBag
+
+    monkeypatch.setenv("BLOCKREAD_DEMO_DIR", str(tmp_path))
+    monkeypatch.syspath_prepend(str(DAGS))
+    monkeypatch.delitem(sys.modules, "demo_data", raising=False)
+    import demo_data
+
+    monkeypatch.setattr(demo_data, "EVENTS", 50)
+    landing = tmp_path / "landing"
+    for number in range(2):
+        demo_data._write(landing / "logs" / f"web-{number}.log", demo_data.log_file(number)[:10_000])
+        demo_data._write(landing / "events" / f"day={number}" / "events.jsonl", demo_data.event_file(number))
+        demo_data._write(landing / "reports" / f"{number}.txt", demo_data.report_file(number))
+    bag = DagBag(DAGS / "blockread_demo.py")
+    assert not bag.import_errors
+    return bag.dags["blockread_demo"]
+
+
 def expected(notes: Path) -> dict[int, list[str]]:
     """Return the lines of each block that do not start with a dot, by the block's number."""
     ranges = [
@@ -62,3 +84,19 @@ def test_each_way_writes_a_file_for_each_block(runs: Any, dots: Any, tmp_path: P
         files = {path.name: path for path in (tmp_path / "lake" / "dots" / way).iterdir()}
         named = {re.fullmatch(rf"part-w{window}-.*-b([0-9a-f]+)\.txt", name)[1]: path for name, path in files.items()}
         assert {int(number, 16): path.read_text().splitlines() for number, path in named.items()} == blocks
+
+
+@pytest.mark.usefixtures("without_spark")
+def test_the_demo_publishes_logs_events_and_reports(runs: Any, demo: Any, tmp_path: Path) -> None:
+    """The function in its file has added the day of each event."""
+    run = runs.start(demo)
+    logs, events, reports = (
+        ds.dataset(tmp_path / "lake" / name, format="parquet").to_table().to_pylist()
+        for name in ("logs", "events", "reports")
+    )
+
+    assert str(run.state) == "success"
+    assert {event["id"] for event in events} == set(range(100))
+    assert all(event["day"] == event["at"].date() for event in events)
+    assert sum(len(log["value"]) + 2 for log in logs) == pytest.approx(20_000, abs=4)
+    assert sorted(report["value"].partition("\n")[0] for report in reports) == ["Report 0", "Report 1"]
