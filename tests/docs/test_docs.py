@@ -168,10 +168,11 @@ def test_the_readme_lists_every_format_and_sink() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "least"), [("laws.md", 20), ("operations.md", 10), ("security.md", 50), ("clusters/standalone.md", 5)]
+    ("page", "least"),
+    [("laws.md", 20), ("operations.md", 10), ("security.md", 50), ("clusters/standalone.md", 5), ("engines.md", 15)],
 )
 def test_every_test_that_a_table_names_exists(page: str, least: int) -> None:
-    """The tables of laws, of what a clear does, and of threats, name files and functions that are there."""
+    """The tables of laws, threats, clears and engines name files and functions that are there."""
     named = re.findall(r"`([a-z_/]+/test_\w+\.py)(?:::(\w+))?`", (_ROOT / "docs" / page).read_text())
 
     assert len(named) > least
