@@ -18,6 +18,11 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import URL
 
+from airflow_provider_blockread.ledger.model import Group
+from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.generations import list_groups
+from airflow_provider_blockread.ledger.windows.queries import list_windows
+
 PATIENCE_S = 240
 """Seconds that anything may take on a busy machine; usually it is a tenth."""
 
@@ -192,6 +197,16 @@ class Airflow:
     def files(self, dag_id: str) -> list[str]:
         """Return the names of the files that a DAG has published, sorted."""
         return sorted(path.name for path in (self.folder / dag_id / "lake").glob("*.parquet"))
+
+    def group(self, dag_id: str) -> Group:
+        """Return the only group of a DAG's only window, as the ledger knows it."""
+        ledger = Ledger(self.ledger)
+        try:
+            [window] = [row.window.id for row in list_windows(ledger) if row.window.feed == f"{dag_id}.logs"]
+            [found] = list_groups(ledger, window, 1)
+        finally:
+            ledger.close()
+        return found
 
     def attempts(self, dag_id: str) -> list[str]:
         """Return whose files a DAG has published: groups with the epoch of the attempt that read them."""

@@ -8,15 +8,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 
 import psutil
 import pytest
 
-from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.windows.generations import list_groups
-from airflow_provider_blockread.ledger.windows.queries import list_windows
 from tests.system.client import Airflow, lines
 from tests.system.processes import asleep, cmdline
 
@@ -41,20 +37,9 @@ def begin(airflow: Airflow, dag_id: str) -> tuple[str, Processes]:
     run = start(airflow, dag_id)
     airflow.until_deferred(dag_id, run, "logs.read[0]")
     processes = asleep(airflow, dag_id)
-    first = heartbeat(airflow, dag_id)  # Airflow stops no trigger that has not begun
-    airflow.until("a trigger polls", lambda: heartbeat(airflow, dag_id) != first)
+    first = airflow.group(dag_id).heartbeat_at  # Airflow stops no trigger that has not begun
+    airflow.until("a trigger polls", lambda: airflow.group(dag_id).heartbeat_at != first)
     return run, processes
-
-
-def heartbeat(airflow: Airflow, dag_id: str) -> datetime | None:
-    """Return when the owner of a DAG's only group, or a trigger in its name, gave the last sign of life."""
-    ledger = Ledger(airflow.ledger)
-    try:
-        [window] = [row.window.id for row in list_windows(ledger) if row.window.feed == f"{dag_id}.logs"]
-        [group] = list_groups(ledger, window, 1)
-    finally:
-        ledger.close()
-    return group.heartbeat_at
 
 
 def end(airflow: Airflow, processes: Processes) -> None:

@@ -83,7 +83,7 @@ def test_one_group_is_cleared(airflow: Airflow) -> None:
 
 
 def test_a_stopped_task_stops_its_application(airflow: Airflow) -> None:
-    """Marking a running read as failed ends its Spark application; cleared, the window completes."""
+    """Marking a running read as failed ends its Spark application, and its task in time; cleared, it completes."""
     airflow.land("stopped", a=10)
     run = airflow.start("stopped")
     processes = asleep(airflow, "stopped")
@@ -93,6 +93,7 @@ def test_a_stopped_task_stops_its_application(airflow: Airflow) -> None:
     airflow.call("PATCH", path, {"new_state": "failed"})
     airflow.until("Spark is gone", lambda: not any(process.is_running() for process in processes))
     assert airflow.finish("stopped", run) == "failed"
+    airflow.until("the task has said so, before Airflow kills it", lambda: airflow.group("stopped").state == "failed")
 
     airflow.mend("stopped")
     airflow.clear("stopped", run, ["logs.read", 0], "logs.commit")
