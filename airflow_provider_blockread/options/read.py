@@ -18,7 +18,8 @@ from airflow_provider_blockread.options.values import Value, from_json
 #: The Airflow connection of Spark where none is named.
 DEFAULT_CONNECTION = "spark_default"
 
-_IS_SECRET = re.compile("secret|password|token|access[.]?key", re.IGNORECASE)  # as Spark's own spark.redaction.regex
+# As Spark's own spark.redaction.regex, with further keys and signatures of stores.
+_IS_SECRET = re.compile("secret|password|token|(access|account|encryption|private)[.]?key|[.]sas[.]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,11 +92,11 @@ class SparkJob(Value):
 
     `conn_id` is an Airflow connection of type `spark` or `spark_connect`. `master` overrides the host of the former;
     `remote` (`sc://host:port`) is a Spark Connect server to use instead of a connection. `conf` is passed to Spark
-    unchanged, settings that Spark itself would not show (`secret`, `password`, `token`, `access.key` in the name) in a
-    private file; `proxy_user` is the user whom Spark impersonates on the cluster. `py_files` are more zips or modules
-    for the executors, such as the module of a user's function. `environment` names variables (`*` matches any text)
-    that a driver inherits in addition to the usual ones. A task whose last heartbeat is older than
-    `stale_after_s` seconds counts as dead.
+    unchanged, settings with secrets (`secret`, `password`, `token`, `.sas.`, or an `access`, `account`, `encryption` or
+    `private` key in the name) in a private file; `proxy_user` is the user whom Spark impersonates on the cluster.
+    `py_files` are more zips or modules for the executors, such as the module of a user's function. `environment` names
+    variables (`*` matches any text) that a driver inherits in addition to the usual ones. A task whose last heartbeat
+    is older than `stale_after_s` seconds counts as dead.
     """
 
     kind: ClassVar[str] = "spark_job"

@@ -34,3 +34,21 @@ def test_a_server_is_named_once_and_without_a_token(
     with pytest.raises(OptionsError, match=message):
         SparkJob(**options)
     SparkJob(**options | corrected)
+
+
+def test_settings_with_keys_of_stores_are_secret() -> None:
+    """Those that Spark's own pattern leaves out, too; what names a user or a place is not."""
+    keys = (
+        "spark.authenticate.secret",
+        "spark.hadoop.fs.s3a.access.key",
+        "spark.hadoop.fs.azure.account.key.lake.dfs.core.windows.net",
+        "spark.hadoop.fs.azure.sas.landing.lake.blob.core.windows.net",
+        "spark.hadoop.fs.azure.sas.fixed.token.lake.dfs.core.windows.net",
+        "spark.hadoop.fs.s3a.encryption.key",
+        "spark.hadoop.fs.gs.auth.service.account.private.key",
+    )
+    shown = ("spark.hadoop.fs.azure.account.auth.type", "spark.hadoop.fs.s3a.endpoint", "spark.app.name")
+    job = SparkJob(conf=dict.fromkeys((*keys, *shown), "x"))
+
+    assert set(job.secrets) == set(keys)
+    assert set(job.without_secrets().conf) == set(shown)
