@@ -28,7 +28,7 @@ def credentials_for(source: FileSource | None, sink: Sink | None, listed: FileLi
     """
     named = _named(source, sink, listed)
     # Each connection once: assuming a role calls a service.
-    options = {conn_id: storage_options(_connection(conn_id)) for conn_id in {conn_id for _, conn_id in named}}
+    options = {conn_id: storage_options(connection_of(conn_id)) for conn_id in {conn_id for _, conn_id in named}}
     return {root: options[conn_id] for root, conn_id in named}
 
 
@@ -39,7 +39,7 @@ def access_of(sink: Sink | None) -> dict[str, dict[str, str]]:
         OptionsError: when the connection is missing.
     """
     conn_id = None if sink is None else sink.access_conn_id
-    return {} if conn_id is None else {conn_id: access_by(_connection(conn_id))}
+    return {} if conn_id is None else {conn_id: access_by(connection_of(conn_id))}
 
 
 async def aaccess_of(sink: Sink | None) -> dict[str, dict[str, str]]:
@@ -130,7 +130,12 @@ def _named(source: FileSource | None, sink: Sink | None, listed: FileList | None
     return [(root, conn_id) for root, conn_id in named if conn_id]
 
 
-def _connection(conn_id: str) -> Connection:
+def connection_of(conn_id: str) -> Connection:
+    """Return the connection of a store, catalog or database.
+
+    Raises:
+        OptionsError: when it does not exist.
+    """
     try:
         return BaseHook.get_connection(conn_id)
     except AirflowNotFoundException as error:

@@ -15,7 +15,7 @@ from airflow_provider_blockread.links.addresses import base_path, history_page, 
 from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.pages.actions.guard import origin_of
 from airflow_provider_blockread.pages.site import Site
-from airflow_provider_blockread.plugins.connected_stores import ConnectedStores
+from airflow_provider_blockread.plugins.connected_stores import ConnectedAccess, ConnectedStores
 from airflow_provider_blockread.plugins.tasks import AirflowSchedules, AirflowTasks
 from airflow_provider_blockread.plugins.users import airflow_user
 from airflow_provider_blockread.steps.model import Environment
@@ -72,4 +72,9 @@ def _open(conn_id: str) -> Environment:
         BlockReadError: when the ledger cannot be used.
     """
     ledger = LedgerHook(None if conn_id == LedgerHook.default_conn_name else conn_id).get_conn()
-    return Environment(ledger=ledger, stores=ConnectedStores(ledger), observer=LogObserver(_log.info, _log.warning))
+    return Environment(
+        ledger=ledger,
+        stores=ConnectedStores(ledger),
+        observer=LogObserver(_log.info, _log.warning),
+        access=ConnectedAccess(),
+    )

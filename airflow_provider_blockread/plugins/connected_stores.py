@@ -1,11 +1,12 @@
-"""The stores of a ledger's windows, with the credentials of Airflow's connections."""
+"""The stores and catalogs of a ledger's windows, with what Airflow's connections hold of them."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.hooks.stores import credentials_for
+from airflow_provider_blockread.hooks.stores import access_by, connection_of, credentials_for
 from airflow_provider_blockread.ledger.overview.places import newest_options, newest_sources
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import FileSource, GenerationOptions
@@ -15,6 +16,28 @@ from airflow_provider_blockread.storage.backends.base import FsspecStore
 from airflow_provider_blockread.storage.stores import Stores
 
 _AGAIN_S = 30.0  # before the ledger is asked again for places that it does not know
+
+
+class ConnectedAccess(Mapping[str, Mapping[str, str]]):
+    """What the connections of catalogs and databases hold; each is asked for when a page needs it, and not kept."""
+
+    def __getitem__(self, conn_id: str) -> Mapping[str, str]:
+        """Return what a connection holds.
+
+        Raises:
+            OptionsError: when there is none.
+        """
+        if not conn_id:  # of a sink that names none
+            raise KeyError(conn_id)
+        return access_by(connection_of(conn_id))
+
+    def __iter__(self) -> Iterator[str]:
+        """Name none: they are not known before they are asked for."""
+        return iter(())
+
+    def __len__(self) -> int:
+        """Count those that are named."""
+        return 0
 
 
 class ConnectedStores(Stores):

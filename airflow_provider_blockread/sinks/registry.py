@@ -51,7 +51,7 @@ def make_sink(stores: Stores, option: Sink, kind: str = "output", access: Access
         kind: whether it is an `output` or a `quarantine`.
         access: what the connections of catalogs and databases hold, by their ids; not needed to write files.
     """
-    return _MAKERS[type(option)](stores, option, kind, access or {})
+    return _MAKERS[type(option)](stores, option, kind, {} if access is None else access)
 
 
 def quarantine_of(option: Sink, feed: str, window: str) -> Sink:

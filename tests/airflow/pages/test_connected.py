@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.model import GroupRef
 from airflow_provider_blockread.ledger.store import Ledger
@@ -16,7 +17,8 @@ from airflow_provider_blockread.ledger.windows.groups import claim_group, record
 from airflow_provider_blockread.links.pages import OutputLink, SparkLink, WindowLink
 from airflow_provider_blockread.operators.commit_window import CommitWindowOperator
 from airflow_provider_blockread.operators.read_blocks import ReadBlocksOperator
-from airflow_provider_blockread.options import GenerationOptions, ParquetSink
+from airflow_provider_blockread.options import GenerationOptions, IcebergSink, ParquetSink
+from airflow_provider_blockread.plugins.airflow_site import airflow_site
 from airflow_provider_blockread.plugins.connected_stores import ConnectedStores
 from tests.ledger.make import FEED, STALE_S, freeze_window, pending, plan, version
 
@@ -50,6 +52,21 @@ def test_a_place_is_opened_by_the_connection_of_its_feed(place: Ledger, monkeypa
 
     assert repr(stores) == "Stores(roots=['s3://lake/out', 's3://lake/out.blockread'])"
     assert stores._credentials["s3://lake/out"]["key"] == "key-of-lake"
+
+
+def test_a_catalog_is_loaded_by_the_connection_of_its_table(
+    place: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pages' environment asks for it when the table is looked at, as an undo does; one that is gone is named."""
+    catalog = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db"}
+    monkeypatch.setenv("AIRFLOW_CONN_CAT", json.dumps({"conn_type": "generic", "extra": catalog}))
+    env = airflow_site().ledgers["mine"]()
+    option = IcebergSink("db.events", catalog_conn_id="cat", location=f"file://{tmp_path}/lake")
+
+    assert env.ledger.uuid == place.uuid
+    assert env.sink(option).is_empty()
+    with pytest.raises(OptionsError, match="there is no connection 'gone'"):
+        env.sink(replace(option, catalog_conn_id="gone")).is_empty()
 
 
 def test_a_connection_that_is_gone_costs_only_its_own_feed(place: Ledger) -> None:
