@@ -83,9 +83,10 @@ def proof_of(row: WindowRow, generation: Generation, detail: WindowDetail) -> li
     skipped = f"; {plural(sums.skipped_records, 'blank line or header', 'blank lines and headers')} skipped"
     said.append(f"{plural(sums.records, 'record')} read{bad}{skipped if sums.skipped_records else ''}.")
     if generation.mode == "write":
+        count, own = ("counts", "its own footer") if out.files == 1 else ("count", "their own footers")
         said.append(
             f"{plural(sums.rows, 'row')} written; {plural(out.files, 'output file')} of {format_bytes(out.bytes)}"
-            f" count {plural(out.rows, 'row')} in their own footers."
+            f" {count} {plural(out.rows, 'row')} in {own}."
         )
     if detail.quarantined.files:
         bad_kept = detail.quarantined.rows

@@ -55,7 +55,8 @@ def test_the_next_runs_are_those_of_the_scheduler(runs: Any, dag_id: str) -> Non
         start = datetime(2026, 1, 1, tzinfo=UTC)
         runs._sync(DAG(name, schedule=None if name == by_hand else "@hourly", start_date=start, catchup=False))
     with create_session() as session:
-        session.get(DagModel, paused).is_paused = True
+        for name in (hourly, by_hand, paused):
+            session.get(DagModel, name).is_paused = name == paused
     found = AirflowSchedules().next_runs([hourly, by_hand, paused, "unknown"])
 
     assert set(found) == {hourly}
