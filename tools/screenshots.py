@@ -25,7 +25,7 @@ from playwright.sync_api import Page, Route, sync_playwright
 from up import LOOPBACK, end, settings, start, wait_until_healthy
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
-_HOURS = 48
+_HOURS = 30
 _SHOWN = "/data"
 _PAGES = "/blockread/ledgers/blockread_default"
 _DAGS = """
@@ -59,7 +59,7 @@ def _take(page: Page, url: str, failed: str) -> None:
     _save(page, "feeds")
     page.goto(f"{url}/dags/{dag}/runs/{quote(run, safe='')}/plugin/blockread_run")
     page.frame_locator("iframe").locator("main .card").wait_for()
-    _save(page, "run")
+    _save(page, "run", height=745)
     page.goto(f"{url}{_PAGES}/feeds/3")
     _save(page, "feed")
     page.locator("tbody tr", has_text="published").first.locator("a").first.click()
@@ -70,10 +70,10 @@ def _take(page: Page, url: str, failed: str) -> None:
     _save(page, "file")
 
 
-def _save(page: Page, name: str) -> None:
+def _save(page: Page, name: str, *, height: int = 800) -> None:
     page.wait_for_load_state("networkidle")
     path = PICTURES / f"{name}.png"
-    page.screenshot(path=path)
+    page.screenshot(path=path, clip={"x": 0, "y": 0, "width": 1280, "height": height})
     print(f"{path.relative_to(PICTURES.parent.parent)}: {path.stat().st_size / 1000:.0f} kB", flush=True)
 
 
