@@ -17,6 +17,8 @@ from sqlalchemy import create_engine, text
 
 from tests.ledgers import open_ledger
 
+_SHARED = "BLOCKREAD_TEST_POSTGRES"  # the variable that names a server which is shared
+
 
 @contextmanager
 def postgres_server() -> Iterator[str]:
@@ -57,11 +59,14 @@ def new_ledger(url: str) -> str:
 
 @cache
 def own_postgres() -> str:
-    """Return the URL of a server that this process starts when one is first asked for, and that its children share."""
-    known = os.environ.get("BLOCKREAD_TEST_POSTGRES")
-    if known:
-        return known
-    left = ExitStack()
-    os.environ["BLOCKREAD_TEST_POSTGRES"] = left.enter_context(postgres_server())
-    atexit.register(left.close)
-    return os.environ["BLOCKREAD_TEST_POSTGRES"]
+    """Return the URL of a server that this process starts when one is first asked for, unless it shares one."""
+    if _SHARED not in os.environ:
+        left = ExitStack()
+        share_postgres(left.enter_context(postgres_server()))
+        atexit.register(left.close)
+    return os.environ[_SHARED]
+
+
+def share_postgres(server: str) -> None:
+    """Let this process and its children use a server that is there."""
+    os.environ[_SHARED] = server

@@ -18,7 +18,7 @@ from tests.crash.doomed import Doomed, Tasks, in_a_child, leftovers, open_files,
 from tests.crash.faults import Fault, Faults
 from tests.crash.scenarios.all import SCENARIOS
 from tests.crash.scenarios.making import Scenario
-from tests.postgres import new_schema
+from tests.postgres import new_schema, share_postgres
 
 #: How a crash is made good: the task that died is tried again, or another owner runs everything again, later.
 RETRIES = ("task", "run")
@@ -33,6 +33,7 @@ class Case:
     scenario: str
     folder: Path
     url: str  # of a ledger: PostgreSQL's is shared with other cases, SQLite's is copied
+    server: str  # of PostgreSQL, for tables; shared with other cases
     fault: Fault | None = None
     retry: str = "task"
     kind: str = "parquet"  # of the sink
@@ -63,6 +64,7 @@ class Outcome:
 
 def run_case(case: Case) -> Outcome:
     """Run one case."""
+    share_postgres(case.server)
     scenario = next(s for s in SCENARIOS if s.name == case.scenario)
     outcome = Outcome(case=case)
     case.folder.mkdir(parents=True)

@@ -99,6 +99,7 @@ class Lab:
 
     folder: Path
     urls: dict[str, str]  # of a ledger, by database
+    server: str  # of PostgreSQL
     processes: int = 2
     seed: int = 1
     everything: bool = False  # each scenario into every sink, not into one
@@ -120,7 +121,9 @@ class Lab:
         chosen = "run" if scenario.repeats else retry
         folder = self.folder / f"{database}-{number}"
         url = self.urls[database]
-        return Case(scenario=scenario.name, folder=folder, url=url, fault=fault, retry=chosen, kind=kind)
+        return Case(
+            scenario=scenario.name, folder=folder, url=url, server=self.server, fault=fault, retry=chosen, kind=kind
+        )
 
     def run(self, cases: Iterable[Case]) -> Iterator[Outcome]:
         """Run the cases, in order."""
@@ -179,7 +182,7 @@ def open_lab(server: str, *, processes: int = 2, seed: int = 1, everything: bool
     """Give a lab in a folder of its own, and with a schema of its own on a PostgreSQL server."""
     with quick_folder() as folder:
         urls = {"sqlite": new_ledger(f"sqlite:///{folder / 'empty.db'}"), "postgresql": new_schema(server, "crash")}
-        yield Lab(folder=folder, urls=urls, processes=processes, seed=seed, everything=everything)
+        yield Lab(folder=folder, urls=urls, server=server, processes=processes, seed=seed, everything=everything)
 
 
 def _run_apart(case: Case) -> Outcome:
