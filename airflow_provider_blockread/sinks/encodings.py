@@ -7,6 +7,7 @@ time of a write, and pays only where values repeat. Integers and times that do n
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,11 +82,11 @@ def _has_differences(kind: pa.DataType) -> bool:
 
 def _is_smaller_as_differences(sample: pa.Table, compression: str, *, dictionary: bool) -> bool:
     """Return whether values take fewer bytes as differences than as they are, or with a dictionary."""
-    differences = _size(sample, compression=compression, use_dictionary=False, column_encoding={RAW: _DELTA})
-    return differences < _size(sample, compression=compression, use_dictionary=dictionary)
+    differences = {"compression": compression, "use_dictionary": False, "column_encoding": {RAW: _DELTA}}
+    return _size(sample, differences) < _size(sample, {"compression": compression, "use_dictionary": dictionary})
 
 
-def _size(sample: pa.Table, **options: Any) -> int:  # noqa: ANN401 - those of the writer
+def _size(sample: pa.Table, options: Mapping[str, Any]) -> int:
     sink = pa.BufferOutputStream()
     pq.write_table(sample, sink, **options)
     size: int = sink.getvalue().size

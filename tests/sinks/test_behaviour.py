@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from tempfile import TemporaryDirectory
 
-import fsspec
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -17,18 +14,9 @@ from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import State
 from tests.sinks.kinds import BLOCK, KINDS, STORES, Bench
+from tests.sinks.places import opened
 
 _PLACES = [(kind, store) for kind in KINDS for store in (["disk"] if KINDS[kind].table else ["disk", "memory"])]
-
-
-@contextmanager
-def opened(kind: str, store: str = "memory") -> Iterator[Bench]:
-    """Give a sink whose place is not made yet."""
-    fsspec.filesystem("memory").store.clear()
-    with TemporaryDirectory() as folder:
-        on_disk = store == "disk" or KINDS[kind].table is not None
-        yield Bench(kind, f"{folder}/out" if on_disk else "memory://out/")
-    fsspec.filesystem("memory").store.clear()
 
 
 @pytest.fixture(params=_PLACES, ids=[" on ".join(place) for place in _PLACES])

@@ -6,7 +6,7 @@ from tests.remedies.catalog.model import Entry, Explained, Remedy
 
 OPTIONS = "tests/remedies/data/test_options.py"
 
-_POSTGRES = "tests/sinks/test_postgres.py"
+_POSTGRES = "tests/sinks/test_postgres_options.py"
 _OBJECTS = "tests/sinks/test_objects.py"
 _ICEBERG = "tests/sinks/test_iceberg.py"
 
