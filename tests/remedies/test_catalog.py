@@ -17,8 +17,9 @@ from tests.remedies.catalog import (
     catalog_tables,
     catalog_upkeep,
 )
-from tests.remedies.catalog.inventory import every_message, messages
+from tests.remedies.catalog.inventory import every_message, messages, unread_messages
 from tests.remedies.catalog.model import Entry, Explained, Remedy
+from tests.remedies.catalog.worded_elsewhere import WORDED_ELSEWHERE
 
 #: The folders and files whose messages each catalog holds; the pipeline's holds all others.
 _DATA = ("blocks/", "options/", "records/", "storage/")
@@ -84,6 +85,13 @@ def test_every_message_has_one_entry(side: str) -> None:
 def test_every_entry_has_a_message(side: str) -> None:
     """An entry whose message is gone, or is worded otherwise now, goes too."""
     assert [e for e in CATALOGS[side] if not any(e.fits(m) for m in every_message())] == []
+
+
+def test_every_message_that_cannot_be_read_is_listed() -> None:
+    """An error whose text another function words, or another error, is listed with where its remedies are."""
+    assert set(unread_messages()) == set(WORDED_ELSEWHERE)
+    tests = [test for _, tests in WORDED_ELSEWHERE.values() for test in tests]
+    assert [test for test in tests if test.partition("::")[2] not in _tests_of(test.partition("::")[0])] == []
 
 
 @pytest.mark.parametrize("side", SIDES)

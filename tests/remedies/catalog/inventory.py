@@ -55,6 +55,16 @@ def every_message() -> tuple[Message, ...]:
     return tuple(found)
 
 
+@cache
+def unread_messages() -> tuple[tuple[str, str], ...]:
+    """Return file and function of each error of this package whose message is worded elsewhere, so that none is read."""
+    found = []
+    for path in package_files():
+        module = _Module(ast.parse(path.read_text(encoding="utf-8")), str(path.relative_to(PACKAGE)))
+        found.extend(module.unread())
+    return tuple(dict.fromkeys(found))
+
+
 class _Module:
     def __init__(self, tree: ast.Module, file: str) -> None:
         self._file = file
@@ -76,6 +86,13 @@ class _Module:
             for node in _own_nodes(function):
                 if isinstance(node, ast.Call) and self._is_error(node, raised, within=function.name in makers):
                     yield from self._read(node, function)
+
+    def unread(self) -> Iterator[tuple[str, str]]:
+        """Yield file and function of each error that is made of a text whose words are not in the source."""
+        for function in self._all:
+            for node in _own_nodes(function):
+                if isinstance(node, ast.Call) and _called(node) in _OURS and not any(self._read(node, function)):
+                    yield self._file, function.name
 
     def _is_error(self, call: ast.Call, raised: list[ast.expr | None], *, within: bool) -> bool:
         name = _called(call)

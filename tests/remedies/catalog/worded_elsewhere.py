@@ -1,0 +1,56 @@
+"""Errors whose text is not in the source where they are made: where it is worded, and the tests of what it advises."""
+
+from __future__ import annotations
+
+_DELTA, _ICEBERG = "tests/sinks/test_delta.py", "tests/sinks/test_iceberg.py"
+_COLUMNS, _PARTITIONS = "tests/sinks/test_table_columns.py", "tests/sinks/test_partitions.py"
+_POSTGRES = "tests/sinks/test_postgres.py"
+_PASSED_ON = "the text of another error, which has an entry of its own, with a place before it"
+
+_TABLES = (
+    "`refuse` of each table",
+    (
+        f"{_DELTA}::test_a_table_of_another_schema",
+        f"{_DELTA}::test_a_column_that_must_not_be_null",
+        f"{_DELTA}::test_a_table_whose_rules_files_cannot_keep",
+        f"{_ICEBERG}::test_a_table_of_another_schema",
+        f"{_PARTITIONS}::test_a_table_with_other_partitions",
+        f"{_POSTGRES}::test_a_table_of_another_schema",
+    ),
+)
+
+#: By file and function: where the text is worded, and tests.
+WORDED_ELSEWHERE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
+    ("options/values.py", "build"): (_PASSED_ON, ()),
+    ("records/csv/decode.py", "csv_decoder"): (_PASSED_ON, ()),
+    ("records/io/codecs.py", "_refuse"): ("those who call it", ()),
+    ("sinks/parquet.py", "prepare"): (
+        "`unpartitioned` of sinks/partitions.py",
+        (f"{_PARTITIONS}::test_rows_that_cannot_be_partitioned",),
+    ),
+    ("sinks/parquet.py", "write"): (
+        "`misfit` of sinks/statistics.py",
+        (f"{_COLUMNS}::test_a_type_that_no_table_holds", f"{_COLUMNS}::test_names_that_differ_by_case_only"),
+    ),
+    ("sinks/partitions.py", "write"): (
+        "`misfit` of the same file",
+        (f"{_PARTITIONS}::test_rows_that_cannot_be_partitioned",),
+    ),
+    ("sinks/tables/rows.py", "write"): (
+        "`misfit` of sinks/tables/postgres_types.py",
+        (f"{_POSTGRES}::test_a_type_that_it_does_not_hold", f"{_POSTGRES}::test_a_name_that_it_does_not_take"),
+    ),
+    ("sinks/tables/table.py", "prepare"): _TABLES,
+    ("sinks/tables/table.py", "_schema"): _TABLES,
+    ("spark/frames/blaming.py", "blamed"): (_PASSED_ON, ()),
+    ("spark/frames/running.py", "_schema"): (_PASSED_ON, ()),
+    ("steps/read/submitting.py", "run_submission"): (_PASSED_ON, ()),
+    ("steps/read/waiting.py", "wait_here"): (
+        "exchange/vigil.py",
+        ("tests/pipeline/deferred/test_scanning.py::test_a_vigil_ends_when_a_driver_does",),
+    ),
+    ("storage/backends/errors.py", "system_error"): (
+        "the table in the same file",
+        ("tests/remedies/data/test_sources.py::test_a_file_is_read_once_it_is_one",),
+    ),
+}
