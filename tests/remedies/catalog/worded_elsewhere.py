@@ -36,6 +36,10 @@ WORDED_ELSEWHERE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
         "`misfit` of the same file",
         (f"{_PARTITIONS}::test_rows_that_cannot_be_partitioned",),
     ),
+    ("sinks/text.py", "write"): (
+        "`misfit` of each encoding",
+        ("tests/sinks/test_text.py::test_columns_are_refused_before_anything_is_read",),
+    ),
     ("sinks/tables/rows.py", "write"): (
         "`misfit` of sinks/tables/postgres_types.py",
         (f"{_POSTGRES}::test_a_type_that_it_does_not_hold", f"{_POSTGRES}::test_a_name_that_it_does_not_take"),
