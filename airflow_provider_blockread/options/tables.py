@@ -58,6 +58,12 @@ class IcebergSink(ColumnarSink):
             raise OptionsError(msg)
         for name, value in self.catalog_properties.items():
             refuse_secret(f"iceberg: catalog property {name}", name, value)
+            if name.startswith("py-"):  # Airflow's web server loads the catalog, too, and must run no user's code
+                msg = (
+                    f"iceberg: catalog property {name} names code, which options must not; put it into the Airflow"
+                    " connection that catalog_conn_id names"
+                )
+                raise OptionsError(msg)
         if self.work_uri is None and self.folder is None:
             msg = "iceberg: work_uri must name a folder, as the catalog property warehouse does not"
             raise OptionsError(msg)

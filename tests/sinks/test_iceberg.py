@@ -209,6 +209,16 @@ def test_secrets_are_no_options(properties: dict[str, str]) -> None:
     assert made._properties == properties
 
 
+def test_code_is_no_option() -> None:
+    """What is loaded by a name in the ledger would run in Airflow's web server; a connection may name it."""
+    code = {"py-catalog-impl": "pyiceberg.catalog.memory.InMemoryCatalog"}
+    with pytest.raises(OptionsError, match=r"names code.*put it into the Airflow connection"):
+        IcebergSink("db.events", work_uri="/work", catalog_properties=code)
+    by_connection = IcebergSink("db.events", work_uri="/work", catalog_conn_id="lake")
+
+    assert IcebergTable(STORES, by_connection, {"lake": code}).load() is None
+
+
 @pytest.mark.parametrize(
     ("uri", "options", "problem"),
     [

@@ -58,7 +58,7 @@ class Server:
     def is_encrypted(self) -> bool:
         """Whether the connection uses TLS, or does not leave this host."""
         host = str(self).rpartition(":")[0] or str(self)
-        return "use_ssl=true" in self.url.lower() or host in {"localhost", "127.0.0.1", "[::1]"}
+        return "use_ssl=true" in self.url.lower().split(";")[1:] or host in {"localhost", "127.0.0.1", "[::1]"}
 
 
 def session_id(name: str, secret: str) -> str:

@@ -57,7 +57,7 @@ def every_message() -> tuple[Message, ...]:
 
 @cache
 def unread_messages() -> tuple[tuple[str, str], ...]:
-    """Return file and function of each error of this package whose message is worded elsewhere, so that none is read."""
+    """Return file and function of each error of this package whose message is worded elsewhere."""
     found = []
     for path in package_files():
         module = _Module(ast.parse(path.read_text(encoding="utf-8")), str(path.relative_to(PACKAGE)))
