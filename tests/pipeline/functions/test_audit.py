@@ -11,13 +11,12 @@ import pytest
 
 from airflow_provider_blockread.errors import FunctionError
 from airflow_provider_blockread.ledger.windows.queries import get_window
-from airflow_provider_blockread.options import ArrowFunction, Sql
-from airflow_provider_blockread.options.sinks import AUDIT_COLUMNS
+from airflow_provider_blockread.options import SINKS, ArrowFunction, Sql
+from airflow_provider_blockread.options.sinks import AUDIT_COLUMNS, ColumnarSink
 from airflow_provider_blockread.steps.upkeep.withdrawing import undo
 from tests.pipeline.make import START, Pipe, ReadHere
-from tests.sinks.kinds import KINDS
 
-_EVERY = [name for name in KINDS if KINDS[name].holds_columns]
+_EVERY = [name for name, option in SINKS.items() if issubclass(option, ColumnarSink)]
 _AT = datetime(2025, 5, 6, 7, 8, 9, tzinfo=UTC)
 
 
