@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import configparser
 import re
 import shlex
 import sqlite3
@@ -25,7 +24,7 @@ _PAGES = [_ROOT / "README.md", _ROOT / "CONTRIBUTING.md", *sorted((_ROOT / "docs
 _IN_A_SESSION = "data_source.md"  # tests/spark/data_source runs its snippets
 _FENCE = re.compile(r"^( *)```(\w+)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 #: Languages of snippets: those that tests below run or parse, and those that show what a program prints or reads.
-_LANGUAGES = {"bash", "console", "ini", "json", "python", "sql", "yaml"} | {"dockerfile", "text"}
+_LANGUAGES = {"bash", "console", "json", "python", "sql", "yaml"} | {"dockerfile", "text"}
 #: Programs of others that a console may show.
 _OTHERS = {"docker", "helm", "hdfs", "kubectl", "pg_dump", "pip", "python3.11"}
 
@@ -115,15 +114,6 @@ def test_every_connection_shown_is_one(body: str) -> None:
 
     assert connection.host
     assert connection.conn_type in {"blockread", "spark", "spark_connect"}
-
-
-@pytest.mark.parametrize("body", [body for _, body in _fences("ini")])
-def test_every_piece_of_configuration_parses(body: str) -> None:
-    """It has a section, and an option in it."""
-    found = configparser.ConfigParser(interpolation=None)
-    found.read_string(body)
-
-    assert [name for section in found.sections() for name in found[section]]
 
 
 @pytest.mark.parametrize("body", [body for _, body in _fences("yaml")])
