@@ -59,6 +59,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         first, *others = [name for name in kinds if KINDS[name].holds_columns or not of_columns]
         if metafunc.definition.get_closest_marker("files"):
             others = [name for name in others if KINDS[name].table is None]
+        if metafunc.definition.get_closest_marker("carried"):
+            others = [name for name in others if KINDS[name].in_folder]
         if others and not os.environ.get("ALL_SINKS"):
             others = [random.Random(f"{_SEED} {metafunc.definition.nodeid}").choice(others)]
         metafunc.parametrize("sink", [first, *(pytest.param(name, marks=pytest.mark.slow) for name in others)])

@@ -50,6 +50,7 @@ class Context:
     """A Spark context whose only job ends once there is a line, or soon."""
 
     defaultParallelism, master = 2, "local[2]"  # noqa: N815
+    applicationId, uiWebUrl = "local-1", None  # noqa: N815
 
     def __init__(self, tracker: Tracker, lines: list[str], seconds: float) -> None:
         """Take the tracker, where lines go, and how long to wait for one."""

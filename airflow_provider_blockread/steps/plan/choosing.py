@@ -145,11 +145,13 @@ def _wanted(env: Environment, window: Window, shown: Generation, choice: FileCho
 
 
 def _lost(env: Environment, window: Window, shown: Generation) -> frozenset[int]:
+    sink = env.sink(GenerationOptions.from_json(shown.options).sink)
+    copied = shown.published_at is not None and not sink.keeps_files
     groups = list_groups(env.ledger, window.id, shown.number)
     return frozenset(
         group.ref.group
         for group in groups
-        if group.state != "done" or not group.result_uri or not env.stores.exists(group.result_uri)
+        if copied or group.state != "done" or not group.result_uri or not env.stores.exists(group.result_uri)
     )
 
 

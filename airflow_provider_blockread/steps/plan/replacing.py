@@ -69,7 +69,7 @@ def describe_groups(window: Window, chosen: Chosen | None) -> str:
         return f"{window.files:,} files ({format_bytes(window.bytes)}) in {window.groups:,} groups are read again"
     what = f"{len(chosen.again):,} of {window.groups:,} groups are read again for {chosen.files:,} files"
     if chosen.lost:
-        what += f", {len(chosen.lost):,} of them since they have no results"
+        what += f", {len(chosen.lost):,} of them since they have no output files to take over"
     return what + (f"; of {len(chosen.newer):,} of them {describe_newer(chosen.newer)}" if chosen.newer else "")
 
 

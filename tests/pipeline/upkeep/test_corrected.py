@@ -249,6 +249,7 @@ def test_published_it_is_like_any_window(here: Pipe) -> None:
     assert here.run("last").status == "empty"
 
 
+@pytest.mark.carried
 def test_results_that_were_taken_over_are_published_from_where_they_lie(here: Pipe) -> None:
     """They are carried through several generations, and then by one that is reprocessed; nothing is left staged."""
     fail(here)

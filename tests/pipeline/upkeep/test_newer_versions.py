@@ -73,6 +73,7 @@ def _states(here: Pipe) -> list[tuple[int, str, bool]]:
     return [(r.version.size, r.state, r.window is not None) for r in sorted(rows, key=lambda row: row.file)]
 
 
+@pytest.mark.carried
 def test_the_newer_version_is_read_in_the_place_of_the_old_one(here: Pipe) -> None:
     """Only its group is read again; it is said before, and the ledger tells which version is which."""
     old = _publish(here)

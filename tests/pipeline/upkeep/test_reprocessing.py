@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
 from airflow_provider_blockread.errors import FileMissingError, OptionsError, ProofError
@@ -15,7 +18,7 @@ from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, propose_rebuild, rebuild
 from airflow_provider_blockread.steps.upkeep.withdrawing import undo
 from tests.pipeline.dying import param, place
-from tests.pipeline.make import Pipe
+from tests.pipeline.make import Pipe, ReadHere
 
 _ALL = ["a1", "a2", "b1", "b2", "c1", "c2"]
 
@@ -52,6 +55,7 @@ def _reads(here: Pipe) -> list[list[int]]:
     return [[len(list(here.work.glob(f"**/g{g}/{n:05d}-e*"))) for n in range(3)] for g in range(1, newest + 1)]
 
 
+@pytest.mark.carried
 @pytest.mark.parametrize("path", ["b.txt", "**/b.*", "{source}/b*", "file://{source}/?.txt", "nothing.txt"])
 def test_only_the_groups_of_the_files_are_read(here: Pipe, path: str) -> None:
     """The others keep their published files, and the sums are those of the whole window."""
@@ -73,6 +77,7 @@ def test_only_the_groups_of_the_files_are_read(here: Pipe, path: str) -> None:
     assert old["b"] not in here.published()
 
 
+@pytest.mark.carried
 def test_what_was_carried_over_is_carried_on_and_replaced(here: Pipe) -> None:
     """A second reprocess carries results of two generations; a rebuild replaces all; an undo takes all away."""
     _publish(here)
@@ -90,6 +95,7 @@ def test_what_was_carried_over_is_carried_on_and_replaced(here: Pipe) -> None:
     assert here.published() == []
 
 
+@pytest.mark.carried
 def test_files_with_bad_records(here: Pipe) -> None:
     """By what was found in them: the quarantined bytes of the other groups stay too."""
     here.put({"a.txt": b"a\n\xff\n", "b.txt": b"b\n", "c.txt": b"\xfe\n"})
@@ -117,6 +123,7 @@ def test_without_bad_records_nothing_is_read(here: Pipe) -> None:
         assert _reprocess(here, _asked(status=status)) == []
 
 
+@pytest.mark.carried
 def test_a_source_that_is_gone(here: Pipe) -> None:
     """Files of the groups that are carried over may be archived; one that must be read again may not."""
     _publish(here)
@@ -147,6 +154,7 @@ def test_a_published_file_that_was_harmed_is_not_carried_over(here: Pipe) -> Non
     assert (done.generation, here.values()) == (2, _ALL)
 
 
+@pytest.mark.carried
 def test_a_group_whose_result_is_gone_is_read_again(here: Pipe) -> None:
     """What can be proven no more cannot be carried over."""
     _publish(here)
@@ -158,6 +166,17 @@ def test_a_group_whose_result_is_gone_is_read_again(here: Pipe) -> None:
     )
     assert [d.records for d in _reprocess(here, asked)] == [6]
     assert (_reads(here), here.values()) == ([[1, 1, 1], [0, 1, 1]], _ALL)
+
+
+@pytest.mark.postgres
+def test_a_table_of_rows_has_nothing_to_take_over(tmp_path: Path) -> None:
+    """Its output files went when their rows were there, so every group is read again, and that is said before."""
+    with closing(Pipe(folder=tmp_path, submitter=ReadHere(), kind="postgres")) as here:
+        _publish(here)
+        said = propose_rebuild(here.env, _asked("b.txt")).windows[0].what
+        assert said.startswith("3 of 3 groups are read again for 1 files, 2 of them since they have no output files to")
+        assert [d.records for d in _reprocess(here, _asked("b.txt"))] == [6]
+        assert (_reads(here), here.values()) == ([[1, 1, 1], [1, 1, 1]], _ALL)
 
 
 @pytest.mark.parametrize(
@@ -194,6 +213,7 @@ def test_a_half_that_lost_its_files_is_taken_back(here: Pipe) -> None:
 
 
 @pytest.mark.columns
+@pytest.mark.carried
 def test_csv_that_spans_groups(here: Pipe) -> None:
     """All groups of a file are read again; a neighbour in one of them too, and quotes across borders hold."""
     rows = [f'{n},"x\n{n}"' for n in range(40)]
