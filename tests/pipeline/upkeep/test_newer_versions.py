@@ -294,8 +294,7 @@ def test_a_lost_plan_is_told(here: Pipe) -> None:
     _publish(here)
     _change(here)
     _reprocess(here)
-    for path in here.work.rglob("manifest-*"):
-        path.unlink()
+    [path.unlink() for path in here.work.rglob("manifest-*")]
     with pytest.raises(ExchangeError, match="manifest"):
         here.run(clear_number=1)
     assert here.values() == _NEW
