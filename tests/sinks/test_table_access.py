@@ -30,7 +30,7 @@ FOUND = {
 class Service(ThreadingHTTPServer):
     """A REST catalog without tables, and a store without objects; both ask for credentials."""
 
-    granted = ("Bearer right", "AWS4-HMAC-SHA256 Credential=right/")
+    granted: tuple[str, ...] = ("Bearer right", "AWS4-HMAC-SHA256 Credential=right/")
     status = 401
     daemon_threads = True
 
@@ -89,11 +89,15 @@ def test_a_catalog_that_refuses_its_credentials(service: Service, status: int) -
 
 
 def test_a_catalog_that_fails(service: Service) -> None:
-    """That may pass, so the task is tried again."""
-    service.status = 500
+    """That may pass, so the task is tried again, and then the catalog answers."""
+    service.status, service.granted = 500, ()
     option = IcebergSink("db.events", work_uri="/work", catalog_conn_id="lake")
-    with pytest.raises(TransientError, match="cannot be reached"):
-        make_sink(STORES, option, access={"lake": {"type": "rest", "uri": service.url, "token": "x"}}).is_empty()
+    access = {"lake": {"type": "rest", "uri": service.url, "token": "right"}}
+    with pytest.raises(TransientError, match=r"cannot be reached.*; retry when they can be"):
+        make_sink(STORES, option, access=access).is_empty()
+
+    service.granted = Service.granted
+    assert make_sink(STORES, option, access=access).is_empty()
 
 
 def test_a_command_without_the_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

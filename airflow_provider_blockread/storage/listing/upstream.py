@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -41,10 +42,16 @@ def read_list(stores: Stores, listed: FileList) -> Iterator[str]:
             if path is None:
                 what = "a JSON text or an object with the text `path`" if listed.is_json else "a path in UTF-8"
                 advice = "correct the list, or give its format by its suffix (.jsonl for JSON) or FileList(format=...)"
-                msg = f"{uri} line {number:,} is not {what}, but {line[:80]!r}; {advice}"
+                msg = f"{uri} line {number:,} is not {what}{_quoted(uri, line)}; {advice}"
                 raise SourceError(msg, uri)
             if path:
                 yield path
+
+
+def _quoted(uri: str, line: bytes) -> str:
+    """Return the beginning of a line for a message; nothing of a file that a link may have led to."""
+    path = uris.local_path(uri)
+    return "" if path is not None and os.path.realpath(path) != path else f", but {line[:80]!r}"
 
 
 def _opened(stores: Stores, uri: str) -> BinaryIO:

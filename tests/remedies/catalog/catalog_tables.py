@@ -19,16 +19,12 @@ CATALOG: list[Entry] = [
     Remedy("sinks/tables/delta.py", "access to the Delta table", f"{_ACCESS}::test_a_delta_table_that_is_denied"),
     Remedy("sinks/tables/delta.py", "is append-only", f"{_DELTA}::test_an_append_only_table"),
     Remedy("sinks/tables/object_store.py", "no atomic commit", f"{_COLUMNS}::test_a_store_without_an_atomic_commit"),
-    Explained(
-        "sinks/tables/iceberg_errors.py",
-        "cannot be reached",
-        "a catalog or store that is down; a retry is all one can do",
-    ),
+    Remedy("sinks/tables/iceberg_errors.py", "cannot be reached", f"{_ACCESS}::test_a_catalog_that_fails"),
     Remedy("sinks/tables/iceberg_errors.py", "refuses this", f"{_ACCESS}::test_a_catalog_that_refuses_its_credentials"),
     Remedy("sinks/tables/iceberg.py", "cannot load this catalog", f"{_ICEBERG}::test_a_catalog_that_cannot_be_loaded"),
     Remedy("sinks/tables/postgres.py", "does not take the rows", f"{_POSTGRES}::test_rows_that_a_constraint_refuses"),
     Remedy("sinks/tables/postgres.py", "grant what is missing", f"{_POSTGRES}::test_an_account_that_may_not"),
-    Explained("sinks/tables/postgres.py", "cannot be reached", "a database that is down; a retry is all one can do"),
+    Remedy("sinks/tables/postgres.py", "cannot be reached", f"{_POSTGRES}::test_a_database_that_is_down"),
     Explained(
         "sinks/tables/postgres.py", "that ledger", "which ledger published the rows is a fact that nobody can change"
     ),
