@@ -91,6 +91,7 @@ class JobSpec:
     excluded: tuple[int, ...] = ()  # ids of files that this window leaves out
     part_states: tuple[tuple[int, int], ...] = ()  # (file, state) of files that are entered where an earlier part ends
     readers: int | None = None  # tasks that may run at once; None for any number
+    rate: int = 0  # bytes a second of one reader in earlier windows of the feed; 0 where none was measured
 
     def __str__(self) -> str:
         return f"feed {self.feed} window {self.window}"

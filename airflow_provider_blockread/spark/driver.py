@@ -26,7 +26,7 @@ from airflow_provider_blockread.spark.engines.reporting import job_failed
 from airflow_provider_blockread.spark.engines.session import is_lost
 from airflow_provider_blockread.spark.frames.running import FrameStage
 from airflow_provider_blockread.spark.frames.staging import prove_staged, removed_afterwards, staging_spec
-from airflow_provider_blockread.spark.packing import pack
+from airflow_provider_blockread.spark.packing import largest_first, pack
 from airflow_provider_blockread.spark.scanning import entry_states, files_to_scan
 from airflow_provider_blockread.spark.tasks.partition import StateMaps, TaskReport, read_blocks, scan_blocks
 from airflow_provider_blockread.spark.tasks.worker import leave_pandas_out
@@ -140,7 +140,7 @@ class Driver:
     def _read_blocks(self, spec: ReadSpec, blocks: list[Block], task: ReadTask) -> list[TaskReport]:
         """Return the reports of the tasks that read the blocks."""
         states = self._entry_states(spec, blocks)
-        packed = self._packed(blocks, spec.readers)
+        packed = self._packed(spec, blocks)
         few = len(packed) <= _MOST_MARKED
         portions = [
             Portion(
@@ -151,7 +151,9 @@ class Driver:
             for run in packed
         ]
         size = sum(block.end - block.start for block in blocks)
-        return self._run_tasks(str(spec), partial(task, spec, self.make_stores), portions, verb="read", size=size)
+        reports = self._run_tasks(str(spec), partial(task, spec, self.make_stores), portions, verb="read", size=size)
+        in_order = sorted(zip(portions, reports, strict=True), key=lambda read: read[0].blocks[0].number)
+        return [report for _, report in in_order]
 
     def _entry_states(self, spec: ReadSpec, blocks: list[Block]) -> dict[int, int]:
         """Return the entry states of blocks that need one.
@@ -178,7 +180,7 @@ class Driver:
         """Return the known states, and those of all blocks of the files of which some are not known."""
         unknown = [of_file for of_file in files if any(block.number not in known for block in of_file)]
         blocks = [block for of_file in unknown for block in of_file[:-1]]  # no block follows the last one of a file
-        task, items = partial(_scan, spec, self.make_stores), self._packed(blocks, spec.readers)
+        task, items = partial(_scan, spec, self.make_stores), self._packed(spec, blocks)
         size = sum(block.end - block.start for block in blocks)
         found = self._run_tasks(str(spec), task, items, verb="scanned", size=size)
         maps = {number: state_map for of_run in found for number, state_map in of_run}
@@ -189,10 +191,11 @@ class Driver:
         planned = read_manifest(self._stores, spec.manifest_uri, spec.manifest_hash, group=group)
         return (block for block in planned if block.file not in excluded)
 
-    def _packed(self, blocks: list[Block], readers: int | None) -> list[list[Block]]:
-        cores, sure = self.engine.cores, not self.engine.may_grow
+    def _packed(self, spec: JobSpec, blocks: list[Block]) -> list[list[Block]]:
+        cores, sure, readers = self.engine.cores, not self.engine.may_grow, spec.readers
         limited = readers is not None and sure and cores <= readers  # whatever the number of tasks
-        return pack(blocks, cores=cores, sure=sure, max_readers=None if limited else readers)
+        most = None if limited else readers
+        return largest_first(pack(blocks, cores=cores, sure=sure, max_readers=most, rate=spec.rate), spec.rate)
 
     def _run_tasks(
         self, job: str, task: Task[Item, Answer], items: Sequence[Item], *, verb: str, size: int

@@ -12,6 +12,9 @@ from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.backends.disk_calls import READ_FLAGS, real_path
 from airflow_provider_blockread.storage.listing.roots import Inside
 
+#: Bytes of the largest file that is read together with others: a larger one takes much longer to read than to open.
+SMALL_BYTES = 256 * 2**10
+
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 
 

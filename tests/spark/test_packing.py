@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import heapq
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.blocks import Block, FileVersion
-from airflow_provider_blockread.spark.packing import pack
+from airflow_provider_blockread.spark.packing import largest_first, pack
 
 _MIB = 2**20
+_KIB = 2**10
 
 
 def make_blocks(sizes: list[int]) -> list[Block]:
@@ -67,3 +70,59 @@ def test_many_bytes_make_more_partitions_than_waves() -> None:
     partitions = pack(make_blocks([64 * _MIB] * 1600), cores=2)
 
     assert max(sum(block.end for block in partition) for partition in partitions) <= 1100 * _MIB
+
+
+def finished(costs: list[float], cores: int) -> float:
+    """Return when the last of some cores is done, if each takes the next partition once it is free."""
+    free = [0.0] * cores
+    for cost in costs:
+        heapq.heapreplace(free, free[0] + cost)
+    return max(free)
+
+
+SMALL = make_blocks([3 * _KIB + number * 7919 % (5 * _KIB) for number in range(50_000)])
+
+
+@settings(max_examples=10)
+@given(
+    cores=st.sampled_from([1, 2, 4, 8]),
+    before=st.integers(0, len(SMALL)),
+    block=st.sampled_from([32 * _MIB, 64 * _MIB, 1000 * _MIB]),
+    rate=st.sampled_from([50_000_000, 200_000_000, 500_000_000]),
+    error=st.sampled_from([0.9, 1.0, 1.1]),
+    sure=st.booleans(),
+)
+def test_a_skewed_window_ends_early(
+    cores: int, before: int, block: int, rate: int, error: float, *, sure: bool
+) -> None:
+    """One file of 1 GB, in blocks or as one, amid 50,000 small ones takes at most 1.2 times as long as ideally split.
+
+    The rate of the feed's earlier windows is off by up to a tenth, and each small file takes 25 us beside its bytes.
+    """
+    blocks = [*SMALL[:before], *make_blocks([block] * (1000 * _MIB // block)), *SMALL[before:]]
+    learnt = int(rate * error)
+
+    partitions = largest_first(pack(blocks, cores=cores, sure=sure, rate=learnt), learnt)
+
+    costs = [[b.end / rate + (25e-6 if b.end < _MIB else 250e-6) for b in run] for run in partitions]
+    ideal = max(sum(map(sum, costs)) / cores, *map(max, costs))
+    took, packed = finished(list(map(sum, costs)), cores) / ideal, sum(map(len, costs))
+    assert took <= 1.2
+    assert packed == len(blocks)
+
+
+def test_the_largest_is_read_first_and_others_in_order() -> None:
+    """A large partition begins before smaller ones; those of about the same cost stay in the order of their files."""
+    small, large = make_blocks([10 * _MIB] * 4), make_blocks([40 * _MIB])
+    partitions = [*[[block] for block in small], large]
+
+    assert largest_first(partitions) == [large, *[[block] for block in small]]
+    assert largest_first([]) == []
+
+
+def test_little_beside_an_outlier_is_read_with_it() -> None:
+    """A small file before a large one makes no task, and no output file, of its own."""
+    assert [len(partition) for partition in pack(make_blocks([_KIB, 64 * _MIB, 40 * _MIB]), cores=2, sure=True)] == [
+        2,
+        1,
+    ]

@@ -29,10 +29,8 @@ from airflow_provider_blockread.records.text.format import TextFormat
 from airflow_provider_blockread.records.text.pieces import PIECE_BYTES
 from airflow_provider_blockread.spark.tasks.joined_read import JoinedRead, Together
 from airflow_provider_blockread.storage import uris
-from airflow_provider_blockread.storage.whole import read_whole
+from airflow_provider_blockread.storage.whole import SMALL_BYTES, read_whole
 
-#: Bytes of the largest file that is read together with others: a larger one takes much longer to read than to open.
-SMALL_BYTES = 256 * 2**10
 _MOST_FILES = 4096  # read together
 _MOST_CUT_SHORT = 8  # files that end inside a record, before the rest of their run is read alone
 _PLAIN = ("utf-8", "binary")  # encodings

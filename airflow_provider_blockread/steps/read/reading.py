@@ -37,6 +37,7 @@ from airflow_provider_blockread.ledger.windows.groups import (
     record_submission,
 )
 from airflow_provider_blockread.ledger.windows.queries import get_window
+from airflow_provider_blockread.ledger.windows.rates import reader_rates
 from airflow_provider_blockread.options import FrameFunction, GenerationOptions, SparkJob
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.records.registry import make_format
@@ -235,6 +236,7 @@ class Attempt:
             target=self._target(claim, options, data_folder(folder)),
             excluded=claim.excluded,
             readers=None if window.readers is None else share_of(window.readers, window.groups, self.ref.group),
+            rate=max(reader_rates(self._env.ledger, window.feed), default=0),  # where opening files took least
             entry_states_uri=states.uri_now(self._env.stores, self._place) if self._needs_scan else None,
             part_states=states.of_parts,
             key=window.key,
