@@ -36,6 +36,7 @@ _RATES = "only reads, to choose readers before the window is opened; a later pla
 _SHOWN = "only looked at; another one is left in seconds"
 _WATCHED = "only reads for a watch, which resumes from its mark"
 _CHANGING = "only where a file changes while it is archived; it stays in one of the two places"
+_WHY = "only says why a scan failed; the next one begins without that"
 _TAGS = "tags of S3; setting the same ones twice changes nothing"
 
 #: Fault points that no scenario reaches, and why nothing can be lost there.
@@ -45,6 +46,8 @@ UNREACHED = {
     "statement:ledger.upkeep.retention.drop_stretches/2": _LEARNT,
     "statement:ledger.upkeep.retention.drop_stretches/3": _LEARNT,
     "statement:ledger.dialect._configure_sqlite/1": "settings of a connection; nothing is stored",
+    "commit:ledger.windows.scans.fail_scan/1": _WHY,
+    "statement:ledger.windows.scans.fail_scan/1": _WHY,
     "statement:ledger.windows.exclusions._file/2": _WORDS,
     "statement:ledger.windows.exclusions._file/3": _WORDS,
     "statement:ledger.feeds.require_feed/1": _WORDS,

@@ -1,11 +1,16 @@
-"""Tries to scan a window, distinguished by a number as attempts at a group are by their epoch."""
+"""Tries to scan a window, distinguished by a number as attempts at a group are by their epoch.
+
+The newest generation keeps why the newest try failed, until another one begins or the states are found. While it is
+`reading`, it has no other error: claiming it for its proof clears the error.
+"""
 
 from __future__ import annotations
 
-from sqlalchemy import select
+from sqlalchemy import Connection, exists, select
 
-from airflow_provider_blockread.ledger.schema.tables import windows
+from airflow_provider_blockread.ledger.schema.tables import generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.groups import error_text
 
 
 def begin_scan(ledger: Ledger, window_id: str) -> int:
@@ -14,11 +19,27 @@ def begin_scan(ledger: Ledger, window_id: str) -> int:
     with ledger.writing() as connection:
         newest = {"scan_epoch": windows.c.scan_epoch + 1, "scanned_at": None}
         connection.execute(windows.update().where(mine).values(newest))
+        _forget_error(connection, window_id)
         return int(connection.scalars(select(windows.c.scan_epoch).where(mine)).one())
+
+
+def fail_scan(ledger: Ledger, window_id: str, epoch: int, error: str) -> None:
+    """Record why a try to scan a window failed, if it is the newest one."""
+    newest = exists().where(windows.c.id == window_id, windows.c.scan_epoch == epoch, windows.c.scanned_at.is_(None))
+    mine = (generations.c.window_id == window_id, generations.c.state == "reading")
+    with ledger.writing() as connection:
+        connection.execute(generations.update().where(*mine, newest).values(error=error_text(error)))
 
 
 def end_scan(ledger: Ledger, window_id: str, epoch: int) -> None:
     """Record that the newest try to scan a window, if it is this one, has found its states; may be repeated."""
     unfinished = (windows.c.id == window_id, windows.c.scan_epoch == epoch, windows.c.scanned_at.is_(None))
     with ledger.writing() as connection:
-        connection.execute(windows.update().where(*unfinished).values(scanned_at=ledger.now()))
+        ended = connection.execute(windows.update().where(*unfinished).values(scanned_at=ledger.now()))
+        if ended.rowcount:
+            _forget_error(connection, window_id)
+
+
+def _forget_error(connection: Connection, window_id: str) -> None:
+    mine = (generations.c.window_id == window_id, generations.c.state == "reading")
+    connection.execute(generations.update().where(*mine).values(error=None))

@@ -31,7 +31,7 @@ from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
 from airflow_provider_blockread.ledger.windows.generations import FINISHED, as_read_by, latest_generation
 from airflow_provider_blockread.ledger.windows.parts import part_ends_before
 from airflow_provider_blockread.ledger.windows.queries import get_window
-from airflow_provider_blockread.ledger.windows.scans import begin_scan, end_scan
+from airflow_provider_blockread.ledger.windows.scans import begin_scan, end_scan, fail_scan
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.records.format import must_scan
 from airflow_provider_blockread.records.registry import make_format
@@ -230,9 +230,11 @@ class PlannedScan:
             failed = FailedTry(who=_WHO, left_out=spec.excluded)
             window, options = self.states.window, self.states.options
             if not excluded_by_policy(self.env, window, options.policies, error, failed):
+                fail_scan(self.env.ledger, window.id, epoch, f"{type(error).__name__}: {error}")
                 raise
             return None
         except BaseException as error:
+            fail_scan(self.env.ledger, self.ref.window, epoch, f"{type(error).__name__}: {error}")
             self.stop(epoch, str(error))
             if not self.submitter.keeps_secrets:
                 cast("DetachedSubmitter", self.submitter).kill(None)

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from oracles import quoted_lines
 
-from airflow_provider_blockread.errors import ExchangeError
+from airflow_provider_blockread.errors import ExchangeError, SparkJobError
 from airflow_provider_blockread.exchange.model import Submission
+from airflow_provider_blockread.ledger.overview.windows import window_row
 from airflow_provider_blockread.ledger.windows.generations import FINISHED, start_generation
 from airflow_provider_blockread.ledger.windows.queries import get_window
+from airflow_provider_blockread.ledger.windows.scans import fail_scan
 from airflow_provider_blockread.options import CustomFormat
 from airflow_provider_blockread.steps.plan.replaying import open_ref
 from tests.pipeline.make import Pipe, ReadHere
@@ -121,6 +123,44 @@ def test_lost_states_of_files_that_span_groups(quoted: Pipe) -> None:
     quoted.read(ref)
 
     assert quoted.commit(ref).records == len(_EXPECTED)
+
+
+def test_a_failed_scan_says_why_until_the_next_try(quoted: Pipe) -> None:
+    """People see the window as failed, with the reason; a try that another one has overtaken says nothing."""
+
+    class BrokenScan(ReadHere):
+        def submit(self, submission: Submission, *, name: str) -> None:  # noqa: ARG002
+            seen.append(_look(quoted))
+            msg = f"{name} was killed; see its log, then retry"
+            raise SparkJobError(msg)
+
+    seen: list[tuple[str, str | None]] = []
+    quoted.group_bytes = 20
+    submitter, quoted.submitter = quoted.submitter, BrokenScan()
+    ref = quoted.plan()
+    for _ in range(2):
+        with pytest.raises(SparkJobError, match="was killed"):
+            quoted.read(ref)
+    failed = _look(quoted)
+    fail_scan(quoted.env.ledger, ref.window, 1, "too late")
+    assert _look(quoted) == failed
+    quoted.submitter = submitter
+    quoted.read(ref)
+    read = _look(quoted)
+    fail_scan(quoted.env.ledger, ref.window, 3, "too late")
+
+    assert seen == [("waiting", None)] * 2
+    assert failed[0] == "failed"
+    assert "SparkJobError: " in str(failed[1])
+    assert read == _look(quoted) == ("waiting", None)
+    assert quoted.commit(ref).records == len(_EXPECTED)
+
+
+def _look(pipe: Pipe) -> tuple[str, str | None]:
+    window = get_window(pipe.env.ledger, "w", pipe.feed).id
+    row = window_row(pipe.env.ledger, window)
+    assert row is not None
+    return row.state, row.error
 
 
 def test_groups_at_whose_borders_files_end_need_no_scan_step(quoted: Pipe) -> None:
