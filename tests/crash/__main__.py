@@ -20,7 +20,7 @@ def main() -> int:
     """Run the cases, print failures, and write the table; return 1 if anything was lost, duplicated or left over."""
     parser = argparse.ArgumentParser(prog="python -m tests.crash", description=__doc__)
     parser.add_argument("--list", action="store_true", help="only write the list of fault points")
-    parser.add_argument("--quick", action="store_true", help="each fault point once, as in the tests")
+    parser.add_argument("--quick", action="store_true", help="each fault point once on each database")
     parser.add_argument("--table", type=Path, help="where to write the result of each fault point")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED", "1")))
     parser.add_argument("--processes", type=int, default=3)
@@ -37,6 +37,7 @@ def _kill(options: argparse.Namespace) -> int:
         postgres_server() as server,
         open_lab(server, processes=options.processes, seed=options.seed, everything=not options.quick) as lab,
     ):
+        lab.on_server = 1
         outcomes = list(_outcomes(lab))
     wrong = sum(bool(outcome.wrong) for outcome in outcomes)
     ended = sum(outcome.case.fault is not None for outcome in outcomes)

@@ -86,7 +86,6 @@ UNREACHED = {
 
 DATABASES = ("sqlite", "postgresql")
 
-_ON_SERVER = 3  # one scenario of so many is tried on a server, too: most statements are the same
 _CASE_S = 60.0  # some take one; that one hangs is an outcome, too
 _STORES = ("store", "disk", "table")
 
@@ -107,6 +106,7 @@ class Lab:
     processes: int = 2
     seed: int = 1
     everything: bool = False  # each scenario into every sink, not into one
+    on_server: int = 3  # one scenario of so many is tried on a server, too: most statements are the same
     numbers: Iterator[int] = field(default_factory=count)
 
     def scenarios(self, database: str) -> list[tuple[Scenario, str]]:
@@ -118,7 +118,7 @@ class Lab:
         if self.everything or database == DATABASES[0]:
             return into
         kept = {*SLEEPING, *(scenario.name for scenario in SCENARIOS if scenario.makes_ledger)}
-        return [one for i, one in enumerate(into) if one[0].name in kept or (i + self.seed) % _ON_SERVER == 0]
+        return [one for i, one in enumerate(into) if one[0].name in kept or (i + self.seed) % self.on_server == 0]
 
     def case(
         self, database: str, scenario: Scenario, kind: str, fault: Fault | None = None, *, retry: str = "run"
