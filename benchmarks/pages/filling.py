@@ -18,10 +18,10 @@ _OPTIONS = '{"record_format": {"kind": "lines"}, "sink": {"kind": "parquet", "ur
 #: One window an hour in the first feed, and as many in all others; of the newest, some failed and one is being read.
 _FILL = """
 INSERT INTO feeds (id, name, created_at) SELECT n, 'feed.' || n, now() FROM generate_series(1, {feeds}) n;
-INSERT INTO scans (feed_id, started_at, finished_at, seen, new, modified, ignored, source)
+INSERT INTO listings (feed_id, started_at, finished_at, seen, new, modified, ignored, source)
 SELECT 1 + n % {feeds}, now() - n * interval '3 min', now() - n * interval '3 min', 9, 9, 0, 0,
        '{{"uris": ["s3://landing/events"]}}'
-FROM generate_series({scans}, 1, -1) n;
+FROM generate_series({listings}, 1, -1) n;
 INSERT INTO windows (id, feed_id, key, sequence, state, epoch, owner, heartbeat_at, created_at, manifest_uri,
                      manifest_hash, files, blocks, groups, bytes, run)
 SELECT lpad(to_hex(n), 16, '0'), CASE WHEN n % 2 = 0 THEN 1 ELSE 2 + (n / 2) % ({feeds} - 1) END,
@@ -51,14 +51,15 @@ INSERT INTO outputs (window_id, generation, seq, kind, uri, source, size, rows, 
 SELECT g.window_id, g.number, k, 'output', 's3://lake/events/part-' || k || '.parquet', 's3://area/part', 1e8, 25000,
        '{{}}', '{{}}'
 FROM generations g, generate_series(0, {groups} - 1) k WHERE g.state = 'published';
-INSERT INTO files (size, mtime_ns, time_ns, version_digest, records, bad_records, feed_id, first_scan, last_scan,
+INSERT INTO files (size, mtime_ns, time_ns, version_digest, records, bad_records, feed_id, first_listing, last_listing,
                    path_digest, state, window_id, path)
 SELECT 1000000 + k, extract(epoch FROM w.created_at)::bigint * 1000000000,
        extract(epoch FROM w.created_at)::bigint * 1000000000, k, 1000, CASE WHEN k % 50 = 0 THEN 1 END, w.feed_id, 1, 1,
        md5(w.id || '/' || k)::uuid, 'done', w.id,
        's3://landing/events/' || to_char(w.created_at, 'YYYY-MM-DD/HH24') || '/part-' || w.id || '-' || k || '.jsonl'
 FROM windows w, generate_series(1, w.files) k;
-INSERT INTO files (size, mtime_ns, time_ns, version_digest, feed_id, first_scan, last_scan, path_digest, state, path)
+INSERT INTO files
+    (size, mtime_ns, time_ns, version_digest, feed_id, first_listing, last_listing, path_digest, state, path)
 SELECT 1000000, extract(epoch FROM now())::bigint * 1000000000 - k * 1000000::bigint, 1700000000000000000 + k, k,
        CASE WHEN k % 2 = 0 THEN 1 ELSE 2 + k % ({feeds} - 1) END, 1, 1, md5('w' || k)::uuid,
        CASE WHEN k % 25 = 0 THEN 'ignored' ELSE 'pending' END, 's3://landing/events/waiting/' || k || '.jsonl'
@@ -68,7 +69,7 @@ FROM generate_series(1, {waiting}) k;
 
 def fill(ledger: Ledger, each: int) -> None:
     """Fill a new ledger on PostgreSQL: most windows have `each` files."""
-    numbers = {"feeds": _FEEDS, "windows": WINDOWS, "scans": WINDOWS, "each": each, "groups": _GROUPS}
+    numbers = {"feeds": _FEEDS, "windows": WINDOWS, "listings": WINDOWS, "each": each, "groups": _GROUPS}
     filled = _FILL.format(**numbers, big=BIG, waiting=WAITING, options=_OPTIONS)
     with ledger.writing() as connection:
         for statement in filled.split(";\n"):

@@ -118,7 +118,7 @@ def test_constraints_speak_as_conflicts(ledger: Ledger) -> None:
 def test_foreign_keys_are_on(ledger: Ledger) -> None:
     """Nothing can belong to a feed that does not exist."""
     with pytest.raises(ConflictError), ledger.writing() as connection:
-        connection.execute(tables.scans.insert().values(feed_id=99, started_at=utc_now()))
+        connection.execute(tables.listings.insert().values(feed_id=99, started_at=utc_now()))
 
 
 def test_times_come_back_in_utc(ledger: Ledger) -> None:

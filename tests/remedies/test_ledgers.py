@@ -98,7 +98,7 @@ def test_a_ledger_without_one_of_its_tables(here: Pipe, desk: Desk, tmp_path: Pa
     here.close()
     shutil.copy(tmp_path / "ledger.db", tmp_path / "backup.db")
     with here.env.ledger.writing() as connection:
-        connection.execute(text("DROP TABLE scans"))
+        connection.execute(text("DROP TABLE listings"))
     here.close()
     message = desk.refused("plan", str(here.source), "--name", "feed")
     assert "already" in desk.done(*_with(desk.url, message))

@@ -27,14 +27,14 @@ from airflow_provider_blockread.ledger.files.stretches import ASKED, KnownStretc
 from airflow_provider_blockread.ledger.model import Discovered
 from airflow_provider_blockread.ledger.overlap import overlapped
 from airflow_provider_blockread.ledger.schema.columns import SHORT, short_number
-from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, files, scans
+from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, files, listings
 from airflow_provider_blockread.ledger.store import Ledger
 
 _TAKEN = frozenset({"planned", "done", "quarantined"})
 _MAY_MOVE = frozenset({"pending", "missing", "changed", "ignored"})
 _SAMPLES = 10
 _COLUMNS = (
-    *("state", "feed_id", "first_scan", "last_scan"),
+    *("state", "feed_id", "first_listing", "last_listing"),
     *("path", "size", "mtime_ns", "etag", "path_digest", "version_digest", "time_ns"),
 )
 
@@ -125,7 +125,9 @@ def record_files(
         total = replace(total, missing=_mark_missing(ledger, listing, known))
     counts = {name: getattr(total, name) for name in ("seen", "new", "modified", "ignored")}
     with ledger.writing() as connection:
-        connection.execute(scans.update().where(scans.c.id == listing.id).values(finished_at=ledger.now(), **counts))
+        connection.execute(
+            listings.update().where(listings.c.id == listing.id).values(finished_at=ledger.now(), **counts)
+        )
     return total
 
 
@@ -133,7 +135,7 @@ def _begin(ledger: Ledger, feed: str, rules: Admission) -> Listing:
     feed_id, now = open_feed(ledger, feed), ledger.now()
     with ledger.writing() as connection:
         source = None if rules.source is None else rules.source.to_json()
-        row = scans.insert().values(feed_id=feed_id, started_at=now, source=source).returning(scans.c.id)
+        row = listings.insert().values(feed_id=feed_id, started_at=now, source=source).returning(listings.c.id)
         number = int(connection.execute(row).scalar_one())
     return Listing(id=number, feed=feed, feed_id=feed_id, rules=rules, now=now)
 
@@ -168,7 +170,9 @@ def _add(total: Discovered, batch: Batch) -> Discovered:
 def _record(connection: Connection, listing: Listing, seen: dict[str, Listed]) -> Batch:
     lock_feed(connection, listing.feed_id)
     # The newest listing that has begun, perhaps not this one: it must not mark as missing what is seen after it began.
-    stamp = int(connection.execute(select(func.max(scans.c.id)).where(scans.c.feed_id == listing.feed_id)).scalar_one())
+    stamp = int(
+        connection.execute(select(func.max(listings.c.id)).where(listings.c.feed_id == listing.feed_id)).scalar_one()
+    )
     shown = {digest: item.version_digest for digest, item in seen.items()}
     known = known_versions(connection, listing.feed_id, list(seen))
     known, cut_short = drop_replaced(connection, listing.feed_id, shown, known)
@@ -177,11 +181,11 @@ def _record(connection: Connection, listing: Listing, seen: dict[str, Listed]) -
         decide(listing, item, known.get(digest), batch)
     if batch.still_pending:
         still = among(connection, files.c.id, batch.still_pending)
-        connection.execute(files.update().where(still).values(last_scan=stamp))
+        connection.execute(files.update().where(still).values(last_listing=stamp))
     for state, ids in batch.moved.items():
         if ids:
             moved = (among(connection, files.c.id, ids), files.c.state.in_(_MAY_MOVE))
-            change = files.update().where(*moved).values(state=state, window_id=None, last_scan=stamp)
+            change = files.update().where(*moved).values(state=state, window_id=None, last_listing=stamp)
             connection.execute(change)
     if batch.retimed:
         one = files.update().where(files.c.id == bindparam("number"))  # unread still: the feed is locked
@@ -275,7 +279,7 @@ def _check_name(listing: Listing, path: str) -> None:
 
 
 def _mark_missing(ledger: Ledger, listing: Listing, known: KnownStretches) -> int:
-    unseen = (IS_PENDING, files.c.last_scan < listing.id)
+    unseen = (IS_PENDING, files.c.last_listing < listing.id)
     query = select(files.c.id, files.c.path).where(files.c.feed_id == listing.feed_id, *unseen)
     with ledger.reading() as connection:
         ids = array("q", (row[0] for row in connection.execute(query) if known.would_update(row[1])))

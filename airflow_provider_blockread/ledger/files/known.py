@@ -24,7 +24,7 @@ class Known(NamedTuple):
     version_digest: str
     state: str
     time_ns: int
-    first_scan: int
+    first_listing: int
     part_next_offset: int | None  # where the next part begins, of a file of which windows have taken parts
 
 
@@ -80,7 +80,7 @@ def drop_replaced(
     if begun:
         change = files.update().where(files.c.id.in_([row.id for row in begun])).values(state="changed")
         connection.execute(change)
-    dropped = {row.id: row.first_scan for row in stale if not row.part_next_offset}
+    dropped = {row.id: row.first_listing for row in stale if not row.part_next_offset}
     if dropped:
         connection.execute(files.delete().where(files.c.id.in_(list(dropped)), files.c.state.in_(_UNREAD)))
         forget(connection, feed_id, min(dropped.values()))

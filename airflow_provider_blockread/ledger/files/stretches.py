@@ -141,7 +141,7 @@ class KnownStretches:
     def remember(self, connection: Connection, recorded: Iterable[Stretch]) -> None:
         """Keep stretches whose every version has just been recorded, or was."""
         digests = {stretch.digest for stretch in recorded}
-        rows = [{"feed_id": self._feed_id, "digest": digest, "scan_id": self._listing} for digest in digests]
+        rows = [{"feed_id": self._feed_id, "digest": digest, "listing_id": self._listing} for digest in digests]
         if rows:
             connection.execute(insert_or_ignore(connection, stretches), rows)
 
@@ -153,6 +153,8 @@ class KnownStretches:
         return self._unsettled is None or path in self._unsettled
 
 
-def forget(connection: Connection, feed_id: int, first_scan: int) -> None:
+def forget(connection: Connection, feed_id: int, first_listing: int) -> None:
     """Forget every stretch that may hold a version first seen by this listing or a later one: it is being deleted."""
-    connection.execute(stretches.delete().where(stretches.c.feed_id == feed_id, stretches.c.scan_id >= first_scan))
+    connection.execute(
+        stretches.delete().where(stretches.c.feed_id == feed_id, stretches.c.listing_id >= first_listing)
+    )

@@ -19,7 +19,7 @@ from airflow_provider_blockread.ledger.schema.tables import (
     feeds,
     files,
     generations,
-    scans,
+    listings,
     windows,
 )
 from airflow_provider_blockread.ledger.store import Ledger
@@ -139,8 +139,8 @@ def _left_out(connection: Connection, feed: int | None) -> dict[int, dict[str, i
 
 def _times(connection: Connection, feed: int | None, since: datetime) -> defaultdict[int, _Times]:
     found: defaultdict[int, _Times] = defaultdict(_Times)
-    listed = select(scans.c.feed_id, func.max(scans.c.finished_at).label("at")).group_by(scans.c.feed_id)
-    for row in connection.execute(_of(listed, scans.c.feed_id, feed)):
+    listed = select(listings.c.feed_id, func.max(listings.c.finished_at).label("at")).group_by(listings.c.feed_id)
+    for row in connection.execute(_of(listed, listings.c.feed_id, feed)):
         found[row.feed_id].listed = row.at
     for row in connection.execute(_planned(feed, since)):
         found[row.feed_id].planned, found[row.feed_id].pace = row.last, _pace(row)

@@ -19,7 +19,7 @@ from airflow_provider_blockread.ledger.schema.tables import (
     exclusions,
     feeds,
     files,
-    scans,
+    listings,
     windows,
 )
 from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings
@@ -183,7 +183,7 @@ def find_files(
 
 def file_life(ledger: Ledger, file: int) -> FileLife | None:
     """Return a file version and what happened to it, if its row is there."""
-    begun = select(scans.c.started_at).where(scans.c.id == files.c.first_scan).scalar_subquery()
+    begun = select(listings.c.started_at).where(listings.c.id == files.c.first_listing).scalar_subquery()
     read = select(parts.c.window_id, parts.c.part_start, parts.c.part_end).where(parts.c.file_id == file)
     with ledger.reading() as connection:
         row = connection.execute(select(files, begun.label("began")).where(files.c.id == file)).one_or_none()

@@ -15,7 +15,7 @@ from airflow_provider_blockread.ledger.overview.windows import WindowRow, open_w
 from airflow_provider_blockread.ledger.schema import tables
 from airflow_provider_blockread.ledger.schema.columns import metadata
 from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, window_from
-from airflow_provider_blockread.ledger.schema.tables import feeds, generations, scans, windows
+from airflow_provider_blockread.ledger.schema.tables import feeds, generations, listings, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings, requests, withdrawals
 from airflow_provider_blockread.ledger.store import Ledger
 
@@ -138,9 +138,11 @@ def _unfinished(connection: Connection) -> list[Unfinished]:
 
 
 def _listings(connection: Connection) -> list[Listing]:
-    newest = select(func.max(scans.c.id)).group_by(scans.c.feed_id)
-    query = select(scans.c.feed_id, feeds.c.name, scans.c.started_at, scans.c.finished_at, scans.c.seen).join(feeds)
-    return [Listing(*row) for row in connection.execute(query.where(scans.c.id.in_(newest)).order_by(feeds.c.name))]
+    newest = select(func.max(listings.c.id)).group_by(listings.c.feed_id)
+    query = select(
+        listings.c.feed_id, feeds.c.name, listings.c.started_at, listings.c.finished_at, listings.c.seen
+    ).join(feeds)
+    return [Listing(*row) for row in connection.execute(query.where(listings.c.id.in_(newest)).order_by(feeds.c.name))]
 
 
 def _prunable(connection: Connection, before: datetime) -> int:

@@ -6,22 +6,22 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from airflow_provider_blockread.ledger.schema.tables import generations, scans, windows
+from airflow_provider_blockread.ledger.schema.tables import generations, listings, windows
 from airflow_provider_blockread.ledger.store import Ledger
 
 
 def newest_sources(ledger: Ledger) -> list[dict[str, Any]]:
     """Return the source that each feed has listed last, as JSON; nothing for a feed that lists none."""
-    newest = select(func.max(scans.c.id)).where(scans.c.source.is_not(None)).group_by(scans.c.feed_id)
+    newest = select(func.max(listings.c.id)).where(listings.c.source.is_not(None)).group_by(listings.c.feed_id)
     with ledger.reading() as connection:
-        return list(connection.scalars(select(scans.c.source).where(scans.c.id.in_(newest))))
+        return list(connection.scalars(select(listings.c.source).where(listings.c.id.in_(newest))))
 
 
 def newest_source(ledger: Ledger, feed: int) -> dict[str, Any] | None:
     """Return the source that a feed has listed last, as JSON; None if it has listed none."""
-    listed = select(scans.c.source).where(scans.c.feed_id == feed, scans.c.source.is_not(None))
+    listed = select(listings.c.source).where(listings.c.feed_id == feed, listings.c.source.is_not(None))
     with ledger.reading() as connection:
-        return connection.scalar(listed.order_by(scans.c.id.desc()).limit(1))
+        return connection.scalar(listed.order_by(listings.c.id.desc()).limit(1))
 
 
 def newest_options(ledger: Ledger) -> list[dict[str, Any]]:

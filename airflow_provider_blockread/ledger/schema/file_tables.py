@@ -38,7 +38,7 @@ stretches = Table(
     metadata,
     Column("feed_id", Integer, ForeignKey("feeds.id"), autoincrement=False),
     Column("digest", Digest),
-    Column("scan_id", Integer, nullable=False),  # of the listing that found all its files known
+    Column("listing_id", Integer, nullable=False),  # of the listing that found all its files known
     PrimaryKeyConstraint("digest", "feed_id"),
     sqlite_with_rowid=False,
 )

@@ -5,7 +5,7 @@
 - A path is a canonical URI, never percent-encoded, and sorts by its UTF-8 bytes. Digests are 32 lower-case hex
   digits, window ids 16: see `blocks.ids`. Those of files, of which there are many, are stored in binary: the path's in
   16 bytes, the version's first 16 digits as a signed number.
-- Ids of feeds, scans and files grow and are never used again.
+- Ids of feeds, listings and files grow and are never used again.
 - An epoch counts the attempts at one thing (planning a window, running a group, publishing a generation); the attempt
   with the highest one owns it.
 - Never stored: credentials, records, and anything per block (that stays in the manifest and the receipts).
@@ -83,8 +83,8 @@ feeds = Table(
     sqlite_autoincrement=True,
 )
 
-scans = Table(
-    "scans",
+listings = Table(
+    "listings",
     metadata,
     Column("id", ID, primary_key=True),
     Column("feed_id", ForeignKey("feeds.id"), nullable=False, index=True),
@@ -145,9 +145,9 @@ files = Table(
     # Of a large file that spreads over windows: where the newest part ends that a window holds; see `parts`.
     Column("part_next_offset", BigInteger),
     Column("feed_id", Integer, ForeignKey("feeds.id"), nullable=False),
-    Column("first_scan", Integer, nullable=False),
+    Column("first_listing", Integer, nullable=False),
     # The newest listing that had begun when the file was last seen; kept up to date while it is pending.
-    Column("last_scan", Integer, nullable=False),
+    Column("last_listing", Integer, nullable=False),
     Column("path_digest", Digest, nullable=False),
     Column("state", String(16), nullable=False),
     Column("window_id", ForeignKey("windows.id")),

@@ -43,7 +43,7 @@ SELECT d.name AS feed, f.path, f.size, f.mtime_ns, f.time_ns, f.etag, f.state, s
        c.action AS cleaning, c.state AS cleaning_state, c.target AS archived_to, c.finished_at AS cleaned_at
 FROM files f
 JOIN feeds d ON d.id = f.feed_id
-LEFT JOIN scans s ON s.id = f.first_scan
+LEFT JOIN listings s ON s.id = f.first_listing
 LEFT JOIN windows w ON w.id = f.window_id
 LEFT JOIN generations g ON {_SHOWN}
 LEFT JOIN exclusions x ON x.window_id = f.window_id AND x.file_id = f.id AND x.generation IS NULL
@@ -80,7 +80,7 @@ SELECT d.name AS feed,
        coalesce(t.failed, 0) AS failed_windows, coalesce(t.stalled, 0) AS stalled_windows,
        coalesce(l.missing, 0) AS missing_files, coalesce(l.changed, 0) AS changed_files,
        coalesce(l.ignored, 0) AS ignored_files,
-       (SELECT max(s.finished_at) FROM scans s WHERE s.feed_id = d.id) AS last_scan_at
+       (SELECT max(s.finished_at) FROM listings s WHERE s.feed_id = d.id) AS last_listed_at
 FROM feeds d
 LEFT JOIN (
     SELECT feed_id, count(*) AS files, CAST(sum(size - coalesce(part_next_offset, 0)) AS BIGINT) AS bytes,

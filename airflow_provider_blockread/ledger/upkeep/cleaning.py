@@ -19,7 +19,7 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.ledger.feeds import find_feed, require_feed
 from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import parts
-from airflow_provider_blockread.ledger.schema.tables import files, generations, scans, windows
+from airflow_provider_blockread.ledger.schema.tables import files, generations, listings, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings
 from airflow_provider_blockread.ledger.store import Ledger
 
@@ -82,9 +82,9 @@ def next_page(ledger: Ledger, fit: Fit, *, after: int) -> CleanPage | None:
 def listed_source(ledger: Ledger, feed: str) -> dict[str, Any] | None:
     """Return the source that the feed has listed last, as JSON; None where that is not known."""
     with ledger.reading() as connection:
-        known = (scans.c.feed_id == find_feed(connection, feed), scans.c.source.is_not(None))
+        known = (listings.c.feed_id == find_feed(connection, feed), listings.c.source.is_not(None))
         found: dict[str, Any] | None = connection.scalar(
-            select(scans.c.source).where(*known).order_by(scans.c.id.desc()).limit(1)
+            select(listings.c.source).where(*known).order_by(listings.c.id.desc()).limit(1)
         )
     return found
 

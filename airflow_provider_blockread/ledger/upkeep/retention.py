@@ -25,7 +25,15 @@ from airflow_provider_blockread.ledger.schema.columns import TAKEN_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import stretches, taken_files
 from airflow_provider_blockread.ledger.schema.journal_tables import outputs, publications
 from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, window_from
-from airflow_provider_blockread.ledger.schema.tables import feeds, file_sums, files, generations, groups, scans, windows
+from airflow_provider_blockread.ledger.schema.tables import (
+    feeds,
+    file_sums,
+    files,
+    generations,
+    groups,
+    listings,
+    windows,
+)
 from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings, withdrawals
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import insert_groups, lock_window
@@ -169,14 +177,14 @@ def restore_plan(ledger: Ledger, window_id: str, planned: Iterable[BlockGroup]) 
 def drop_listings(ledger: Ledger, bound: Bound) -> int:
     """Delete old listings that first saw no file that is left, and return how many; the newest of a feed stay."""
     of_feed = select(feeds.c.id) if bound.feed is None else select(feeds.c.id).where(feeds.c.name == bound.feed)
-    newest = select(func.max(scans.c.id)).group_by(scans.c.feed_id)
-    old = select(scans.c.id).where(scans.c.started_at < bound.before, scans.c.feed_id.in_(of_feed))
+    newest = select(func.max(listings.c.id)).group_by(listings.c.feed_id)
+    old = select(listings.c.id).where(listings.c.started_at < bound.before, listings.c.feed_id.in_(of_feed))
     with ledger.reading() as connection:
-        used = set(connection.scalars(select(files.c.first_scan).distinct()))
-        ids = [number for number in connection.scalars(old.where(scans.c.id.not_in(newest))) if number not in used]
+        used = set(connection.scalars(select(files.c.first_listing).distinct()))
+        ids = [number for number in connection.scalars(old.where(listings.c.id.not_in(newest))) if number not in used]
     for batch in batched(ids, BATCH_FILES):
         with ledger.writing() as connection:
-            connection.execute(scans.delete().where(scans.c.id.in_(batch)))
+            connection.execute(listings.delete().where(listings.c.id.in_(batch)))
     return len(ids)
 
 

@@ -19,7 +19,7 @@ from airflow_provider_blockread.ledger.model import Withdrawal
 from airflow_provider_blockread.ledger.owners import is_live
 from airflow_provider_blockread.ledger.schema.columns import WITHDRAWN_FILES
 from airflow_provider_blockread.ledger.schema.file_tables import parts
-from airflow_provider_blockread.ledger.schema.tables import exclusions, files, generations, scans, windows
+from airflow_provider_blockread.ledger.schema.tables import exclusions, files, generations, listings, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import withdrawals
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import UNFINISHED, forget_exclusions
@@ -289,8 +289,8 @@ def _lock_release(connection: Connection, withdrawal: Withdrawal) -> dict[str, o
     if withdrawal.files == "excluded":
         return {"state": "excluded", **_UNREAD}
     # A listing that is under way has perhaps passed the file already, and must not call it missing.
-    newest = connection.scalar(select(func.max(scans.c.id)).where(scans.c.feed_id == feed_id))
-    return {"state": "pending", "window_id": None, **_UNREAD} | ({"last_scan": newest} if newest else {})
+    newest = connection.scalar(select(func.max(listings.c.id)).where(listings.c.feed_id == feed_id))
+    return {"state": "pending", "window_id": None, **_UNREAD} | ({"last_listing": newest} if newest else {})
 
 
 def _same(withdrawal: Withdrawal) -> tuple[ColumnElement[bool], ...]:

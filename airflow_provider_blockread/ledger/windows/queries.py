@@ -22,7 +22,7 @@ from airflow_provider_blockread.ledger.schema.tables import (
     files,
     generations,
     groups,
-    scans,
+    listings,
     windows,
 )
 from airflow_provider_blockread.ledger.store import Ledger
@@ -185,7 +185,7 @@ def list_files(ledger: Ledger, feed: str, *, state: str | None = None, limit: in
         one_of("files", "state", state, FILE_STATES)
     with ledger.reading() as connection:
         feed_id = find_feed(connection, feed)
-    query = select(files, scans.c.started_at).join(scans, scans.c.id == files.c.first_scan)
+    query = select(files, listings.c.started_at).join(listings, listings.c.id == files.c.first_listing)
     query = query.where(files.c.feed_id == feed_id).order_by(files.c.id)
     if state is not None:
         query = query.where(files.c.state == state)

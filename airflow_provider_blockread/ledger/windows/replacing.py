@@ -22,7 +22,7 @@ from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, lock_f
 from airflow_provider_blockread.ledger.model import Generation, Publication, Window
 from airflow_provider_blockread.ledger.schema.columns import REPLACING_STATES, SHORT, UNFINISHED_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import parts, taken_files
-from airflow_provider_blockread.ledger.schema.tables import files, generations, groups, scans, windows
+from airflow_provider_blockread.ledger.schema.tables import files, generations, groups, listings, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import replacements
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.parts import giving_up_command
@@ -128,11 +128,11 @@ def give_back_versions(connection: Connection, window_id: str) -> None:
     mine = (replacements.c.window_id == window_id, replacements.c.generation == number)
     was = select(replacements.c.was).where(*mine, replacements.c.new_file == files.c.id).scalar_subquery()
     # A listing that is under way has perhaps passed the file already, and must not call it missing.
-    newest = select(func.max(scans.c.id)).where(scans.c.feed_id == files.c.feed_id).scalar_subquery()
+    newest = select(func.max(listings.c.id)).where(listings.c.feed_id == files.c.feed_id).scalar_subquery()
     change = {
         "state": was,
         "window_id": case((was == "replaced", files.c.window_id)),
-        "last_scan": func.coalesce(newest, files.c.last_scan),
+        "last_listing": func.coalesce(newest, files.c.last_listing),
     }
     held = (files.c.id.in_(select(replacements.c.new_file).where(*mine)), files.c.window_id == window_id)
     connection.execute(files.update().where(*held, files.c.state == "planned").values(change))
@@ -205,14 +205,14 @@ def _refuse(connection: Connection, window: Window, path: str, why: str, otherwi
 
 
 def _insert(connection: Connection, feed_id: int, new: Mapping[int, FileVersion]) -> None:
-    newest = connection.scalar(select(func.max(scans.c.id)).where(scans.c.feed_id == feed_id)) or 0
+    newest = connection.scalar(select(func.max(listings.c.id)).where(listings.c.feed_id == feed_id)) or 0
     query = select(files.c.id, files.c.mtime_ns, files.c.time_ns).where(files.c.id.in_(list(new)))
     named = {row.id: row.time_ns for row in connection.execute(query).all() if row.time_ns != row.mtime_ns}
     rows = [
         {
             "feed_id": feed_id,
-            "first_scan": newest,
-            "last_scan": newest,
+            "first_listing": newest,
+            "last_listing": newest,
             "path": version.path,
             "path_digest": path_digest(version.path),
             "version_digest": version_digest(version),

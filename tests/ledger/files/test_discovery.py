@@ -16,7 +16,7 @@ from airflow_provider_blockread.ledger.files.admission import Admission
 from airflow_provider_blockread.ledger.files.discovery import _COLUMNS, record_files
 from airflow_provider_blockread.ledger.model import Discovered
 from airflow_provider_blockread.ledger.schema.columns import short_number
-from airflow_provider_blockread.ledger.schema.tables import files, scans
+from airflow_provider_blockread.ledger.schema.tables import files, listings
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
 from airflow_provider_blockread.ledger.windows.queries import feed_counts
@@ -162,7 +162,7 @@ def test_a_listing_that_breaks_off_calls_nothing_missing(ledger: Ledger) -> None
 
     assert feed_counts(ledger, FEED) == {"pending": 5}  # the last one is left to the next listing
     with ledger.reading() as connection:
-        assert connection.scalars(select(scans.c.finished_at).order_by(scans.c.id)).all()[1] is None
+        assert connection.scalars(select(listings.c.finished_at).order_by(listings.c.id)).all()[1] is None
 
 
 def test_a_partial_listing_calls_nothing_missing(ledger: Ledger) -> None:

@@ -16,7 +16,7 @@ from airflow_provider_blockread.ledger.files.admission import Admission
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.files.unread import newest_pending, pending_since, unread_files
 from airflow_provider_blockread.ledger.schema.file_tables import stretches
-from airflow_provider_blockread.ledger.schema.tables import feeds, files, scans
+from airflow_provider_blockread.ledger.schema.tables import feeds, files, listings
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
 from airflow_provider_blockread.ledger.windows.queries import list_files
@@ -24,8 +24,8 @@ from tests.examples import examples
 from tests.ledger.make import FEED, freeze_window, open_window, pending, plan, version
 
 _FEEDS = count()
-listings = st.dictionaries(st.integers(0, 40), st.integers(1, 3), max_size=30)  # name -> content
-rounds = st.lists(st.tuples(listings, st.booleans(), st.sampled_from(["ignore", "add"])), max_size=4)
+LISTINGS = st.dictionaries(st.integers(0, 40), st.integers(1, 3), max_size=30)  # name -> content
+ROUNDS = st.lists(st.tuples(LISTINGS, st.booleans(), st.sampled_from(["ignore", "add"])), max_size=4)
 
 
 def shown(feed: str, listing: dict[int, int]) -> list[FileVersion]:
@@ -36,12 +36,12 @@ def shown(feed: str, listing: dict[int, int]) -> list[FileVersion]:
 def rows(ledger: Ledger) -> list[object]:
     """Return how much every table holds that a listing may write."""
     with ledger.reading() as connection:
-        counts = [connection.scalar(select(func.count()).select_from(t)) for t in (feeds, files, scans, stretches)]
-        return [*counts, connection.execute(select(files.c.id, files.c.state, files.c.last_scan)).all()]
+        counts = [connection.scalar(select(func.count()).select_from(t)) for t in (feeds, files, listings, stretches)]
+        return [*counts, connection.execute(select(files.c.id, files.c.state, files.c.last_listing)).all()]
 
 
 @examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(rounds, listings, st.sampled_from(["ignore", "add"]), st.none() | st.integers(1, 3))
+@given(ROUNDS, LISTINGS, st.sampled_from(["ignore", "add"]), st.none() | st.integers(1, 3))
 def test_looking_finds_what_a_listing_would_leave_pending(
     ledger: Ledger,
     rounds: list[tuple[dict[int, int], bool, str]],

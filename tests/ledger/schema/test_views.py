@@ -112,7 +112,9 @@ def test_backlog(ledger: Ledger, window: Window) -> None:
 
     assert window.id
     assert rows(ledger, "backlog", columns, "feed") == [(FEED, 1, 10, 7, 1, 1, 1)]
-    assert rows(ledger, "backlog", "last_scan_at, oldest_open_at", "feed") == [("2026-01-01 00:01", "2026-01-01 00:01")]
+    assert rows(ledger, "backlog", "last_listed_at, oldest_open_at", "feed") == [
+        ("2026-01-01 00:01", "2026-01-01 00:01")
+    ]
 
 
 def test_backlog_counts_what_will_be_read(ledger: Ledger, clock: Clock) -> None:

@@ -178,7 +178,7 @@ def test_scans_that_no_file_names_go(ledger: Ledger, clock: Clock, old: Window) 
 
     assert drop_listings(ledger, bound(clock)) == 2
     with ledger.reading() as connection:
-        assert connection.scalar(select(func.count()).select_from(tables.scans)) == 2
+        assert connection.scalar(select(func.count()).select_from(tables.listings)) == 2
     assert old.files == 3
 
 

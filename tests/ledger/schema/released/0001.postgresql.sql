@@ -46,12 +46,12 @@ CREATE TABLE taken_files (
 CREATE TABLE stretches (
 	feed_id INTEGER NOT NULL, 
 	digest UUID NOT NULL, 
-	scan_id INTEGER NOT NULL, 
+	listing_id INTEGER NOT NULL, 
 	CONSTRAINT pk_stretches PRIMARY KEY (digest, feed_id), 
 	CONSTRAINT fk_stretches_feed_id FOREIGN KEY(feed_id) REFERENCES feeds (id)
 );
 
-CREATE TABLE scans (
+CREATE TABLE listings (
 	id BIGSERIAL NOT NULL, 
 	feed_id BIGINT NOT NULL, 
 	started_at TIMESTAMP WITH TIME ZONE NOT NULL, 
@@ -61,8 +61,8 @@ CREATE TABLE scans (
 	modified BIGINT DEFAULT '0' NOT NULL, 
 	ignored BIGINT DEFAULT '0' NOT NULL, 
 	source JSON, 
-	CONSTRAINT pk_scans PRIMARY KEY (id), 
-	CONSTRAINT fk_scans_feed_id FOREIGN KEY(feed_id) REFERENCES feeds (id)
+	CONSTRAINT pk_listings PRIMARY KEY (id), 
+	CONSTRAINT fk_listings_feed_id FOREIGN KEY(feed_id) REFERENCES feeds (id)
 );
 
 CREATE TABLE windows (
@@ -160,8 +160,8 @@ CREATE TABLE files (
 	bad_records BIGINT, 
 	part_next_offset BIGINT, 
 	feed_id INTEGER NOT NULL, 
-	first_scan INTEGER NOT NULL, 
-	last_scan INTEGER NOT NULL, 
+	first_listing INTEGER NOT NULL, 
+	last_listing INTEGER NOT NULL, 
 	path_digest UUID NOT NULL, 
 	state VARCHAR(16) NOT NULL, 
 	window_id VARCHAR(16), 
@@ -334,7 +334,7 @@ CREATE VIEW file_lifecycle AS SELECT d.name AS feed, f.path, f.size, f.mtime_ns,
        c.action AS cleaning, c.state AS cleaning_state, c.target AS archived_to, c.finished_at AS cleaned_at
 FROM files f
 JOIN feeds d ON d.id = f.feed_id
-LEFT JOIN scans s ON s.id = f.first_scan
+LEFT JOIN listings s ON s.id = f.first_listing
 LEFT JOIN windows w ON w.id = f.window_id
 LEFT JOIN generations g ON g.window_id = w.id AND g.state = 'published'
 LEFT JOIN exclusions x ON x.window_id = f.window_id AND x.file_id = f.id AND x.generation IS NULL
@@ -387,7 +387,7 @@ CREATE VIEW backlog AS SELECT d.name AS feed,
        coalesce(t.failed, 0) AS failed_windows, coalesce(t.stalled, 0) AS stalled_windows,
        coalesce(l.missing, 0) AS missing_files, coalesce(l.changed, 0) AS changed_files,
        coalesce(l.ignored, 0) AS ignored_files,
-       (SELECT max(s.finished_at) FROM scans s WHERE s.feed_id = d.id) AS last_scan_at
+       (SELECT max(s.finished_at) FROM listings s WHERE s.feed_id = d.id) AS last_listed_at
 FROM feeds d
 LEFT JOIN (
     SELECT feed_id, count(*) AS files, CAST(sum(size - coalesce(part_next_offset, 0)) AS BIGINT) AS bytes,
@@ -449,7 +449,7 @@ CREATE INDEX ix_files_window_id ON files (window_id) WHERE window_id IS NOT NULL
 
 CREATE INDEX ix_generations_run ON generations (run);
 
-CREATE INDEX ix_scans_feed_id ON scans (feed_id);
+CREATE INDEX ix_listings_feed_id ON listings (feed_id);
 
 CREATE INDEX ix_windows_run ON windows (run);
 
