@@ -41,7 +41,7 @@ from airflow_provider_blockread.options.sinks import (
 )
 from airflow_provider_blockread.options.sizes import parse_size
 from airflow_provider_blockread.options.source import FileSource
-from airflow_provider_blockread.options.tables import SINKS, DeltaSink, IcebergSink, PostgresSink
+from airflow_provider_blockread.options.tables import SINKS, CustomSink, DeltaSink, IcebergSink, PostgresSink
 from airflow_provider_blockread.options.times import (
     TimePattern,
     nanoseconds,
@@ -64,6 +64,7 @@ __all__ = [
     "Csv",
     "CsvSink",
     "CustomFormat",
+    "CustomSink",
     "DataFrameFunction",
     "Delimited",
     "DeltaSink",

@@ -1,11 +1,11 @@
-"""Tables as sinks: their options, which hold no secrets, as the ledger and job files store them."""
+"""Tables and custom sinks: their options, which hold no secrets, as the ledger and job files store them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 
 from airflow_provider_blockread.errors import OptionsError
@@ -80,9 +80,7 @@ class IcebergSink(ColumnarSink):
     @classmethod
     def from_texts(cls, output: str, texts: Mapping[str, str]) -> Self:
         """Return the table of a name; what is no option of the sink is a property of the catalog, as `uri` is."""
-        own = {found.name for found in fields(cls)} - {"uri", "catalog_properties", "properties"}
-        catalog = {name: text for name, text in texts.items() if name not in own}
-        given = parse_options(cls, {name: text for name, text in texts.items() if name in own})
+        given, catalog = _parted(cls, texts, {"catalog_properties", "properties"})
         return cls(output, catalog_properties=catalog, **given)
 
     @property
@@ -159,6 +157,44 @@ class PostgresSink(ColumnarSink):
         return None
 
 
+@dataclass(frozen=True)
+class CustomSink(Sink):
+    """A sink of your own: a class, by its import path `"package.module:Class"`, and its arguments in `options`.
+
+    The names of its files end in `suffix`. Secrets are not among the options: what the Airflow connection
+    `access_conn_id` holds reaches the class beside them, on Airflow's side.
+    """
+
+    kind: ClassVar[str] = "custom_sink"
+    _: KW_ONLY
+    path: str = ""
+    options: Mapping[str, object] = field(default_factory=dict)
+    suffix: str = ""
+    access_conn_id: str | None = None
+
+    def __post_init__(self) -> None:
+        module, _, name = self.path.partition(":")
+        if not module or not name:
+            msg = f"custom_sink: path must read 'package.module:Class', not {self.path!r}"
+            raise OptionsError(msg)
+        for option, value in self.options.items():
+            refuse_secret(f"custom_sink: option {option}", option, str(value))
+        super().__post_init__()
+
+    @classmethod
+    def from_texts(cls, output: str, texts: Mapping[str, str]) -> Self:
+        """Return the sink of an output; what is no option of its own is an argument of the class."""
+        given, own = _parted(cls, texts, {"options"})
+        return cls(output, options=own, **given)
+
+
+def _parted(cls: type[Sink], texts: Mapping[str, str], rests: set[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the values of a sink's own options, and the texts of others; options in `rests` are given by those."""
+    own = {found.name for found in fields(cls)} - {"uri", *rests}
+    given = parse_options(cls, {name: text for name, text in texts.items() if name in own})
+    return given, {name: text for name, text in texts.items() if name not in own}
+
+
 def refuse_secret(what: str, name: str, value: str) -> None:
     """Refuse a value that would be stored in the ledger, and is a secret by its name or as part of a URL.
 
@@ -182,4 +218,5 @@ SINKS: Mapping[str, type[Sink]] = {
     "postgres": PostgresSink,
     "json_lines": JsonLinesSink,
     "csv": CsvSink,
+    "custom": CustomSink,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any
 
@@ -45,7 +45,7 @@ class Ledgers:
         with self._lock:
             found = self._open.get(name)
         if found is None:
-            found = self._site.ledgers[name]()
+            found = replace(self._site.ledgers[name](), runs_code=False)
             with self._lock:
                 found = self._open.setdefault(name, found)
         return found

@@ -1,8 +1,10 @@
-"""Custom formats: imported by path, and checked before a window is planned with them."""
+"""Objects of a user's class, such as custom formats: imported by path, and checked before anything is planned."""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError
@@ -10,15 +12,25 @@ from airflow_provider_blockread.options import CustomFormat
 from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.model import Walk
 
-_VALUES: dict[str, type] = {
-    "name": str,
-    "needs_scan": bool,
-    "splittable": bool,
-    "initial_state": int,
-    "unfinished": str,
-}
-_METHODS = ("for_file", "data_offset", "cut", "walk", "scan", "explain", "content", "decoder")
-_ADVICE = "derive it from records.BaseFormat and see docs/custom_formats.md"
+
+@dataclass(frozen=True, kw_only=True)
+class Demands:
+    """What an object of a user's class must have: `what` it is, the class that has the rest, and where to read on."""
+
+    what: str
+    base: str
+    page: str
+    values: Mapping[str, type]
+    methods: Sequence[str]
+
+
+_FORMAT = Demands(
+    what="record format",
+    base="records.BaseFormat",
+    page="docs/custom_formats.md",
+    values={"name": str, "needs_scan": bool, "splittable": bool, "initial_state": int, "unfinished": str},
+    methods=("for_file", "data_offset", "cut", "walk", "scan", "explain", "content", "decoder"),
+)
 
 
 def load_object(path: str, what: str) -> Any:  # noqa: ANN401 - whatever the user named
@@ -39,45 +51,63 @@ def load_object(path: str, what: str) -> Any:  # noqa: ANN401 - whatever the use
         raise OptionsError(msg) from error
 
 
+def make_object(
+    path: str, options: Mapping[str, object], demands: Demands, make: Callable[..., Any] = lambda cls, own: cls(**own)
+) -> Any:  # noqa: ANN401 - of the user's class
+    """Return an object of the class that an import path names.
+
+    Args:
+        path: of the class.
+        options: arguments of its constructor.
+        demands: what the object must have.
+        make: calls the class with the options, and with what else it takes.
+
+    Raises:
+        OptionsError: when the class cannot be imported or built, or lacks what is demanded.
+    """
+    cls = load_object(path, demands.what)
+    if not isinstance(cls, type):
+        raise _refused(demands, path, "is not a class")
+    if not all(hasattr(cls, name) for name in demands.methods):  # what is of another kind is not called
+        _require_members(path, cls, demands)
+    try:
+        made = make(cls, options)
+    except BlockReadError:
+        raise
+    except Exception as error:
+        msg = f"{demands.what} {path!r} does not take the options {dict(options)} ({error}); correct them"
+        raise OptionsError(msg) from error
+    _require_members(path, made, demands)
+    _require_types(path, made, demands)
+    return made
+
+
 def make_custom(option: CustomFormat) -> RecordFormat:
     """Return the user's format; the option's encoding, if set, replaces that of the class.
 
     Raises:
         OptionsError: when it cannot be imported or built, or does not implement the protocol of record formats.
     """
-    made = _build(option)
-    _require_members(option, made)
-    for name, kind in _VALUES.items():
-        if not isinstance(getattr(made, name), kind):
-            raise _refused(option, f"has {name}={getattr(made, name)!r}, which must be of type {kind.__name__}")
-    for name in _METHODS:
-        if not callable(getattr(made, name)):
-            raise _refused(option, f"has a member {name} that is not a method")
+    made = make_object(option.path, option.options, _FORMAT)
     if option.encoding != CustomFormat.encoding:
         made.encoding = option.encoding
     _check_calls(option, made)
     return cast("RecordFormat", made)
 
 
-def _build(option: CustomFormat) -> Any:  # noqa: ANN401 - not known to be a format yet
-    cls = load_object(option.path, "record format")
-    if not isinstance(cls, type):
-        raise _refused(option, "is not a class")
-    if not all(hasattr(cls, name) for name in _METHODS):  # what is no format is not called
-        _require_members(option, cls)
-    try:
-        return cls(**option.options)
-    except BlockReadError:
-        raise
-    except Exception as error:
-        msg = f"record format {option.path!r} does not take the options {dict(option.options)} ({error}); correct them"
-        raise OptionsError(msg) from error
-
-
-def _require_members(option: CustomFormat, found: object) -> None:
-    missing = [member for member in (*_VALUES, *_METHODS) if not hasattr(found, member)]
+def _require_members(path: str, found: object, demands: Demands) -> None:
+    missing = [member for member in (*demands.values, *demands.methods) if not hasattr(found, member)]
     if missing:
-        raise _refused(option, f"lacks {', '.join(missing)}")
+        raise _refused(demands, path, f"lacks {', '.join(missing)}")
+
+
+def _require_types(path: str, made: object, demands: Demands) -> None:
+    for name, kind in demands.values.items():
+        if not isinstance(getattr(made, name), kind):
+            raise _refused(demands, path, f"has {name}={getattr(made, name)!r}, which must be of type {kind.__name__}")
+    for name in demands.methods:
+        if not callable(getattr(made, name)):
+            raise _refused(demands, path, f"has a member {name} that is not a method")
 
 
 def _check_calls(option: CustomFormat, made: Any) -> None:  # noqa: ANN401 - as above
@@ -87,12 +117,12 @@ def _check_calls(option: CustomFormat, made: Any) -> None:  # noqa: ANN401 - as 
         schema = made.decoder().schema
     except Exception as error:
         what = f"raises {type(error).__name__} ({error}) when it walks an empty buffer or makes its decoder"
-        raise _refused(option, what) from error
+        raise _refused(_FORMAT, option.path, what) from error
     if not isinstance(walk, Walk) or len(walk.ends) != 0 or len(walk.nexts) != 0:
-        raise _refused(option, f"walks an empty buffer to {walk!r} instead of a Walk without records")
+        raise _refused(_FORMAT, option.path, f"walks an empty buffer to {walk!r} instead of a Walk without records")
     if not schema.names:
-        raise _refused(option, "has a decoder without columns")
+        raise _refused(_FORMAT, option.path, "has a decoder without columns")
 
 
-def _refused(option: CustomFormat, what: str) -> OptionsError:
-    return OptionsError(f"record format {option.path!r} {what}; {_ADVICE}")
+def _refused(demands: Demands, path: str, what: str) -> OptionsError:
+    return OptionsError(f"{demands.what} {path!r} {what}; derive it from {demands.base} and see {demands.page}")

@@ -1,1 +1,27 @@
 """Sinks: where records go. Groups write files; publishing brings those to readers that a proof has accepted."""
+
+from __future__ import annotations
+
+from airflow_provider_blockread.exchange.model import OutputFile, Target
+from airflow_provider_blockread.sinks.conform import conform
+from airflow_provider_blockread.sinks.directory import Directory
+from airflow_provider_blockread.sinks.names import AttemptName
+from airflow_provider_blockread.sinks.protocol import Access, Change, Earlier, Marker, RecordSink, State, Step, Writer
+from airflow_provider_blockread.sinks.staging import explained
+
+__all__ = [
+    "Access",
+    "AttemptName",
+    "Change",
+    "Directory",
+    "Earlier",
+    "Marker",
+    "OutputFile",
+    "RecordSink",
+    "State",
+    "Step",
+    "Target",
+    "Writer",
+    "conform",
+    "explained",
+]

@@ -13,6 +13,7 @@ from airflow_provider_blockread.exchange.layout import published_quarantine
 from airflow_provider_blockread.options import (
     ColumnarSink,
     CsvSink,
+    CustomSink,
     DeltaSink,
     IcebergSink,
     JsonLinesSink,
@@ -21,6 +22,7 @@ from airflow_provider_blockread.options import (
     Sink,
     TextSink,
 )
+from airflow_provider_blockread.sinks.custom import make_custom
 from airflow_provider_blockread.sinks.objects import CsvRows, JsonObjects
 from airflow_provider_blockread.sinks.parquet import ParquetDirectory
 from airflow_provider_blockread.sinks.protocol import Access, RecordSink
@@ -89,4 +91,5 @@ _MAKERS: dict[type[Sink], Callable[[Stores, Any, str, Access], RecordSink]] = {
     DeltaSink: _table,
     IcebergSink: _table,
     PostgresSink: _table,
+    CustomSink: lambda stores, option, _, access: make_custom(stores, option, access),
 }

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
-from airflow_provider_blockread.errors import WrongLedgerError
+from airflow_provider_blockread.errors import OptionsError, WrongLedgerError
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.seals import derived
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import (
+    CustomSink,
     FileList,
     FileSource,
     FunctionCode,
@@ -86,7 +87,8 @@ class Environment:
     """What every step works with: the ledger, the stores, and the observer that takes its reports.
 
     `code` is that of the user's function where the caller has it; the ledger holds its digest. `access` is what the
-    connections of catalogs and databases hold, by their ids.
+    connections of catalogs and databases hold, by their ids. Where `runs_code` is false, as in a web server, no
+    class is loaded that an option names.
     """
 
     ledger: Ledger
@@ -94,9 +96,20 @@ class Environment:
     observer: Observer
     code: FunctionCode | None = None
     access: Access = field(default_factory=dict, repr=False)
+    runs_code: bool = True
 
     def sink(self, option: Sink, kind: str = "output") -> RecordSink:
-        """Return the sink that an option describes, with access to its catalog or database."""
+        """Return the sink that an option describes, with access to its catalog or database.
+
+        Raises:
+            OptionsError: when it is a custom one, which cannot be loaded, or must not be loaded here.
+        """
+        if isinstance(option, CustomSink) and not self.runs_code:
+            msg = (
+                f"{option.place}: sink {option.path!r} is a class of your own, and a web server runs no code that an"
+                " option names; use the command `blockread windows` in a shell where its module is on PYTHONPATH"
+            )
+            raise OptionsError(msg)
         return make_sink(self.stores, option, kind, self.access)
 
     def window_secret(self, window: str) -> str:

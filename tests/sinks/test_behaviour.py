@@ -1,241 +1,33 @@
-"""What every sink does, whatever it is made of: write, count, publish in steps, find out, replace, undo, sweep."""
+"""What every sink does, by the suite that is there for sinks of one's own, too."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
-import pyarrow as pa
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from airflow_provider_blockread.errors import BlockReadError, ExchangeError, FencedError, ProofError
-from airflow_provider_blockread.exchange.model import OutputFile
-from airflow_provider_blockread.sinks.names import AttemptName
-from airflow_provider_blockread.sinks.protocol import State
-from tests.sinks.kinds import BLOCK, KINDS, STORES, Bench
+from airflow_provider_blockread.testing import SinkBehaviour, SinkLaws
+from tests.sinks.kinds import KINDS, Bench
 from tests.sinks.places import opened
 
-_PLACES = [(kind, store) for kind in KINDS for store in (["disk"] if KINDS[kind].table else ["disk", "memory"])]
+_STORES = {kind: ["disk"] if made.table else ["memory", "disk"] for kind, made in KINDS.items()}
 
 
-@pytest.fixture(params=_PLACES, ids=[" on ".join(place) for place in _PLACES])
-def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
-    """Yield a sink of each kind in each store that can hold it."""
-    with opened(*request.param) as made:
-        yield made
+class _Placed:
+    """A sink of a kind in a store."""
+
+    kind: str
+    store: str
+
+    def opened(self) -> AbstractContextManager[Bench]:
+        """Give a sink whose place is not made yet."""
+        return opened(self.kind, self.store)
 
 
-def test_a_task_leaves_named_files_that_say_their_size_and_rows(bench: Bench) -> None:
-    """Names carry window, generation, group, epoch and attempt; the rows can be counted from a file alone."""
-    (file,) = bench.stage("x")
-    name = AttemptName(window="ab12", generation=1, group=0, epoch=1, attempt=9)
-
-    assert name.is_kin(bench.target.folder, file.uri, bench.option.suffix)
-    assert not name.is_kin(f"{bench.target.folder}/other", file.uri, bench.option.suffix)
-    assert (file.rows, file.size) == (2, STORES.stat(file.uri).size)
-    assert bench.sink.count(file) == 2
+def _tests(kind: str, store: str, suite: type) -> type:
+    return type(f"Test {kind} on {store}", (_Placed, suite), {"kind": kind, "store": store})
 
 
-def test_nothing_is_made_before_something_is_published(bench: Bench) -> None:
-    """Preparing makes no folder; publishing no steps makes an output without files."""
-    assert not STORES.exists(bench.place)
-    bench.apply([])
-
-    assert bench.values() == []
-    assert STORES.exists(bench.place) or bench.place.startswith("memory:") or not KINDS[bench.kind].in_folder
-
-
-def test_no_rows_make_no_file(bench: Bench) -> None:
-    """A writer that saw no rows leaves nothing."""
-    name = AttemptName(window="ab12", generation=1, group=0, epoch=1, attempt=0)
-    writer = bench.sink.writer(bench.target, name, pa.schema([("value", pa.string())]))
-    writer.write(pa.RecordBatch.from_pydict({"value": pa.array([], pa.string())}), BLOCK)
-
-    assert writer.close() == []
-    assert list(STORES.list_names(bench.target.folder)) == []
-
-
-def test_an_aborted_attempt_leaves_nothing(bench: Bench) -> None:
-    """Finished files and the open one are removed."""
-    name = AttemptName(window="ab12", generation=1, group=0, epoch=1, attempt=0)
-    writer = bench.sink.writer(bench.target, name, None)
-    for _ in range(3):
-        writer.write(pa.RecordBatch.from_pydict({"value": ["x" * 1000]}), BLOCK)
-    writer.abort()
-
-    assert list(STORES.list_names(bench.target.folder)) == []
-
-
-def test_what_is_published_is_read_and_publishing_can_be_repeated(bench: Bench) -> None:
-    """Readers find each row once, however often the steps are taken."""
-    files = bench.stage("x", "y")
-    steps = bench.steps(files)
-    before = bench.states(steps)
-    for _ in range(2):
-        bench.apply(steps)
-
-    assert (set(before), set(bench.states(steps))) == ({State.NOT_APPLIED}, {State.APPLIED})
-    assert bench.values() == ["x", "x", "y", "y"]
-    assert [bench.sink.count(bench.sink.placed(file)) for file in files] == [2, 2]
-
-
-def test_a_crash_between_a_step_and_its_record_is_repaired_by_repeating(bench: Bench) -> None:
-    """A file whose source is gone because it is published already counts as published."""
-    files = bench.publish("x", "y")
-    for file in files if not bench.sink.in_place else ():
-        STORES.remove(file.uri)
-    steps = bench.steps(files)
-    bench.apply(steps)
-
-    assert set(bench.states(steps)) == {State.APPLIED}
-    assert bench.values() == ["x", "x", "y", "y"]
-
-
-def test_a_file_in_neither_place_is_an_error(bench: Bench) -> None:
-    """A staged file that was lost before it was published is told from one that is published."""
-    (file,) = bench.stage("x")
-    STORES.remove(file.uri)
-    steps = bench.steps([file])
-
-    assert bench.states(steps) == [State.UNKNOWN]
-    with pytest.raises(ProofError, match="clear the run"):
-        bench.apply(steps)
-
-
-def test_a_truncated_file_is_never_read(bench: Bench) -> None:
-    """A staged file of another size than its writer reported is refused, before readers could see it."""
-    (file,) = bench.stage("x")
-    STORES.write_bytes_atomic(file.uri, STORES.read_bytes(file.uri)[:-1])
-
-    with pytest.raises(BlockReadError, match=f"instead of {file.size}"):
-        bench.apply(bench.steps([file]))
-    assert bench.values() == []
-
-
-def test_a_missing_file_is_not_counted(bench: Bench) -> None:
-    """The error names it."""
-    (file,) = bench.stage("x")
-    STORES.remove(file.uri)
-
-    with pytest.raises(ProofError, match=file.uri):
-        bench.sink.count(file)
-
-
-def test_a_publisher_that_lost_its_right_changes_nothing(bench: Bench) -> None:
-    """Whether it is still its own is asked before the first step."""
-
-    def overtaken() -> None:
-        raise FencedError
-
-    files = bench.stage("x")
-    with pytest.raises(FencedError):
-        bench.sink.apply(bench.steps(files), bench.marker, overtaken)
-
-    assert bench.values() == []
-
-
-def test_an_overtaken_publisher_finds_nothing_to_publish(bench: Bench) -> None:
-    """What was undone stays away, on stores too whose moves leave the source behind; undoing can be repeated."""
-    files = bench.publish("x")
-
-    assert [bench.undo(files) for _ in range(2)] == [1, 0]
-    with pytest.raises(ProofError, match="is gone"):
-        bench.apply(bench.steps(files))
-    assert bench.values() == []
-
-
-def test_new_files_are_there_before_earlier_ones_go(bench: Bench) -> None:
-    """Between any two steps a reader finds all of what was there, or all of what comes; in the end only that."""
-    old = bench.publish("x", "y")
-    new = bench.stage("x", "y", "z", generation=2)
-    seen = []
-    for step in bench.steps(new, old):
-        bench.apply([step])
-        seen.append(bench.values())
-
-    assert all(set(values) >= {"x", "y"} for values in seen)
-    assert seen[-1] == ["x", "x", "y", "y", "z", "z"]
-
-
-def test_a_file_that_is_carried_over_stays(bench: Bench) -> None:
-    """What both generations have is neither published twice nor removed."""
-    old = bench.publish("x", "y")
-    new = [old[0], *bench.stage("z", generation=2)]
-    bench.apply(bench.steps(new, old))
-
-    assert bench.values() == ["x", "x", "z", "z"]
-
-
-@pytest.mark.parametrize("name", ["x", "part-wab-g1-00000-e1-t0-0000{}.tmp", "part-00000-uuid{}"])
-def test_only_names_of_a_writer_are_published(bench: Bench, name: str) -> None:
-    """What no group's writer named is refused."""
-    uri = f"{bench.target.folder}/{name.format(bench.option.suffix)}"
-
-    with pytest.raises(ExchangeError, match="will not be published"):
-        bench.sink.placed(OutputFile(uri=uri, size=1, rows=1))
-
-
-def test_a_sweep_removes_unlisted_files_of_its_window_only(bench: Bench) -> None:
-    """Of the window, only listed files stay; other windows and foreign files are not touched."""
-    if bench.sink.in_place:
-        bench.stage("of a dead task")
-    else:
-        bench.publish("of a dead publisher")
-    new = bench.publish("new", generation=2)
-    bench.publish("other", window="ab1")
-    folder = STORES.canonical(bench.place)
-    for foreign in ("_SUCCESS", f".part-wab12-g1-00000-e1-t0-0000{bench.option.suffix}.1f.tmp"):
-        STORES.write_bytes_atomic(f"{folder}/{foreign}", b"x")
-    keep = [bench.sink.placed(file).uri for file in new]
-    removed = bench.sink.sweep("ab12", keep)
-
-    stray = 1 if bench.sink.in_place else 2
-    assert len(removed) == (stray if KINDS[bench.kind].in_folder else 0)  # rows of a dead publisher went with the rest
-    assert bench.values() == ["new", "new", "other", "other"]
-    assert STORES.exists(f"{folder}/_SUCCESS")
-    assert bench.sink.sweep("ab12", keep) == []
-
-
-def test_an_output_knows_whether_anything_is_published_there(bench: Bench) -> None:
-    """One that is not made is empty, as is one with other people's files."""
-    folder = STORES.canonical(bench.place)
-    STORES.write_bytes_atomic(f"{folder}/readme", b"x")
-    assert bench.sink.is_empty()
-    bench.publish("x")
-
-    assert not bench.sink.is_empty()
-
-
-_VALUES = st.lists(st.text(st.characters(exclude_characters="\n", codec="utf-8"), max_size=8), max_size=6)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@given(batches=st.lists(_VALUES, max_size=5))
-def test_every_row_is_written_once(kind: str, batches: list[list[str]]) -> None:
-    """For any batches, rows come out once, in order, and the file counts as many as the writer."""
-    name = AttemptName(window="ab12", generation=1, group=0, epoch=1, attempt=0)
-    with opened(kind) as bench:
-        writer = bench.sink.writer(bench.target, name, pa.schema([("value", pa.string())]))
-        for values in batches:
-            writer.write(pa.RecordBatch.from_pydict({"value": pa.array(values, pa.string())}), BLOCK)
-        files = writer.close()
-
-        assert [row["value"] for file in files for row in KINDS[kind].read(file.uri)] == [v for b in batches for v in b]
-        assert [bench.sink.count(file) for file in files] == [file.rows for file in files]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@given(kept=st.integers(0, 3), new=st.integers(0, 3), dies=st.integers(0, 12), undone=st.booleans())
-def test_wherever_it_dies_repeating_ends_the_same(kind: str, kept: int, new: int, dies: int, *, undone: bool) -> None:
-    """Some steps are taken, then all of them: the output holds the new generation; or after an undo nothing."""
-    with opened(kind) as bench:
-        old = bench.publish("a", "b", "c")
-        files = old[:kept] + bench.stage(*"xyz"[:new], generation=2)
-        steps = bench.steps(files, old)
-        for some in (steps[:dies], steps):
-            bench.apply(some)
-        if undone:
-            bench.undo(files)
-
-        assert bench.values() == ([] if undone else sorted([*"abc"[:kept], *"xyz"[:new]] * 2))
+# Each kind in each store that can hold it; its laws in the fastest one.
+globals().update(
+    {f"Test {kind} {store}": _tests(kind, store, SinkBehaviour) for kind in KINDS for store in _STORES[kind]}
+)
+globals().update({f"Test laws of {kind}": _tests(kind, _STORES[kind][0], SinkLaws) for kind in KINDS})

@@ -23,8 +23,9 @@ from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import Writer
 from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.steps.upkeep.withdrawing import undo
+from airflow_provider_blockread.testing.bench import BLOCK
 from tests.pipeline.make import Pipe, ReadHere
-from tests.sinks.kinds import BLOCK, STORES, Bench
+from tests.sinks.kinds import STORES, Bench
 
 DECODERS: dict[str, Callable[[bytes], bytes]] = {
     "none": bytes,

@@ -66,6 +66,7 @@ def _plan(env: Environment, request: PlanRequest) -> WindowRef:
     check_key(request)
     options = canonical_options(env, request)
     check_schemas(options)
+    env.sink(options.sink)  # a custom one is loaded, and refused if it is none
     request = of_interval(env, request)
     window = find_window(env.ledger, request.feed, request.key)
     if window is not None and window.state == "open":

@@ -19,6 +19,11 @@ _ANSWERS = "tests/spark/engines/test_answers.py"
 _REFUSED, _ON_SERVER = "tests/spark/engines/test_refusals.py", "tests/spark/engines/test_windows.py"
 
 CATALOG: list[Entry] = [
+    Remedy(
+        "steps/model.py",
+        "runs no code that an option names",
+        "tests/pages/actions/test_custom_sinks.py::test_no_page_and_no_action_loads_a_sink_that_the_ledger_names",
+    ),
     Explained("exchange/failures.py", "was not written by", _SEALED),
     Remedy("exchange/files.py", "clear the group's task", "tests/pipeline/read/test_bad_state.py::test_corrupt_result"),
     Remedy("exchange/files.py", "restore the file", f"{_HERE}/test_plans.py::test_a_manifest_that_was_lost"),

@@ -70,6 +70,11 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy("options/sinks.py", "name each once", "tests/sinks/test_partitions.py::test_a_column_that_is_named_twice"),
     Remedy("options/tables.py", "leave it out of audit", f"{_POSTGRES}::test_what_a_table_needs"),
     Remedy("options/tables.py", "names code", f"{_ICEBERG}::test_code_is_no_option"),
+    Remedy(
+        "options/tables.py",
+        "must read 'package.module:Class'",
+        "tests/sinks/test_custom.py::test_a_path_must_name_a_class_and_options_hold_no_secret",
+    ),
     Remedy("options/tables.py", "holds a secret", f"{_ICEBERG}::test_secrets_are_no_options"),
     Remedy("options/sinks.py", "at least one byte", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/sinks.py", "choose a place beside it", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),

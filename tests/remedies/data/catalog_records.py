@@ -51,7 +51,7 @@ RECORDS_SIDE: list[Entry] = [
     Remedy("records/custom.py", "cannot be imported", f"{LIMITS}::test_a_class_is_found_once_its_module_is_importable"),
     Remedy(
         "records/custom.py",
-        "derive it from records.BaseFormat",
+        "; derive it from",
         f"{LIMITS}::test_a_class_that_is_no_format_becomes_one",
     ),
     Remedy("records/custom.py", "; correct them", f"{LIMITS}::test_a_class_takes_the_options_that_it_has"),

@@ -1,0 +1,136 @@
+"""A sink under test: how it is made and filled, and what a reader who knows nothing of this package finds there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+
+from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.options import Sink
+from airflow_provider_blockread.sinks.names import AttemptName
+from airflow_provider_blockread.sinks.protocol import Change, Earlier, Marker, State, Step
+from airflow_provider_blockread.sinks.registry import make_sink
+from airflow_provider_blockread.storage import Stores
+
+#: The number of the block that rows are of.
+BLOCK = 5
+
+_EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SinkCase:
+    """A sink under test, and how others read it. Rows have one column, `value`, of text.
+
+    `option` takes a place, which is a folder that is not there yet. `read` returns the rows of a file. If readers find
+    a table at the place, `table` returns its rows, and the names of the files that they come from.
+    """
+
+    option: Callable[..., Sink]
+    read: Callable[[str], Rows]
+    table: Callable[[str], tuple[Rows, list[str]]] | None = None
+    in_folder: bool = True  # False: readers find nothing in the folder, and files are only staged
+
+    def rows(self, place: str) -> Rows:
+        """Return the rows of all files in a folder but hidden ones, partitions included, or of the table there."""
+        if self.table is not None:
+            return self.table(place)[0]
+        stores = Stores()
+        files = [uri for uri, _ in stores.list_names(place) if uri.rpartition("/")[2][0] not in "._"]
+        inner = [uri for uri in stores.list_folders(place) if "=" in uri.rpartition("/")[2]]
+        return [row for uri in files for row in self.read(uri)] + [row for uri in inner for row in self.rows(uri)]
+
+    def names(self, place: str) -> list[str]:
+        """Return the names of all files in a folder, or of those that a table there consists of."""
+        if self.table is not None:
+            return sorted(self.table(place)[1])
+        path = Path(place)
+        return sorted(found.name for found in path.rglob("*") if found.is_file()) if path.exists() else []
+
+
+class Bench:
+    """A sink at a place, and how tests fill it.
+
+    Args:
+        case: the sink.
+        place: where it is.
+        options: further ones of its option.
+    """
+
+    def __init__(self, case: SinkCase, place: str, options: Mapping[str, Any] | None = None) -> None:
+        self.case, self.place = case, place
+        self.stores = Stores()
+        self.option = case.option(place, **(options or {}))
+        self.sink = make_sink(self.stores, self.option)
+        self.target = self.sink.prepare(None, f"{self.option.work_area}/stage")
+        self.marker = self.marker_of()
+
+    @property
+    def is_table(self) -> bool:
+        """Whether one commit publishes all files of a window."""
+        return self.case.table is not None
+
+    def marker_of(self, window: str = "ab12", generation: int = 1, change: Change = Change.PUBLISH) -> Marker:
+        """Return the marker of a change."""
+        number = Marker.number_of(generation, change)
+        return Marker(ledger="l", feed="f", window=window, number=number, at=_EPOCH, is_recorded=lambda *_: True)
+
+    def stage(self, *values: str, window: str = "ab12", generation: int = 1) -> list[OutputFile]:
+        """Return a file of each value, twice, as tasks leave them; what is applied next is of this generation."""
+        self.marker = self.marker_of(window, generation)
+        files = []
+        for attempt, value in enumerate(values):
+            name = AttemptName(window=window, generation=generation, group=0, epoch=1, attempt=attempt)
+            writer = self.sink.writer(self.target, name, None)
+            writer.write(pa.RecordBatch.from_pydict({"value": [value, value]}), BLOCK)
+            files += writer.close()
+        return files
+
+    def placed(self, files: Sequence[OutputFile], generation: int = 1) -> Earlier:
+        """Return what a generation has published."""
+        return Earlier({generation: [self.sink.placed(file) for file in files]} if files else {})
+
+    def steps(self, new: Sequence[OutputFile], earlier: Sequence[OutputFile] = ()) -> list[Step]:
+        """Return the steps that publish staged files in the place of others, of the first generation."""
+        return self.sink.steps([self.sink.placed(file) for file in new], self.placed(earlier))
+
+    def apply(self, steps: Sequence[Step]) -> None:
+        """Take steps."""
+        self.sink.apply(steps, self.marker, lambda: None)
+
+    def undo(self, files: Sequence[OutputFile]) -> int:
+        """Take away what the newest generation published."""
+        generation = self.marker.number // len(Change)
+        return self.sink.undo(
+            self.placed(files, generation), self.marker_of(generation=generation, change=Change.WITHDRAW)
+        )
+
+    def publish(self, *values: str, window: str = "ab12", generation: int = 1) -> list[OutputFile]:
+        """Publish files and return them as they were staged."""
+        files = self.stage(*values, window=window, generation=generation)
+        self.apply(self.steps(files))
+        return files
+
+    def values(self) -> list[str]:
+        """Return what a reader finds."""
+        return sorted(row["value"] for row in self.case.rows(self.place))
+
+    def states(self, steps: Sequence[Step]) -> list[State]:
+        """Return what is known of each step."""
+        return [self.sink.state(step, self.marker) for step in steps]
+
+
+@contextmanager
+def opened(case: SinkCase) -> Iterator[Bench]:
+    """Give a sink in a temporary folder, which is gone afterwards."""
+    with TemporaryDirectory() as folder:
+        yield Bench(case, f"{folder}/out")
