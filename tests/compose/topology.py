@@ -18,6 +18,7 @@ from typing import Any
 import yaml
 
 from tests.architecture.tree import ROOT
+from tests.pipeline.cluster import QUICK
 from tests.servers.processes import free_port
 from tools.up import end
 
@@ -25,6 +26,7 @@ _LOOPBACK = "127.0.0.1"
 _VARIABLE = re.compile(r"\$\{(\w+):\?run make secrets\}")
 _PORT = re.compile(r"(--(?:webui-)?port |binding\.port=)(\d+)")
 _HEALTHY_WITHIN_S = 600
+_DAEMONS = "SPARK_DAEMON_JAVA_OPTS"
 _QUICK = "SPARK_SUBMIT_OPTS"  # by which make test lets JVMs start sooner
 _HIDDEN = ("AIRFLOW", "PYTHON", "PYSPARK", "SPARK", "BLOCKREAD")
 
@@ -58,7 +60,8 @@ class Topology:
         path = f"{Path(sys.executable).parent}{os.pathsep}{own['PATH']}"
         loopback = {"SPARK_LOCAL_IP": _LOOPBACK, "SPARK_LOCAL_HOSTNAME": _LOOPBACK, "PATH": path}
         said = self.file["services"][name]["environment"]
-        return own | {key: self.here(name, value) for key, value in said.items()} | loopback
+        quick = {_DAEMONS: QUICK, "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600"}
+        return own | quick | {key: self.here(name, value) for key, value in said.items()} | loopback
 
     def address(self, service: str, port: str) -> str:
         """Return where a port of a service is."""

@@ -8,10 +8,15 @@ import importlib
 from tests.crash.sites import all_sites
 
 LATE = (
+    "adbc_driver_postgresql.dbapi",
+    "airflow_provider_blockread.sinks.tables.delta",
+    "airflow_provider_blockread.sinks.tables.iceberg",
+    "airflow_provider_blockread.sinks.tables.postgres",
     "alembic.command",
     "alembic.runtime.migration",
     "psycopg",
     "pyarrow.dataset",
+    "pyiceberg.catalog.sql",
     "sqlalchemy.dialects.postgresql.psycopg",
 )
 

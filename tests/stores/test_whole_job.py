@@ -27,7 +27,7 @@ from airflow_provider_blockread.options import (
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 from tests.airflow.runs_here import Runs
-from tests.pipeline.cluster import Cluster, free_port, standalone
+from tests.pipeline.cluster import QUICK, Cluster, free_port, standalone
 from tests.servers.store import Store
 from tests.servers.watching import Sightings, watched
 
@@ -54,10 +54,8 @@ class Place:
 
     def job(self, ui_port: int) -> SparkJob:
         """Return the job's options: with a UI and event logs."""
-        quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
         shown = {
-            "spark.driver.extraJavaOptions": quick,
-            "spark.executor.extraJavaOptions": quick,
+            "spark.driver.extraJavaOptions": QUICK,
             "spark.ui.enabled": "true",
             "spark.ui.port": str(ui_port),
             "spark.eventLog.enabled": "true",
