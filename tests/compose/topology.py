@@ -133,7 +133,7 @@ class Topology:
             while (said := self._check(name)) is not None:
                 log = (self.folder / f"{name}.log").read_text("utf-8", "replace")
                 assert time.monotonic() < deadline, f"{name} is not healthy: {said[-1000:]}\n{log[-3000:]}"
-                time.sleep(0.5)
+                time.sleep(1)
 
     def _check(self, name: str) -> str | None:
         kind, *command = self.file["services"][name]["healthcheck"]["test"]

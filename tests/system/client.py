@@ -65,7 +65,7 @@ class Airflow:
         while time.monotonic() < deadline:
             if answer := found():
                 return answer
-            time.sleep(0.3)
+            time.sleep(0.5)
         pytest.fail(f"waited {within_s} s in vain until {what}")
 
     def until_deferred(self, dag_id: str, run_id: str, name: str) -> None:

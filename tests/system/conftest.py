@@ -85,6 +85,8 @@ def environment(folder: Path, ledger: str) -> dict[str, str]:
         "AIRFLOW_CONN_STUBBORN": json.dumps(stubborn),
         "AIRFLOW_CONN_CLUSTER": json.dumps(cluster),
         "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "15",
+        # No file of DAGs changes, and each import takes a second.
+        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",
         # The import of DAGs on a busy machine takes longer than 5 s, and other tests run beside this one.
         "AIRFLOW__CORE__DAGBAG_IMPORT_TIMEOUT": "120",
     }
