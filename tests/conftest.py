@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
@@ -20,6 +21,10 @@ settings.register_profile(
     "deep", deadline=None, max_examples=3000, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("ci")
+
+# Tests and modules come to stay while they are collected: to look through them for garbage took a quarter of that time.
+_COLLECTS_AT = gc.get_threshold()
+gc.set_threshold(100_000)
 
 # A disk keeps every commit waiting, and no test cuts the power. What tests start keeps its own folder, on the disk.
 _MEMORY = Path("/dev/shm")  # noqa: S108 - names of our own are made in it
@@ -56,6 +61,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let what takes long begin early: Airflow's servers, which mostly wait, beside deaths, which mostly work."""
     items.sort(key=_turn)
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage only among what tests make."""
+    gc.freeze()
+    gc.set_threshold(*_COLLECTS_AT)
 
 
 def _turn(item: pytest.Item) -> int:
