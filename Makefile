@@ -3,8 +3,9 @@
 PYTHON ?= python3
 PORT ?= 8080
 SEED ?= 1
-WORKERS ?= 4
+WORKERS ?= 3
 TESTS ?= tests
+CASES ?= $(addprefix tests/,pipeline sinks spark/engines)
 UNIT ?= $(addprefix tests/,blocks ledger options pipeline records sinks spark storage)
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
@@ -20,10 +21,12 @@ RUN = home="$$($(VENV)/bin/python tools/java_home.py)" && JAVA_HOME="$$home" PAT
 
 # Most JVMs of the tests do little but start: without the second compiler, and with the classes of an archive, in half the time.
 CLASSES := $(VENV)/spark.jsa
-QUICK_JVM = -XX:TieredStopAtLevel=1 -XX:SharedArchiveFile=$(abspath $(CLASSES)) -Xlog:cds*=off
+QUICK_JVM = -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+QUICK = SPARK_LAUNCHER_OPTS="$(QUICK_JVM)" \
+  SPARK_SUBMIT_OPTS="$(QUICK_JVM) -XX:SharedArchiveFile=$(abspath $(CLASSES)) -Xlog:cds*=off"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup servers check hooks unit test docs screenshots package compatibility audit secrets bench demo up try exactness fuzz crash sinks stress format clean
+.PHONY: help setup servers check hooks unit test docs screenshots package compatibility audit secrets bench demo up try exactness fuzz crash cases stress format clean
 
 help: ## List the targets.
 	@echo "Targets (PYTHON=$(PYTHON) chooses the interpreter):"
@@ -46,7 +49,7 @@ hooks: $(READY) ## Run the linters of `make check` before each commit.
 	$(VENV)/bin/pre-commit install
 
 test: $(READY) $(CLASSES) ## Run all tests, in an order given by SEED, in WORKERS processes; TESTS=tests/records runs some.
-	$(RUN) SPARK_SUBMIT_OPTS="$(QUICK_JVM)" INSTALL_SERVERS=1 SEED=$(SEED) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),20) \
+	$(RUN) $(QUICK) INSTALL_SERVERS=1 SEED=$(SEED) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),10) \
 	  python -m pytest $(TESTS) --numprocesses=$(WORKERS) --no-loadscope-reorder --randomly-seed=$(SEED) $(PYTEST_ARGS)
 
 unit: $(READY) ## Run the tests that need no server, database, JVM or Airflow, with few random examples.
@@ -96,8 +99,8 @@ try: ## Run demo and up from a fresh clone of the last commit, on each installed
 crash: $(READY) ## Kill a process at every fault point, in every scenario, or once each (CRASH_ARGS=--quick).
 	$(RUN) python -m tests.crash --seed $(SEED) --table docs/crashes.md $(CRASH_ARGS)
 
-sinks: $(READY) ## Run each test of what publishes, replaces and takes away into every sink, not into two of them.
-	$(RUN) ALL_SINKS=1 python -m pytest tests/sinks tests/pipeline/commit tests/pipeline/upkeep --numprocesses=$(WORKERS) $(PYTEST_ARGS)
+cases: $(READY) $(CLASSES) ## Run each case of the tests of which `make test` runs a sample: every sink, every place to die.
+	$(RUN) $(QUICK) ALL_CASES=1 python -m pytest $(CASES) --numprocesses=$(WORKERS) --no-loadscope-reorder $(PYTEST_ARGS)
 
 stress: $(READY) ## Kill 8 processes on 200 windows at random; then plan 1 M files while groups complete.
 	$(RUN) python -m tests.crash.load.stress --windows 200 --processes 8 --seed $(SEED)
@@ -113,7 +116,7 @@ clean: ## Remove everything that make has created.
 
 $(CLASSES): tools/spark_classes.py | $(READY)
 	@echo "Archiving Spark's classes for the tests' JVMs"
-	@$(RUN) SPARK_SUBMIT_OPTS="-XX:ArchiveClassesAtExit=$(abspath $@) -Xlog:cds*=off" \
+	@$(RUN) SPARK_SUBMIT_OPTS="-XX:+UseSerialGC -XX:ArchiveClassesAtExit=$(abspath $@) -Xlog:cds*=off" \
 	  spark-submit --master 'local[2]' --conf spark.ui.enabled=false $< >/dev/null 2>&1 || true
 
 $(READY): pyproject.toml uv.lock

@@ -5,9 +5,13 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import random
+import re
 import shutil
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -16,7 +20,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 settings.register_profile("unit", derandomize=True, deadline=None, max_examples=10, print_blob=True)
-settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50, print_blob=True)
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=30, print_blob=True)
 settings.register_profile(
     "deep", deadline=None, max_examples=3000, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -40,16 +44,24 @@ os.environ["AIRFLOW__CORE__LOAD_EXAMPLES"] = "False"
 os.environ["AIRFLOW__CORE__DAGS_FOLDER"] = f"{_HOME.name}/dags"
 os.environ["AIRFLOW__USAGE_DATA_COLLECTION__ENABLED"] = "False"
 
-#: Folders whose tests share servers.
-_TOGETHER = ("tests/crash", "tests/spark/engines", "tests/stores", "tests/system")
+_SEED = os.environ.get("SEED", "1")
+
+#: Files whose tests share servers, or Spark in their own process, which takes long to start and to warm up.
+_TOGETHER = (
+    "tests/crash",
+    "tests/spark/engines",
+    "tests/stores",
+    "tests/system",
+    "tests/pipeline/(frames|functions|read/test_(codecs|csv|deaths|forged|formats|functions|tampered))",
+)
 
 
 class ByFile(LoadScopeScheduling):
-    """Gives all tests of a file to one process, and all of a folder whose tests share servers."""
+    """Gives all tests of a file to one process, and all of the files that share what is expensive."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return next((folder for folder in _TOGETHER if file.startswith(folder)), file)
+        return next((files for files in _TOGETHER if re.match(files, file)), file)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
@@ -58,8 +70,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let what takes long begin early: Airflow's servers, which mostly wait, beside deaths, which mostly work."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is no part of a sample, and let what takes long begin early.
+
+    That is Airflow's servers, which mostly wait, beside deaths, which mostly work.
+    """
+    if not os.environ.get("ALL_CASES") and (left_out := _beyond_samples(items)):
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
     items.sort(key=_turn)
 
 
@@ -69,8 +87,29 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(*_COLLECTS_AT)
 
 
+def _beyond_samples(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Return the cases that SEED does not choose, of tests of which only a sample is run."""
+    cases: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if sampled := item.get_closest_marker("sampled"):
+            each = item.callspec.params[sampled.kwargs["each"]] if sampled.kwargs else ""  # type: ignore[attr-defined]
+            cases[f"{item.nodeid.partition('[')[0]} {each}", *sampled.args].append(item)
+    left_out = set(chain.from_iterable(cases.values()))
+    for (name, number), found in cases.items():
+        in_order = sorted(found, key=lambda item: item.nodeid)
+        left_out.difference_update(random.Random(f"{_SEED} {name}").sample(in_order, min(number, len(found))))
+    return left_out
+
+
 def _turn(item: pytest.Item) -> int:
-    first = ("tests/crash", "tests/system", "tests/stores")
+    first = (
+        "tests/system",
+        "tests/crash",
+        "tests/stores",
+        "tests/pipeline/frames",
+        "tests/spark/engines",
+        "tests/compose",
+    )
     found = next((turn for turn, folder in enumerate(first) if item.nodeid.startswith(folder)), None)
     return found if found is not None else len(first) + (item.get_closest_marker("spark") is None)
 

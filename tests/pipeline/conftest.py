@@ -49,7 +49,7 @@ def pipe(tmp_path: Path, spark: InProcessSpark) -> Iterator[Pipe]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run what publishes, replaces and takes away into files and into another sink, which SEED and the test decide.
 
-    Into every sink if the environment says ALL_SINKS, but for tests of what not all can hold or do. Into files only by
+    Into every sink if the environment says ALL_CASES, but for tests of what not all can hold or do. Into files only by
     `make unit`, which leaves out what is slow.
     """
     folder = metafunc.definition.path.parent.name
@@ -61,7 +61,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             others = [name for name in others if KINDS[name].table is None]
         if metafunc.definition.get_closest_marker("carried"):
             others = [name for name in others if KINDS[name].in_folder]
-        if others and not os.environ.get("ALL_SINKS"):
+        if others and not os.environ.get("ALL_CASES"):
             others = [random.Random(f"{_SEED} {metafunc.definition.nodeid}").choice(others)]
         metafunc.parametrize("sink", [first, *(pytest.param(name, marks=pytest.mark.slow) for name in others)])
 

@@ -69,6 +69,7 @@ def _lose(here: Pipe, generation: int) -> None:
         path.unlink()
 
 
+@pytest.mark.sampled(2, each="moment")
 @pytest.mark.parametrize("moment", _MOMENTS)
 @pytest.mark.parametrize("clear_number", [0, 1])
 def test_whole_run_is_cleared(tables: Pipe, moment: str, clear_number: int) -> None:
@@ -110,6 +111,7 @@ def test_taking_back_a_lost_generation_dies(tables: Pipe, moment: str) -> None:
     assert (tables.run(clear_number=1).generation, tables.values()) == (3, _ALL)
 
 
+@pytest.mark.sampled(3, each="moment")
 @pytest.mark.parametrize("clear_number", [0, 1])
 @pytest.mark.parametrize("committed", _MOMENTS)
 @pytest.mark.parametrize("moment", [*_MOMENTS, ""])

@@ -38,6 +38,7 @@ def staged(pipe: Pipe) -> list[str]:
     return [str(path) for path in pipe.work.rglob("records/*")]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", RETURNED)
 def test_the_output_is_what_the_function_returns(numbers: Pipe, name: str) -> None:
     """The function sees each record of the window once, though it is read in many tasks; nothing stays staged."""
@@ -51,6 +52,7 @@ def test_the_output_is_what_the_function_returns(numbers: Pipe, name: str) -> No
     assert staged(numbers) == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_sink(pipe: Pipe, kind: str) -> None:
     """A query is written by the writer of each sink; one that has a file for each block must know the block."""

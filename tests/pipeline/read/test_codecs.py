@@ -93,6 +93,7 @@ def test_headers_and_offsets_of_compressed_files(here: Pipe) -> None:
     assert sorted((row["id"], row["name"]) for row in here.rows()) == [(1, "x\ny"), (2, "z"), (3, "x\ny"), (4, "z")]
 
 
+@pytest.mark.sampled(4, each="suffix")
 @pytest.mark.parametrize("policy", ["fail", "quarantine", "drop"])
 @pytest.mark.parametrize("suffix", _ENCODE)
 @pytest.mark.parametrize(

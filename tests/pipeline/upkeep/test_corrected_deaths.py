@@ -16,6 +16,7 @@ _PLAN = ["choose_newer", "plan_newer", "start_corrected", "open_ref"]
 _COMMIT = ["mark_proven", "journal", "publish_file", "confirm_entries", "sweep", "finish_publication"]
 
 
+@pytest.mark.sampled(2, each="step")
 @pytest.mark.parametrize(("module", "step"), [*((replaying, name) for name in _PLAN), *map(place_param, _COMMIT)])
 @pytest.mark.parametrize(("after", "way"), [(False, "retry"), (False, "reprocess"), (True, "retry"), (True, "clear")])
 def test_whatever_dies_it_goes_on(here: Pipe, module: object, step: str, way: str, *, after: bool) -> None:
@@ -40,6 +41,7 @@ _COMMAND = [
 ]
 
 
+@pytest.mark.sampled(2, each="step")
 @pytest.mark.parametrize(("module", "step"), _COMMAND)
 @pytest.mark.parametrize("after", [False, True])
 def test_whatever_dies_the_same_command_goes_on(here: Pipe, module: object, step: str, *, after: bool) -> None:

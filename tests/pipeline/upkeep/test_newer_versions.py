@@ -10,8 +10,7 @@ import pytest
 
 from airflow_provider_blockread.errors import ConflictError, ExchangeError, FileChangedError, OptionsError, ProofError
 from airflow_provider_blockread.ledger.windows.queries import get_window, list_files
-from airflow_provider_blockread.options import Selection
-from airflow_provider_blockread.options.plan import Limits
+from airflow_provider_blockread.options import Limits, Selection
 from airflow_provider_blockread.steps import plan
 from airflow_provider_blockread.steps.commit import committing
 from airflow_provider_blockread.steps.model import Published
@@ -120,6 +119,7 @@ _STEPS = [
 ]
 
 
+@pytest.mark.sampled(2, each="step")
 @pytest.mark.parametrize(("module", "step"), _STEPS)
 @pytest.mark.parametrize("after", [False, True])
 def test_whatever_dies_the_same_command_goes_on(here: Pipe, module: object, step: str, *, after: bool) -> None:

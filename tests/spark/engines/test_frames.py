@@ -35,6 +35,7 @@ def numbers(tmp_path: Path, client: RemoteSpark) -> Iterator[Pipe]:
     pipe.close()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", RETURNED)
 def test_the_output_is_what_the_function_returns(numbers: Pipe, name: str) -> None:
     """The function sees each record of the window once, whatever it does with them."""
