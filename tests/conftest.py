@@ -20,7 +20,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 settings.register_profile("unit", derandomize=True, deadline=None, max_examples=10, print_blob=True)
-settings.register_profile("ci", derandomize=True, deadline=None, max_examples=30, print_blob=True)
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50, print_blob=True)
 settings.register_profile(
     "deep", deadline=None, max_examples=3000, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
