@@ -46,7 +46,7 @@ def load_object(path: str, what: str) -> Any:  # noqa: ANN401 - whatever the use
         why = f"{type(error).__name__}: {error}"
         msg = (
             f"{what} {path!r} cannot be imported ({why}); correct it, and put its module on PYTHONPATH here and"
-            " into SparkJob(py_files=...) for the job"
+            " into SparkJob(py_files=...), or --py-file, for the job"
         )
         raise OptionsError(msg) from error
 

@@ -80,7 +80,7 @@ class Place:
     def shell(self, *arguments: str, columns: int | None = None) -> subprocess.CompletedProcess[str]:
         """Call a command as a program."""
         width = {} if columns is None else {"COLUMNS": str(columns)}
-        command = [sys.executable, "-c", "from airflow_provider_blockread.cli import main; main()", *arguments]
+        command = [str(Path(sys.executable).with_name("blockread")), *arguments]
         others = {name: value for name, value in os.environ.items() if name != "COLUMNS"}  # test runners set it
         return subprocess.run(
             [*command, *self.state],

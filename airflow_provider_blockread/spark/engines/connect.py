@@ -18,6 +18,7 @@ from airflow_provider_blockread.exchange.progress import Application
 from airflow_provider_blockread.exchange.seals import new_secret
 from airflow_provider_blockread.observer import Progress, Tally
 from airflow_provider_blockread.spark.engines.answers import answer_from, as_bytes
+from airflow_provider_blockread.spark.engines.context import quiet_session
 from airflow_provider_blockread.spark.engines.protocol import (
     REPORT_S,
     Answer,
@@ -123,6 +124,7 @@ class ConnectEngine:
     def session(self, *, title: str, report: Callable[[Progress], None]) -> Iterator[SparkSession]:
         """Yield the session, on which functions of `pyspark.sql` work as they do on any other."""
         del title  # the tag names the jobs
+        quiet_session()
         self.connected.addTag(self.tag)  # of this thread's operations
         active = type(self.connected)._active_session  # noqa: SLF001 - where `udf` parses the type that it returns
         before, active_before = os.environ.get(_MODE), getattr(active, "session", None)

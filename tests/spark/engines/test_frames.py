@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,6 +48,19 @@ def test_the_output_is_what_the_function_returns(numbers: Pipe, name: str) -> No
     assert (done.records, done.rows) == (COUNT, len(expected))
 
 
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch) -> list[logging.LogRecord]:
+    """What pyspark logs of errors, where nothing keeps it from that."""
+    from pyspark.logger import PySparkLogger
+
+    found: list[logging.LogRecord] = []
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logger = PySparkLogger.getLogger(name)
+        monkeypatch.setattr(logger, "disabled", False)
+        monkeypatch.setattr(logger, "handle", found.append)
+    return found
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
@@ -55,14 +69,17 @@ def test_the_output_is_what_the_function_returns(numbers: Pipe, name: str) -> No
         (DataFrameFunction("user_frames:raises"), "fails: "),
     ],
 )
-def test_what_is_wrong_is_said_in_a_line(pipe: Pipe, function: Sql | DataFrameFunction, message: str) -> None:
-    """By the query or function, without the JVM's stack; nothing is published."""
+def test_what_is_wrong_is_said_in_a_line(
+    pipe: Pipe, function: Sql | DataFrameFunction, message: str, printed: list[logging.LogRecord]
+) -> None:
+    """By the query or function, without the JVM's stack, which pyspark would print; nothing is published."""
     pipe.put({"a.csv": b"1,a\n5,b\n"})
     pipe.record_format, pipe.function = Csv(schema="id long, word string"), function
     with pytest.raises(FunctionError, match=message) as raised:
         pipe.run()
 
     assert "\n" not in str(raised.value)
+    assert printed == []
     assert pipe.published() == []
 
 
