@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from airflow_provider_blockread.cli.interrupts import exit_on_signals
+from airflow_provider_blockread.cli.terminal.interrupts import exit_on_signals
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

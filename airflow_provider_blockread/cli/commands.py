@@ -11,7 +11,6 @@ import click
 
 from airflow_provider_blockread import __version__
 from airflow_provider_blockread.cli.clean import clean
-from airflow_provider_blockread.cli.interrupts import Interrupted, raise_on_signals
 from airflow_provider_blockread.cli.ledger import db, files
 from airflow_provider_blockread.cli.new_files import new_files
 from airflow_provider_blockread.cli.plan import plan
@@ -19,6 +18,7 @@ from airflow_provider_blockread.cli.prune import prune
 from airflow_provider_blockread.cli.rebuild import rebuild_windows, reprocess
 from airflow_provider_blockread.cli.records import records
 from airflow_provider_blockread.cli.run import run
+from airflow_provider_blockread.cli.terminal.interrupts import Interrupted, raise_on_signals
 from airflow_provider_blockread.cli.ui import ui
 from airflow_provider_blockread.cli.upkeep import abandon_window, exclude_from_window, undo_window
 from airflow_provider_blockread.cli.windows import verify, windows

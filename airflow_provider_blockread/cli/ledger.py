@@ -7,15 +7,8 @@ from datetime import UTC, datetime
 
 import click
 
-from airflow_provider_blockread.cli.options.shared import (
-    json_option,
-    open_environment,
-    open_ledger,
-    print_json,
-    print_table,
-    say,
-    state_option,
-)
+from airflow_provider_blockread.cli.options.shared import json_option, open_environment, open_ledger, state_option
+from airflow_provider_blockread.cli.terminal.printing import print_json, print_table, say
 from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.schema.columns import FILE_STATES
 from airflow_provider_blockread.ledger.windows.queries import FileRow, feed_counts, list_files

@@ -8,15 +8,9 @@ from typing import Any
 import click
 
 from airflow_provider_blockread.cli.options.selecting import Selecting, selecting_options
-from airflow_provider_blockread.cli.options.shared import (
-    json_option,
-    open_environment,
-    print_facts,
-    print_json,
-    say,
-    state_option,
-)
+from airflow_provider_blockread.cli.options.shared import json_option, open_environment, state_option
 from airflow_provider_blockread.cli.options.sourcing import Sourcing, sourcing_options
+from airflow_provider_blockread.cli.terminal.printing import print_facts, print_json, say
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.steps.watch.new_files import NewFilesQuery, find_new_files

@@ -10,7 +10,8 @@ import click
 from airflow_provider_blockread.blocks import AutoSize, GroupLimits
 from airflow_provider_blockread.blocks.readers import ReaderChoice
 from airflow_provider_blockread.cli.options.pipeline import Pipeline, Reading, pipeline_options
-from airflow_provider_blockread.cli.options.shared import open_environment, print_facts, print_json, print_table, say
+from airflow_provider_blockread.cli.options.shared import open_environment
+from airflow_provider_blockread.cli.terminal.printing import print_facts, print_json, print_table, say
 from airflow_provider_blockread.ledger.model import PendingFile
 from airflow_provider_blockread.options.sizes import format_bytes
 from airflow_provider_blockread.steps.describe import describe_block_size, describe_part, describe_readers

@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-from airflow_provider_blockread.cli.options.shared import open_environment, option_group, owner, print_json
+from airflow_provider_blockread.cli.options.shared import open_environment, option_group, owner
 from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
 from airflow_provider_blockread.cli.run import JOB
+from airflow_provider_blockread.cli.terminal.printing import print_json
 from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options, feed_option
 from airflow_provider_blockread.steps.plan.choosing import STATUSES, FileChoice
 from airflow_provider_blockread.steps.running import WindowRunner

@@ -10,7 +10,8 @@ from typing import BinaryIO, cast
 import click
 
 from airflow_provider_blockread.blocks import iter_ranges
-from airflow_provider_blockread.cli.options.shared import format_options, make_format_option, print_json
+from airflow_provider_blockread.cli.options.shared import format_options, make_format_option
+from airflow_provider_blockread.cli.terminal.printing import print_json
 from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.options import parse_size
 from airflow_provider_blockread.records import RecordFormat, make_format, read_records, scan_block

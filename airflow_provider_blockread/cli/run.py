@@ -10,14 +10,9 @@ from typing import Any
 import click
 
 from airflow_provider_blockread.cli.options.pipeline import Pipeline, Reading, pipeline_options
-from airflow_provider_blockread.cli.options.shared import (
-    open_environment,
-    owner,
-    print_facts,
-    print_json,
-    terminal,
-)
+from airflow_provider_blockread.cli.options.shared import open_environment, owner
 from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
+from airflow_provider_blockread.cli.terminal.printing import print_facts, print_json, terminal
 from airflow_provider_blockread.ledger.noop import forgets
 from airflow_provider_blockread.ledger.windows.queries import unpublished_windows
 from airflow_provider_blockread.options import SINKS, SparkJob

@@ -12,8 +12,8 @@ from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from airflow_provider_blockread.cli.options.shared import terminal
-from airflow_provider_blockread.cli.quiet import quiet_start
+from airflow_provider_blockread.cli.terminal.printing import terminal
+from airflow_provider_blockread.cli.terminal.quiet import quiet_start
 from airflow_provider_blockread.errors import SparkJobError
 from airflow_provider_blockread.spark.engines.settings import LOCAL_IP, LOOPBACK, guarding, is_local
 from airflow_provider_blockread.spark.private_folder import private_folder

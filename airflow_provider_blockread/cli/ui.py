@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from airflow_provider_blockread.cli.options.shared import open_environment, say, state_option
+from airflow_provider_blockread.cli.options.shared import open_environment, state_option
+from airflow_provider_blockread.cli.terminal.printing import say
 
 HOST = "127.0.0.1"
 

@@ -14,10 +14,9 @@ from airflow_provider_blockread.cli.options.shared import (
     open_environment,
     option_group,
     owner,
-    print_json,
     state_option,
-    terminal,
 )
+from airflow_provider_blockread.cli.terminal.printing import print_json, terminal
 from airflow_provider_blockread.ledger.schema.columns import WITHDRAWN_FILES
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.steps.excluding import exclude, propose_excluding

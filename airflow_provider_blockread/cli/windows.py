@@ -8,18 +8,10 @@ from typing import Any
 
 import click
 
-from airflow_provider_blockread.cli.options.shared import (
-    json_option,
-    open_environment,
-    print_facts,
-    print_json,
-    print_table,
-    say,
-    say_lines,
-    state_option,
-)
+from airflow_provider_blockread.cli.options.shared import json_option, open_environment, state_option
 from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
 from airflow_provider_blockread.cli.run import Runner
+from airflow_provider_blockread.cli.terminal.printing import print_facts, print_json, print_table, say, say_lines
 from airflow_provider_blockread.cli.upkeep import feed_option
 from airflow_provider_blockread.ledger.model import Generation, Window, Withdrawal
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal

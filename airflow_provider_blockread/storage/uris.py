@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.storage.backends.registry import ALIASES, scheme_for
+from airflow_provider_blockread.storage.schemes import ALIASES, scheme_for
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _LOCAL = "file://"

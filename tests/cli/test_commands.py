@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from airflow_provider_blockread.cli.commands import blockread
-from airflow_provider_blockread.cli.options.shared import print_table
+from airflow_provider_blockread.cli.terminal.printing import print_table
 from airflow_provider_blockread.ledger.schema.tables import REVISIONS
 from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import FileSource, GenerationOptions, Lines, ParquetSink

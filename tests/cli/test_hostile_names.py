@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from airflow_provider_blockread.cli.options.shared import print_facts, print_json, print_table
+from airflow_provider_blockread.cli.terminal.printing import print_facts, print_json, print_table
 from airflow_provider_blockread.errors import BlockReadError, RecordError, SourceError, printable, shell_word
 from tests.cli.place import Place
 from tests.examples import examples

@@ -185,6 +185,6 @@ def test_a_signal_is_not_lost(tmp_path: Path, number: signal.Signals) -> None:
 
 def test_what_a_caller_ignores_stays_ignored(tmp_path: Path) -> None:
     """A command under `nohup` ignores the signal."""
-    code = "import os, signal; from airflow_provider_blockread.cli.interrupts import raise_on_signals as r\n"
+    code = "import os, signal; from airflow_provider_blockread.cli.terminal.interrupts import raise_on_signals as r\n"
     code += "signal.signal(signal.SIGHUP, signal.SIG_IGN); r(); os.kill(os.getpid(), signal.SIGHUP)"
     assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False).returncode == 0

@@ -1,4 +1,4 @@
-"""The registry of stores: each row names a class that exists and an extra that installs its client."""
+"""Schemes: each row names a class that exists and an extra that installs its client."""
 
 from __future__ import annotations
 
@@ -8,27 +8,35 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_blockread.storage.backends import registry
+from airflow_provider_blockread.storage import backends, schemes
 from airflow_provider_blockread.storage.backends.model import Store
 from airflow_provider_blockread.storage.uris import canonical
 
-PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+CONFIG = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("scheme", sorted(registry.SCHEMES))
+@pytest.mark.parametrize("scheme", sorted(schemes.SCHEMES))
 def test_each_scheme_names_a_store(scheme: str) -> None:
     """The class is found where the row says, and its URIs keep the scheme."""
-    known = registry.SCHEMES[scheme]
+    known = schemes.SCHEMES[scheme]
     module, _, name = known.store.partition(":")
 
-    assert issubclass(getattr(import_module(f"{registry.__package__}.{module}"), name), Store)
-    assert known.extra is None or known.extra in PROJECT["optional-dependencies"]
-    assert known.same_as is None or known.same_as in registry.SCHEMES
+    assert issubclass(getattr(import_module(f"{backends.__name__}.{module}"), name), Store)
+    assert known.extra is None or known.extra in CONFIG["project"]["optional-dependencies"]
+    assert known.same_as is None or known.same_as in schemes.SCHEMES
     assert canonical(f"{scheme}:///x").startswith(f"{scheme}://")
 
 
-@pytest.mark.parametrize("alias", sorted(registry.ALIASES))
+@pytest.mark.parametrize("alias", sorted(schemes.ALIASES))
 def test_each_alias_is_a_scheme(alias: str) -> None:
-    """Canonical URIs have the scheme of the registry."""
-    assert canonical(f"{alias}:///x").startswith(f"{registry.ALIASES[alias]}://")
-    assert registry.ALIASES[alias] in registry.SCHEMES
+    """Canonical URIs have the scheme itself."""
+    assert canonical(f"{alias}:///x").startswith(f"{schemes.ALIASES[alias]}://")
+    assert schemes.ALIASES[alias] in schemes.SCHEMES
+
+
+def test_no_store_knows_another_one() -> None:
+    """The import contract lists each of them."""
+    contract = next(c for c in CONFIG["tool"]["importlinter"]["contracts"] if c["id"] == "backends")
+    modules = {known.store.partition(":")[0] for known in schemes.SCHEMES.values()}
+
+    assert set(contract["modules"]) == {f"{backends.__name__}.{module}" for module in modules}

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import click
 
-from airflow_provider_blockread.cli.options.shared import option_group, parse_pairs, terminal
+from airflow_provider_blockread.cli.options.shared import option_group, parse_pairs
 from airflow_provider_blockread.cli.spark import InProcessSpark
+from airflow_provider_blockread.cli.terminal.printing import terminal
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.spark.engines.session import Server
 from airflow_provider_blockread.spark.installed import require_pyspark

@@ -10,7 +10,7 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import uris
-from airflow_provider_blockread.storage.backends.registry import scheme_for
+from airflow_provider_blockread.storage.schemes import scheme_for
 
 _SAMPLES = 3
 

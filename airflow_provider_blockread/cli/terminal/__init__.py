@@ -1,0 +1,1 @@
+"""What commands share of the terminal: printing, signals, and quiet start-ups."""

@@ -1,0 +1,87 @@
+"""Printing: lines, tables and JSON, and an observer that prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from airflow_provider_blockread.errors import printable
+from airflow_provider_blockread.observer import LOG_S, LogObserver, Observer
+
+_UNBOUNDED = 10_000  # characters; a pipe has no width
+_NARROWEST = 9  # characters a column keeps on a narrow terminal
+_NUMBER = re.compile(r"-|[\d,]+(/[\d,]+)?")
+
+
+def terminal(*, quiet: bool = False, err: bool = True) -> Observer:
+    """Return an observer that prints lines, to standard error or output, and warnings, to standard error.
+
+    One that is `quiet` prints warnings only.
+    """
+
+    def log(line: str) -> None:
+        if not quiet:
+            click.echo(line, err=err)
+
+    return LogObserver(log, lambda line: click.echo(f"Warning: {line}", err=True), every_s=LOG_S)
+
+
+def say(line: str = "", *, err: bool = False) -> None:
+    """Print a line, with unprintable characters escaped."""
+    click.echo(printable(line), err=err)
+
+
+def say_lines(text: str) -> None:
+    """Print lines, all but the first indented."""
+    first, *others = text.split("\n")
+    for line in (first, *(f"  {other}" for other in others)):
+        say(line)
+
+
+def print_json(data: object) -> None:
+    """Print one JSON document, with unprintable characters escaped."""
+    text = json.dumps(data, ensure_ascii=False, default=str)
+    click.echo(printable(text, _json_escape))
+
+
+def _json_escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table with numbers aligned right. On a terminal, wide columns are truncated, except for window ids."""
+    columns = [printable(name) for name in columns]
+    cells = [[_cell(value) for value in row] for row in rows]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for i, name in enumerate(columns):
+        number = bool(cells) and all(_NUMBER.fullmatch(row[i]) for row in cells)
+        longest = max(len(text) for text in (name, *(row[i] for row in cells)))
+        least = longest if name == "window" else min(longest, _NARROWEST)
+        justify: Literal["left", "right"] = "right" if number else "left"
+        table.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis", min_width=least)
+    for row in cells:
+        table.add_row(*row)
+    fits = sys.stdout.isatty() or "COLUMNS" in os.environ
+    Console(highlight=False, markup=False, emoji=False, width=None if fits else _UNBOUNDED).print(table)
+
+
+def print_facts(facts: Mapping[str, object]) -> None:
+    """Print names and values, one pair a line."""
+    width = max(len(name) for name in facts)
+    for name, value in facts.items():
+        say(f"{name:<{width}}  {_cell(value)}")
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else printable(str(value))
