@@ -1,11 +1,12 @@
-"""Every error of this package, named by what happens next.
+"""Every error of this package that reaches a caller, named by what happens next.
 
     BlockReadError
     ├── PermanentError               a retry cannot help: change the input, an option or the plan
     │   ├── OptionsError             an option is unknown, malformed or contradicts another
     │   ├── SourceError              a source or file is missing or cannot be read
     │   │   ├── FileMissingError     a planned file is gone
-    │   │   └── FileChangedError     a planned file is no longer the version that was planned
+    │   │   ├── FileChangedError     a planned file is no longer the version that was planned
+    │   │   └── FolderLinkError      a link leads to a folder, whose files would be missed
     │   ├── RecordError              bytes that are not a record of the format
     │   │   └── LookBackError        no record start was found within `max_look_back`
     │   ├── ExchangeError            a manifest, receipt or result file is missing, corrupt or foreign
@@ -103,6 +104,10 @@ class FileMissingError(SourceError):
 
 class FileChangedError(SourceError):
     """A planned file is no longer the version that was planned."""
+
+
+class FolderLinkError(SourceError):
+    """A link leads to a folder, whose files would be missed."""
 
 
 class RecordError(PermanentError):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass, field
 
 from airflow_provider_blockread.errors import printable
-from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes
 
 #: Seconds between two lines of progress in a log, or on a terminal.
 LOG_S = 15.0

@@ -12,7 +12,7 @@ from airflow_provider_blockread.cli.terminal.printing import print_json, print_t
 from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.schema.columns import FILE_STATES
 from airflow_provider_blockread.ledger.windows.queries import FileRow, feed_counts, list_files
-from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes
 
 
 @click.group()

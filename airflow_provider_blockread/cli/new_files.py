@@ -11,7 +11,7 @@ from airflow_provider_blockread.cli.options.selecting import Selecting, selectin
 from airflow_provider_blockread.cli.options.shared import json_option, open_environment, state_option
 from airflow_provider_blockread.cli.options.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.cli.terminal.printing import print_facts, print_json, say
-from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes
 from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.steps.watch.new_files import NewFilesQuery, find_new_files
 

@@ -13,7 +13,7 @@ from airflow_provider_blockread.cli.options.pipeline import Pipeline, Reading, p
 from airflow_provider_blockread.cli.options.shared import open_environment
 from airflow_provider_blockread.cli.terminal.printing import print_facts, print_json, print_table, say
 from airflow_provider_blockread.ledger.model import PendingFile
-from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes
 from airflow_provider_blockread.steps.describe import describe_block_size, describe_part, describe_readers
 from airflow_provider_blockread.steps.plan.preview import FileSample, Preview, preview
 

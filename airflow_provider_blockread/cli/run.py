@@ -16,7 +16,7 @@ from airflow_provider_blockread.cli.terminal.printing import print_facts, print_
 from airflow_provider_blockread.ledger.noop import forgets
 from airflow_provider_blockread.ledger.windows.queries import unpublished_windows
 from airflow_provider_blockread.options import SINKS, SparkJob
-from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes
 from airflow_provider_blockread.steps import Environment, PlanRequest, Published, Submitter, WindowRef, plan
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune

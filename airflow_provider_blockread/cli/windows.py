@@ -24,7 +24,7 @@ from airflow_provider_blockread.ledger.windows.generations import (
 from airflow_provider_blockread.ledger.windows.progress import group_progress
 from airflow_provider_blockread.ledger.windows.queries import WindowSummary, get_window, list_parts, list_windows
 from airflow_provider_blockread.options import GenerationOptions
-from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes
 from airflow_provider_blockread.steps.describe import describe_group
 from airflow_provider_blockread.steps.plan.replaying import open_ref
 from airflow_provider_blockread.steps.plan.restoring import restore_pruned

@@ -28,8 +28,18 @@ from airflow_provider_blockread.options.functions import (
     FunctionOption,
     Sql,
 )
+from airflow_provider_blockread.options.parsing.sizes import parse_size
+from airflow_provider_blockread.options.parsing.times import (
+    TimePattern,
+    nanoseconds,
+    parse_age,
+    parse_duration,
+    parse_time,
+    utc_text,
+)
 from airflow_provider_blockread.options.plan import Limits, Selection, Splitting
 from airflow_provider_blockread.options.read import GenerationOptions, Policies, SparkJob
+from airflow_provider_blockread.options.sink_names import SINKS
 from airflow_provider_blockread.options.sinks import (
     ColumnarSink,
     CsvSink,
@@ -39,17 +49,8 @@ from airflow_provider_blockread.options.sinks import (
     Sink,
     TextSink,
 )
-from airflow_provider_blockread.options.sizes import parse_size
 from airflow_provider_blockread.options.source import FileSource
-from airflow_provider_blockread.options.tables import SINKS, CustomSink, DeltaSink, IcebergSink, PostgresSink
-from airflow_provider_blockread.options.times import (
-    TimePattern,
-    nanoseconds,
-    parse_age,
-    parse_duration,
-    parse_time,
-    utc_text,
-)
+from airflow_provider_blockread.options.tables import CustomSink, DeltaSink, IcebergSink, PostgresSink
 from airflow_provider_blockread.options.upstream import EventFiles, FileList
 from airflow_provider_blockread.options.values import Value, build, from_json, parse
 from airflow_provider_blockread.options.watching import StorageEvents

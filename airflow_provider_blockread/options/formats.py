@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.encodings import UNIT_BYTES, encode_text, normal_encoding
+from airflow_provider_blockread.options.parsing.encodings import UNIT_BYTES, encode_text, normal_encoding
 from airflow_provider_blockread.options.plan import one_of
 from airflow_provider_blockread.options.values import Value
 

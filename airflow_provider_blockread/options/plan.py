@@ -7,8 +7,8 @@ from math import inf
 from typing import ClassVar
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.sizes import parse_size
-from airflow_provider_blockread.options.times import is_template, parse_duration, parse_time
+from airflow_provider_blockread.options.parsing.sizes import parse_size
+from airflow_provider_blockread.options.parsing.times import is_template, parse_duration, parse_time
 from airflow_provider_blockread.options.values import Value
 
 #: The block size that is chosen for each file.

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, Self
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.encodings import encode_text
+from airflow_provider_blockread.options.parsing.encodings import encode_text
 from airflow_provider_blockread.options.plan import one_of
 from airflow_provider_blockread.options.values import Value, parse
 

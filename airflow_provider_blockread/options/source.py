@@ -8,9 +8,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options.parsing.sizes import parse_size
+from airflow_provider_blockread.options.parsing.times import TimePattern, is_template
 from airflow_provider_blockread.options.plan import above_zero, one_of
-from airflow_provider_blockread.options.sizes import parse_size
-from airflow_provider_blockread.options.times import TimePattern, is_template
 from airflow_provider_blockread.options.values import Value
 
 #: Placeholders for a file's name in the name of its done-marker: the whole name, or the part before its last dot.

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.sinks import ColumnarSink, CsvSink, JsonLinesSink, ParquetSink, Sink, TextSink
+from airflow_provider_blockread.options.sinks import ColumnarSink, Sink
 from airflow_provider_blockread.options.values import parse_options
 
 _SECRET = re.compile(r"token|credential|secret|password|access[-_.]key|sas", re.IGNORECASE)
@@ -207,16 +207,3 @@ def refuse_secret(what: str, name: str, value: str) -> None:
             " environment variable that the library reads"
         )
         raise OptionsError(msg)
-
-
-#: Sink names as users write them, to the option class of each.
-SINKS: Mapping[str, type[Sink]] = {
-    "parquet": ParquetSink,
-    "text": TextSink,
-    "delta": DeltaSink,
-    "iceberg": IcebergSink,
-    "postgres": PostgresSink,
-    "json_lines": JsonLinesSink,
-    "csv": CsvSink,
-    "custom": CustomSink,
-}

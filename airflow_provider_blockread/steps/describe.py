@@ -11,7 +11,7 @@ from airflow_provider_blockread.blocks.sizing import BlockChoice
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.ledger.model import PendingFile
 from airflow_provider_blockread.observer import Tally
-from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes
 from airflow_provider_blockread.steps.model import Published
 
 _MIB = 2**20

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 
 from airflow_provider_blockread import errors
+from tests.architecture.tree import PACKAGE
 
 _LINE = re.compile(r"^    ([│ ]*)(?:[├└]── )?(\w+Error)\b", re.MULTILINE)
 
@@ -22,6 +24,20 @@ def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
     found = {cls.__name__: cls.__bases__[0].__name__ for cls in classes}
 
     assert drawn == found
+
+
+def test_all_errors_are_in_one_place() -> None:
+    """No other file defines one: errors that cross the borders of processes are found there by name."""
+    known = {name for name, _ in inspect.getmembers(errors, inspect.isclass)}
+    elsewhere = [
+        f"{path.relative_to(PACKAGE)}: {node.name}"
+        for path in PACKAGE.rglob("*.py")
+        if path.name != "errors.py"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef) and known.intersection(map(ast.unparse, node.bases))
+    ]
+
+    assert elsewhere == []
 
 
 def test_errors_that_another_try_ends_in_too_are_no_others() -> None:

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from airflow_provider_blockread.cli.commands import blockread
-from airflow_provider_blockread.options import FORMATS
+from airflow_provider_blockread.options import FORMATS, SINKS
 from tests.ledgers import open_ledger
 
 _ROOT = Path(__file__).parents[2]
@@ -155,6 +155,7 @@ def test_the_readme_lists_every_format_and_sink() -> None:
     """The tables are complete."""
     readme = (_ROOT / "README.md").read_text()
     assert [name for name in FORMATS if f"| `{name}` |" not in readme] == []
+    assert [sink.__name__ for sink in SINKS.values() if f"`{sink.__name__}`" not in readme] == []
 
 
 @pytest.mark.parametrize(

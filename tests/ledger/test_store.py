@@ -19,6 +19,7 @@ from airflow_provider_blockread.errors import (
     OptionsError,
 )
 from airflow_provider_blockread.ledger.schema import tables
+from airflow_provider_blockread.ledger.schema.file_tables import listings
 from airflow_provider_blockread.ledger.store import Ledger, default_url, utc_now
 
 SECRET = "s3cr3t"  # noqa: S105
@@ -118,7 +119,7 @@ def test_constraints_speak_as_conflicts(ledger: Ledger) -> None:
 def test_foreign_keys_are_on(ledger: Ledger) -> None:
     """Nothing can belong to a feed that does not exist."""
     with pytest.raises(ConflictError), ledger.writing() as connection:
-        connection.execute(tables.listings.insert().values(feed_id=99, started_at=utc_now()))
+        connection.execute(listings.insert().values(feed_id=99, started_at=utc_now()))
 
 
 def test_times_come_back_in_utc(ledger: Ledger) -> None:

@@ -18,7 +18,7 @@ from airflow_provider_blockread.options import (
     parse,
     parse_size,
 )
-from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes
 
 
 @pytest.mark.parametrize(

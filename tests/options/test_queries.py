@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_blockread.options.query import problem_of
+from airflow_provider_blockread.options.parsing.query import problem_of
 from tests.queries import QUERIES
 
 REFUSED = {

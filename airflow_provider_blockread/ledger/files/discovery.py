@@ -27,7 +27,8 @@ from airflow_provider_blockread.ledger.files.stretches import ASKED, KnownStretc
 from airflow_provider_blockread.ledger.model import Discovered
 from airflow_provider_blockread.ledger.overlap import overlapped
 from airflow_provider_blockread.ledger.schema.columns import SHORT, short_number
-from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, files, listings
+from airflow_provider_blockread.ledger.schema.file_tables import listings
+from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, files
 from airflow_provider_blockread.ledger.store import Ledger
 
 _TAKEN = frozenset({"planned", "done", "quarantined"})

@@ -13,15 +13,8 @@ from sqlalchemy import Connection, Row, Select, case, func, select
 from airflow_provider_blockread.ledger.dialect import day_of
 from airflow_provider_blockread.ledger.overview.refs import feed_dags
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, open_windows
-from airflow_provider_blockread.ledger.schema.tables import (
-    IS_PENDING,
-    IS_UNSETTLED,
-    feeds,
-    files,
-    generations,
-    listings,
-    windows,
-)
+from airflow_provider_blockread.ledger.schema.file_tables import listings
+from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, IS_UNSETTLED, feeds, files, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
 
 DAYS = 14

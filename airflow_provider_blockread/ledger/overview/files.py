@@ -11,17 +11,9 @@ from sqlalchemy import Connection, false, func, or_, select, true, tuple_
 
 from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, window_rows
-from airflow_provider_blockread.ledger.schema.file_tables import parts
+from airflow_provider_blockread.ledger.schema.file_tables import listings, parts
 from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS
-from airflow_provider_blockread.ledger.schema.tables import (
-    IS_PENDING,
-    IS_UNSETTLED,
-    exclusions,
-    feeds,
-    files,
-    listings,
-    windows,
-)
+from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, IS_UNSETTLED, exclusions, feeds, files, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.selection import (

@@ -14,8 +14,9 @@ from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, open_windows
 from airflow_provider_blockread.ledger.schema import tables
 from airflow_provider_blockread.ledger.schema.columns import metadata
+from airflow_provider_blockread.ledger.schema.file_tables import listings
 from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, window_from
-from airflow_provider_blockread.ledger.schema.tables import feeds, generations, listings, windows
+from airflow_provider_blockread.ledger.schema.tables import feeds, generations, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings, requests, withdrawals
 from airflow_provider_blockread.ledger.store import Ledger
 

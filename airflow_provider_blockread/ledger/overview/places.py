@@ -6,7 +6,8 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from airflow_provider_blockread.ledger.schema.tables import generations, listings, windows
+from airflow_provider_blockread.ledger.schema.file_tables import listings
+from airflow_provider_blockread.ledger.schema.tables import generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
 
 

@@ -1,4 +1,4 @@
-"""The tables of what is known of files beside their rows: identities, how listings skip known files, and parts.
+"""The tables of what is known of files beside their rows: identities, listings, how they skip known files, parts.
 
 Stored as `tables` says.
 """
@@ -6,6 +6,7 @@ Stored as `tables` says.
 from __future__ import annotations
 
 from sqlalchemy import (
+    JSON,
     BigInteger,
     CheckConstraint,
     Column,
@@ -17,7 +18,17 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from airflow_provider_blockread.ledger.schema.columns import TAKEN_STATES, WINDOW, Digest, ShortDigest, metadata, one_of
+from airflow_provider_blockread.ledger.schema.columns import (
+    ID,
+    TAKEN_STATES,
+    WINDOW,
+    Digest,
+    ShortDigest,
+    UtcDateTime,
+    count,
+    metadata,
+    one_of,
+)
 
 # What is left of a file whose window was pruned: enough never to take it again.
 taken_files = Table(
@@ -32,7 +43,7 @@ taken_files = Table(
     sqlite_with_rowid=False,
 )
 
-# Runs of files that a listing showed one after another, all of them known; see `discovery`.
+# Runs of files that a listing showed one after another, all of them known; see `ledger.files.stretches`.
 stretches = Table(
     "stretches",
     metadata,
@@ -59,4 +70,19 @@ parts = Table(
     Column("bad_records", BigInteger),
     UniqueConstraint("file_id", "part_start"),
     CheckConstraint("part_start < part_end", name="range"),
+)
+
+listings = Table(
+    "listings",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("feed_id", ForeignKey("feeds.id"), nullable=False, index=True),
+    Column("started_at", UtcDateTime, nullable=False),
+    Column("finished_at", UtcDateTime),
+    count("seen"),
+    count("new"),
+    count("modified"),
+    count("ignored"),
+    Column("source", JSON(none_as_null=True)),  # what was listed, as the options say it; empty where it is not known
+    sqlite_autoincrement=True,
 )

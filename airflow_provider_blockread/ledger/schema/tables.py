@@ -83,21 +83,6 @@ feeds = Table(
     sqlite_autoincrement=True,
 )
 
-listings = Table(
-    "listings",
-    metadata,
-    Column("id", ID, primary_key=True),
-    Column("feed_id", ForeignKey("feeds.id"), nullable=False, index=True),
-    Column("started_at", UtcDateTime, nullable=False),
-    Column("finished_at", UtcDateTime),
-    count("seen"),
-    count("new"),
-    count("modified"),
-    count("ignored"),
-    Column("source", JSON(none_as_null=True)),  # what was listed, as the options say it; empty where it is not known
-    sqlite_autoincrement=True,
-)
-
 windows = Table(
     "windows",
     metadata,

@@ -9,7 +9,7 @@ _SHOWN = "g.window_id = w.id AND g.state = 'published'"
 _OPEN = f"""w.state <> 'empty' AND NOT EXISTS (SELECT 1 FROM generations g WHERE {_SHOWN})
       AND NOT EXISTS (SELECT 1 FROM withdrawals t WHERE t.window_id = w.id AND t.finished_at IS NOT NULL)"""  # noqa: S608
 
-# How far a generation is, or a window that has none: what `ledger.progress` says, by the database's own clock.
+# How far a generation is, or a window that has none: what `ledger.windows.progress` says, by the database's own clock.
 _PROGRESS = """
 CASE WHEN w.state <> 'open' OR g.number IS NULL
           THEN CASE WHEN w.state = 'planning' AND {planner_is_stale} THEN 'stalled' ELSE w.state END

@@ -18,8 +18,8 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, exists, or_, select
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.ledger.feeds import find_feed, require_feed
 from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
-from airflow_provider_blockread.ledger.schema.file_tables import parts
-from airflow_provider_blockread.ledger.schema.tables import files, generations, listings, windows
+from airflow_provider_blockread.ledger.schema.file_tables import listings, parts
+from airflow_provider_blockread.ledger.schema.tables import files, generations, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings
 from airflow_provider_blockread.ledger.store import Ledger
 

@@ -22,18 +22,10 @@ from airflow_provider_blockread.ledger.dialect import insert_or_ignore
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.schema.columns import TAKEN_STATES
-from airflow_provider_blockread.ledger.schema.file_tables import stretches, taken_files
+from airflow_provider_blockread.ledger.schema.file_tables import listings, stretches, taken_files
 from airflow_provider_blockread.ledger.schema.journal_tables import outputs, publications
 from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, window_from
-from airflow_provider_blockread.ledger.schema.tables import (
-    feeds,
-    file_sums,
-    files,
-    generations,
-    groups,
-    listings,
-    windows,
-)
+from airflow_provider_blockread.ledger.schema.tables import feeds, file_sums, files, generations, groups, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings, withdrawals
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import insert_groups, lock_window

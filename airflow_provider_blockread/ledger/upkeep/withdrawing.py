@@ -18,8 +18,8 @@ from airflow_provider_blockread.ledger.files.cleaned import refuse_cleaned
 from airflow_provider_blockread.ledger.model import Withdrawal
 from airflow_provider_blockread.ledger.owners import is_live
 from airflow_provider_blockread.ledger.schema.columns import WITHDRAWN_FILES
-from airflow_provider_blockread.ledger.schema.file_tables import parts
-from airflow_provider_blockread.ledger.schema.tables import exclusions, files, generations, listings, windows
+from airflow_provider_blockread.ledger.schema.file_tables import listings, parts
+from airflow_provider_blockread.ledger.schema.tables import exclusions, files, generations, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import withdrawals
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import UNFINISHED, forget_exclusions

@@ -14,17 +14,9 @@ from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed, require_feed
 from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.schema.columns import FILE_STATES
-from airflow_provider_blockread.ledger.schema.file_tables import parts, taken_files
+from airflow_provider_blockread.ledger.schema.file_tables import listings, parts, taken_files
 from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, generation_from, window_from
-from airflow_provider_blockread.ledger.schema.tables import (
-    exclusions,
-    feeds,
-    files,
-    generations,
-    groups,
-    listings,
-    windows,
-)
+from airflow_provider_blockread.ledger.schema.tables import exclusions, feeds, files, generations, groups, windows
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.progress import (
     Progress,

@@ -21,8 +21,8 @@ from airflow_provider_blockread.errors import ConflictError, StateError, shell_w
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, lock_feed
 from airflow_provider_blockread.ledger.model import Generation, Publication, Window
 from airflow_provider_blockread.ledger.schema.columns import REPLACING_STATES, SHORT, UNFINISHED_STATES
-from airflow_provider_blockread.ledger.schema.file_tables import parts, taken_files
-from airflow_provider_blockread.ledger.schema.tables import files, generations, groups, listings, windows
+from airflow_provider_blockread.ledger.schema.file_tables import listings, parts, taken_files
+from airflow_provider_blockread.ledger.schema.tables import files, generations, groups, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import replacements
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.parts import giving_up_command

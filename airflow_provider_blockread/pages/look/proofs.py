@@ -10,7 +10,7 @@ from airflow_provider_blockread.errors import shell_word
 from airflow_provider_blockread.ledger.model import Generation
 from airflow_provider_blockread.ledger.overview.window import WindowDetail
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
-from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes
 from airflow_provider_blockread.pages.look.words import plural
 
 _AT_WORK = {"planning", "reading", "proving", "publishing"}

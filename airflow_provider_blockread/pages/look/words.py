@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from markupsafe import Markup
 
 from airflow_provider_blockread.errors import printable
-from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 _NS = 1_000_000_000

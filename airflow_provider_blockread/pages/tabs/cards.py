@@ -9,7 +9,7 @@ from datetime import datetime
 from airflow_provider_blockread.errors import shell_word
 from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.windows.progress import group_progress
-from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes
 from airflow_provider_blockread.pages.look.proofs import Stage, stages_of
 from airflow_provider_blockread.pages.look.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.look.words import number, share

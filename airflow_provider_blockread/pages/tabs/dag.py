@@ -13,7 +13,7 @@ from airflow_provider_blockread.ledger.model import LateFiles
 from airflow_provider_blockread.ledger.overview.calendar import Day, feed_days
 from airflow_provider_blockread.ledger.overview.feeds import FeedSums, feeds_at_a_glance
 from airflow_provider_blockread.ledger.windows.selection import late_files
-from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes
 from airflow_provider_blockread.pages.look.conditions import Condition, condition_of
 from airflow_provider_blockread.pages.look.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.look.words import number, plural

@@ -15,7 +15,7 @@ import numpy as np
 
 from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.options import Csv
-from airflow_provider_blockread.options.encodings import encode_text
+from airflow_provider_blockread.options.parsing.encodings import encode_text
 from airflow_provider_blockread.records.csv.decode import csv_decoder
 from airflow_provider_blockread.records.csv.fields import Dialect
 from airflow_provider_blockread.records.csv.modes import Marks

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from airflow_provider_blockread.errors import RecordError
-from airflow_provider_blockread.options.encodings import UNIT_BYTES
+from airflow_provider_blockread.options.parsing.encodings import UNIT_BYTES
 from airflow_provider_blockread.records.format import BaseFormat, RecordFormat
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import Chunk, Decoder, Offsets, Walk

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from airflow_provider_blockread.errors import LookBackError
 from airflow_provider_blockread.options import Delimited, Escaped, Lines
-from airflow_provider_blockread.options.encodings import encode_text
+from airflow_provider_blockread.options.parsing.encodings import encode_text
 from airflow_provider_blockread.records.decode import RawDecoder
 from airflow_provider_blockread.records.format import MAX_LOOK_BACK, ONE_BLOCK
 from airflow_provider_blockread.records.io.source import ByteSource

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airflow_provider_blockread.errors import OptionsError, RecordError
-from airflow_provider_blockread.options.encodings import UNIT_BYTES, characters, encode_text, is_framed_as_bytes
+from airflow_provider_blockread.options.parsing.encodings import UNIT_BYTES, characters, encode_text, is_framed_as_bytes
 from airflow_provider_blockread.records.io.source import ByteSource
 
 Units = npt.NDArray[np.unsignedinteger]

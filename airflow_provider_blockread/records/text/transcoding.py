@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airflow_provider_blockread.errors import RecordError
-from airflow_provider_blockread.options.encodings import UNIT_BYTES, characters, is_framed_as_bytes
+from airflow_provider_blockread.options.parsing.encodings import UNIT_BYTES, characters, is_framed_as_bytes
 from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoded, Decoder, Mask, Offsets
 from airflow_provider_blockread.records.text.narrowing import Units, units_of
 

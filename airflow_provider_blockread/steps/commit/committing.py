@@ -36,7 +36,7 @@ from airflow_provider_blockread.ledger.windows.publishing import (
 )
 from airflow_provider_blockread.ledger.windows.queries import get_window, oldest_file_ns
 from airflow_provider_blockread.options import GenerationOptions
-from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes
 from airflow_provider_blockread.proof import Evidence, prove
 from airflow_provider_blockread.proof.model import FileSums, PartBorders, Sums
 from airflow_provider_blockread.records.registry import make_format

@@ -18,7 +18,7 @@ from airflow_provider_blockread.ledger.windows.planning import Planner, claim_wi
 from airflow_provider_blockread.ledger.windows.progress import windows_progress
 from airflow_provider_blockread.ledger.windows.queries import get_window, unpublished_windows
 from airflow_provider_blockread.options import FrameFunction, GenerationOptions
-from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.frames.types import as_frame
 from airflow_provider_blockread.spark.tasks.user_function import declared_schema

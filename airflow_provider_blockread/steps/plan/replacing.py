@@ -26,7 +26,7 @@ from airflow_provider_blockread.ledger.windows.generations import (
 from airflow_provider_blockread.ledger.windows.parts import giving_up, giving_up_parts
 from airflow_provider_blockread.ledger.windows.replacing import NewerPlan, check_versions, record_versions, replaced_by
 from airflow_provider_blockread.options import GenerationOptions
-from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes
 from airflow_provider_blockread.steps.intent import WindowIntent, window_intent
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.plan.choosing import Chosen, FileChoice, NewerVersion, choose

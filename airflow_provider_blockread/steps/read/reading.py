@@ -39,7 +39,7 @@ from airflow_provider_blockread.ledger.windows.groups import (
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.ledger.windows.rates import reader_rates
 from airflow_provider_blockread.options import FrameFunction, GenerationOptions, SparkJob
-from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.frames.writing import written_schema
 from airflow_provider_blockread.spark.tasks.audit import audited

@@ -23,7 +23,7 @@ from airflow_provider_blockread.ledger.windows.generations import (
 )
 from airflow_provider_blockread.ledger.windows.parts import excluded_before
 from airflow_provider_blockread.ledger.windows.progress import group_progress, window_progress
-from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.journal import published, remove_outputs, undo_incomplete
 from airflow_provider_blockread.steps.model import AsJson, Environment

@@ -13,7 +13,7 @@ from airflow_provider_blockread.ledger.files.admission import Admission
 from airflow_provider_blockread.ledger.files.unread import unread_files
 from airflow_provider_blockread.ledger.windows.planning import find_window
 from airflow_provider_blockread.options import FileSource, Selection, utc_text
-from airflow_provider_blockread.options.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes
 from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.storage.listing.files import list_files

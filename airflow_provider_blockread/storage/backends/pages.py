@@ -8,12 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.storage.backends.identity import from_info
-
-
-class FolderLinkError(SourceError):
-    """A link leads to a folder, whose files would be missed."""
 
 
 class Entry(NamedTuple):

@@ -17,8 +17,14 @@ from threading import Event
 from typing import TypeAlias, TypeVar
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError, TransientError
-from airflow_provider_blockread.storage.backends.pages import Entry, FolderLinkError, Page, Pages
+from airflow_provider_blockread.errors import (
+    FileMissingError,
+    FolderLinkError,
+    OptionsError,
+    SourceError,
+    TransientError,
+)
+from airflow_provider_blockread.storage.backends.pages import Entry, Page, Pages
 from airflow_provider_blockread.storage.listing.ahead import Ahead
 from airflow_provider_blockread.storage.listing.rules import NameRules
 from airflow_provider_blockread.storage.patience import Patience

@@ -16,7 +16,8 @@ from airflow_provider_blockread.ledger.files.admission import Admission
 from airflow_provider_blockread.ledger.files.discovery import _COLUMNS, record_files
 from airflow_provider_blockread.ledger.model import Discovered
 from airflow_provider_blockread.ledger.schema.columns import short_number
-from airflow_provider_blockread.ledger.schema.tables import files, listings
+from airflow_provider_blockread.ledger.schema.file_tables import listings
+from airflow_provider_blockread.ledger.schema.tables import files
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
 from airflow_provider_blockread.ledger.windows.queries import feed_counts

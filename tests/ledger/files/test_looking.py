@@ -15,8 +15,8 @@ from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.ledger.files.admission import Admission
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.files.unread import newest_pending, pending_since, unread_files
-from airflow_provider_blockread.ledger.schema.file_tables import stretches
-from airflow_provider_blockread.ledger.schema.tables import feeds, files, listings
+from airflow_provider_blockread.ledger.schema.file_tables import listings, stretches
+from airflow_provider_blockread.ledger.schema.tables import feeds, files
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
 from airflow_provider_blockread.ledger.windows.queries import list_files

@@ -14,7 +14,7 @@ from airflow_provider_blockread.errors import PrunedError
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.noop import is_noop, key_of_run, noop_ledger
-from airflow_provider_blockread.ledger.schema import tables
+from airflow_provider_blockread.ledger.schema.file_tables import listings
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.upkeep import retention
 from airflow_provider_blockread.ledger.upkeep.retention import (
@@ -178,7 +178,7 @@ def test_scans_that_no_file_names_go(ledger: Ledger, clock: Clock, old: Window) 
 
     assert drop_listings(ledger, bound(clock)) == 2
     with ledger.reading() as connection:
-        assert connection.scalar(select(func.count()).select_from(tables.listings)) == 2
+        assert connection.scalar(select(func.count()).select_from(listings)) == 2
     assert old.files == 3
 
 

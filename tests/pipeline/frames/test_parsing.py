@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.cli.spark import InProcessSpark
-from airflow_provider_blockread.options.query import problem_of
+from airflow_provider_blockread.options.parsing.query import problem_of
 from tests.examples import examples
 from tests.queries import QUERIES
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from airflow_provider_blockread.blocks import iter_ranges
 from airflow_provider_blockread.errors import OptionsError, RecordError
-from airflow_provider_blockread.options.encodings import is_framed_as_bytes, normal_encoding
+from airflow_provider_blockread.options.parsing.encodings import is_framed_as_bytes, normal_encoding
 from airflow_provider_blockread.records import ByteSource, read_records, record_format, scan_block
 from airflow_provider_blockread.records.reading import bind, open_source
 from airflow_provider_blockread.records.walking import WalkLimits, first_start, walk_block

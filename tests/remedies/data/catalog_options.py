@@ -24,12 +24,18 @@ OPTIONS_SIDE: list[Entry] = [
         "must not be negative",
         f"{OPTIONS}::test_block_ranges_are_made_when_their_arguments_are_in_range",
     ),
-    Remedy("options/encodings.py", "unknown encoding", f"{OPTIONS}::test_every_encoding_that_a_message_offers_is_read"),
     Remedy(
-        "options/encodings.py", "is not supported: use", f"{OPTIONS}::test_every_encoding_that_a_message_offers_is_read"
+        "options/parsing/encodings.py",
+        "unknown encoding",
+        f"{OPTIONS}::test_every_encoding_that_a_message_offers_is_read",
     ),
     Remedy(
-        "options/encodings.py",
+        "options/parsing/encodings.py",
+        "is not supported: use",
+        f"{OPTIONS}::test_every_encoding_that_a_message_offers_is_read",
+    ),
+    Remedy(
+        "options/parsing/encodings.py",
         "choose another text or encoding",
         f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected",
     ),
@@ -106,8 +112,16 @@ OPTIONS_SIDE: list[Entry] = [
         "must read 'sc://",
         "tests/options/test_spark_job.py::test_a_server_is_named_once_and_without_a_token",
     ),
-    Remedy("options/sizes.py", "write bytes as", f"{OPTIONS}::test_texts_are_read_when_written_as_the_message_shows"),
-    Remedy("options/sizes.py", "at least 1 byte", f"{OPTIONS}::test_texts_are_read_when_written_as_the_message_shows"),
+    Remedy(
+        "options/parsing/sizes.py",
+        "write bytes as",
+        f"{OPTIONS}::test_texts_are_read_when_written_as_the_message_shows",
+    ),
+    Remedy(
+        "options/parsing/sizes.py",
+        "at least 1 byte",
+        f"{OPTIONS}::test_texts_are_read_when_written_as_the_message_shows",
+    ),
     Remedy("options/source.py", "at least one root", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/source.py", "Leave identity out", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/source.py", "number of seconds", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
@@ -117,17 +131,21 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy(
         "options/source.py", "must list names of hosts", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"
     ),
-    Remedy("options/times.py", "is not a time", f"{OPTIONS}::test_texts_are_read_when_written_as_the_message_shows"),
     Remedy(
-        "options/times.py", "is not a duration", f"{OPTIONS}::test_texts_are_read_when_written_as_the_message_shows"
+        "options/parsing/times.py", "is not a time", f"{OPTIONS}::test_texts_are_read_when_written_as_the_message_shows"
     ),
     Remedy(
-        "options/times.py",
+        "options/parsing/times.py",
+        "is not a duration",
+        f"{OPTIONS}::test_texts_are_read_when_written_as_the_message_shows",
+    ),
+    Remedy(
+        "options/parsing/times.py",
         "which is not supported",
         f"{OPTIONS}::test_a_time_pattern_is_read_when_written_as_the_message_shows",
     ),
     Remedy(
-        "options/times.py",
+        "options/parsing/times.py",
         "must contain %Y",
         f"{OPTIONS}::test_a_time_pattern_is_read_when_written_as_the_message_shows",
     ),

@@ -1,0 +1,1 @@
+"""The texts that options accept, checked and parsed: sizes, times, names of encodings, queries."""

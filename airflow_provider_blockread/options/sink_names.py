@@ -1,0 +1,20 @@
+"""The names of sinks, as the command line and manifests have them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from airflow_provider_blockread.options.sinks import CsvSink, JsonLinesSink, ParquetSink, Sink, TextSink
+from airflow_provider_blockread.options.tables import CustomSink, DeltaSink, IcebergSink, PostgresSink
+
+#: Sink names as users write them, to the option class of each.
+SINKS: Mapping[str, type[Sink]] = {
+    "parquet": ParquetSink,
+    "text": TextSink,
+    "delta": DeltaSink,
+    "iceberg": IcebergSink,
+    "postgres": PostgresSink,
+    "json_lines": JsonLinesSink,
+    "csv": CsvSink,
+    "custom": CustomSink,
+}
