@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import shutil
@@ -19,7 +18,7 @@ from airflow.sdk.exceptions import AirflowFailException
 from click.testing import CliRunner
 
 from airflow_provider_blockread.cli.commands import blockread
-from airflow_provider_blockread.errors import BlockReadError, LedgerSchemaError, OptionsError, SparkJobError
+from airflow_provider_blockread.errors import LedgerSchemaError, OptionsError, SparkJobError
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.hooks.assumed_role import assume_role
 from airflow_provider_blockread.hooks.ledger import LedgerHook, connection_url, refuse_remote_executors
@@ -31,23 +30,12 @@ from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.spark.engines.session import Server, client_of
 from tests.airflow.logger import Logger
 from tests.airflow.queues import aws as aws  # noqa: PLC0414 - a fixture
+from tests.airflow.refusals import connect, refused
 from tests.ledgers import open_ledger
 from tests.postgres import new_schema, postgres_server
 from tests.remedies.advice import commands
 
 pytestmark = pytest.mark.airflow
-
-KEYS = {"login": "a", "password": "b"}
-
-
-def _connect(monkeypatch: pytest.MonkeyPatch, conn_id: str, conn_type: str, **fields: object) -> None:
-    monkeypatch.setenv(f"AIRFLOW_CONN_{conn_id.upper()}", json.dumps({"conn_type": conn_type} | fields))
-
-
-def _refused(call: Any, *arguments: Any) -> str:
-    with pytest.raises(BlockReadError) as refused:
-        call(*arguments)
-    return str(refused.value)
 
 
 def test_a_ledger_connection_that_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -56,14 +44,14 @@ def test_a_ledger_connection_that_is_missing(monkeypatch: pytest.MonkeyPatch, tm
         LedgerHook("mine").get_conn()
     ledger = open_ledger(f"sqlite:///{tmp_path}/ledger.db")
     for name in ("mine", "another"):
-        _connect(monkeypatch, name, "blockread", extra={"url": f"sqlite:///{tmp_path}/ledger.db"})
+        connect(monkeypatch, name, "blockread", extra={"url": f"sqlite:///{tmp_path}/ledger.db"})
         assert LedgerHook(name).get_conn().uuid == ledger.uuid
     ledger.close()
 
 
 def test_a_ledger_connection_without_a_database() -> None:
     """Edited in either of the two ways, it is a URL."""
-    message = _refused(connection_url, Connection(conn_id="mine", conn_type="blockread", host="db"))
+    message = refused(connection_url, Connection(conn_id="mine", conn_type="blockread", host="db"))
     assert "needs a host and a database, or `url` in its extra; edit it" in message
 
     for fields in ({"host": "db", "schema": "ledger"}, {"extra": '{"url": "postgresql://me@db/ledger"}'}):
@@ -73,12 +61,12 @@ def test_a_ledger_connection_without_a_database() -> None:
 @pytest.mark.postgres
 def test_an_executor_on_other_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The connection and the command that the message names give such an executor its ledger."""
-    message = _refused(refuse_remote_executors, "CeleryExecutor")
+    message = refused(refuse_remote_executors, "CeleryExecutor")
     [conn_id, command] = re.findall(r"`([^`]+)`", message)
     assert (conn_id, "of type blockread to a PostgreSQL database" in message) == ("blockread_default", True)
     with postgres_server() as server:
         url = new_schema(server, "remote", upgraded=False)
-        _connect(monkeypatch, conn_id, "blockread", extra={"url": url})
+        connect(monkeypatch, conn_id, "blockread", extra={"url": url})
         with pytest.raises(LedgerSchemaError):
             LedgerHook().get_conn()
         words = [url if word == "URL" else word for word in shlex.split(command)]
@@ -93,10 +81,10 @@ def test_an_executor_on_other_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_spark_connection_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Created, or replaced by a master, it says where Spark is."""
-    message = _refused(spark_connection, SparkJob(conn_id="cluster"))
+    message = refused(spark_connection, SparkJob(conn_id="cluster"))
     assert "create one of type spark, or set master" in message
     assert spark_connection(SparkJob(conn_id="cluster", master="local[1]")).host == "local[1]"
-    _connect(monkeypatch, "cluster", "spark", host="yarn")
+    connect(monkeypatch, "cluster", "spark", host="yarn")
 
     assert spark_connection(SparkJob(conn_id="cluster")).host == "yarn"
 
@@ -116,7 +104,7 @@ def test_spark_submit_that_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path:
     with monkeypatch.context() as bare:
         bare.setenv("PATH", str(tmp_path))
         bare.setattr(sys, "executable", str(tmp_path / "python"))
-        message = _refused(lambda: SparkSubmitter(JOB).submit(SPEC, name="job"))
+        message = refused(lambda: SparkSubmitter(JOB).submit(SPEC, name="job"))
     assert _extra_of(message) == "spark"
     assert shutil.which("spark-submit", path=str(Path(sys.executable).parent)) is not None
 
@@ -170,12 +158,12 @@ def test_a_driver_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rem
     """Without a connection of a store, or in deploy mode client, the application runs."""
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     _program(tmp_path, "exit 0")
-    _connect(monkeypatch, "cluster", "spark", host="yarn", extra={"deploy-mode": "cluster"})
+    connect(monkeypatch, "cluster", "spark", host="yarn", extra={"deploy-mode": "cluster"})
     job, secrets = SparkJob(conn_id="cluster"), {"s3://lake": {"key": "hush"}}
     with pytest.raises(OptionsError, match="leave conn_id out, or use deploy mode client"):
         SparkSubmitter(job, secrets).submit(SPEC, name="job")
     if remedy == "client":
-        _connect(monkeypatch, "cluster", "spark", host="yarn", extra={"deploy-mode": "client"})
+        connect(monkeypatch, "cluster", "spark", host="yarn", extra={"deploy-mode": "client"})
 
     SparkSubmitter(job, secrets if remedy == "client" else {}).submit(SPEC, name="job")
 
@@ -210,11 +198,11 @@ def test_what_an_extra_installs(monkeypatch: pytest.MonkeyPatch, module: str, pa
     """The extra that the message names holds the package whose module is missing."""
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.delitem(sys.modules, "airflow_provider_blockread.hooks.tracked_submit", raising=False)
-    with pytest.raises(OptionsError, match="install") as refused:
+    with pytest.raises(OptionsError, match="install") as caught:
         call()
 
     wanted = [line for line in requires("airflow-provider-blockread") or () if line.startswith(package)]
-    assert any(f'extra == "{_extra_of(str(refused.value))}"' in line.replace("'", '"') for line in wanted)
+    assert any(f'extra == "{_extra_of(str(caught.value))}"' in line.replace("'", '"') for line in wanted)
 
 
 class Naming(StepOperator):
@@ -238,7 +226,7 @@ def test_commands_find_the_ledger_of_a_connection(
     monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path))
     ledger = open_ledger(f"sqlite:///{tmp_path}/other.db")
     ledger.close()
-    _connect(monkeypatch, "mine", "blockread", extra={"url": f"sqlite:///{tmp_path}/other.db"})
+    connect(monkeypatch, "mine", "blockread", extra={"url": f"sqlite:///{tmp_path}/other.db"})
     names = ("dag_id", "run_id", "run_type", "partition_key", "partition_date", "data_interval_start")
     run = SimpleNamespace(**dict.fromkeys((*names, "data_interval_end"), "x"), clear_number=0)
     with pytest.raises(AirflowFailException) as failed:

@@ -12,26 +12,15 @@ from typing import Any
 import pytest
 from airflow.sdk import Connection
 
-from airflow_provider_blockread.errors import BlockReadError, OptionsError
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.hooks.assumed_role import assume_role
 from airflow_provider_blockread.hooks.queues import AzureQueue, SqsQueue, open_queue
 from airflow_provider_blockread.hooks.stores import aconnection, credentials_for, storage_options
 from airflow_provider_blockread.options import FileSource, StorageEvents
 from tests.airflow.queues import aws as aws  # noqa: PLC0414 - a fixture
+from tests.airflow.refusals import KEYS, connect, refused
 
 pytestmark = pytest.mark.airflow
-
-KEYS = {"login": "a", "password": "b"}
-
-
-def _connect(monkeypatch: pytest.MonkeyPatch, conn_id: str, conn_type: str, **fields: object) -> None:
-    monkeypatch.setenv(f"AIRFLOW_CONN_{conn_id.upper()}", json.dumps({"conn_type": conn_type} | fields))
-
-
-def _refused(call: Any, *arguments: Any) -> str:
-    with pytest.raises(BlockReadError) as refused:
-        call(*arguments)
-    return str(refused.value)
 
 
 def _store(conn_type: str, extra: Mapping[str, object]) -> Connection:
@@ -75,7 +64,7 @@ def test_a_connection_that_asks_for_more(
     tmp_path: Path, conn_type: str, wrong: dict[str, object], says: str, right: list[dict[str, object]]
 ) -> None:
     """Each way that the message names is followed."""
-    assert says in _refused(storage_options, _store(conn_type, wrong))
+    assert says in refused(storage_options, _store(conn_type, wrong))
     (tmp_path / "key").write_text(json.dumps(_KEY))
 
     for extra in right:
@@ -86,7 +75,7 @@ def test_a_connection_that_asks_for_more(
 def test_a_role_that_is_assumed_in_another_way() -> None:
     """A profile that does it, or no role at all where the hosts have it."""
     role = {"role_arn": "arn:aws:iam::123456789012:role/r", "assume_role_method": "assume_role_with_saml"}
-    message = _refused(storage_options, _store("aws", role))
+    message = refused(storage_options, _store("aws", role))
     assert "name a profile that does it (profile_name), or give this role to the hosts" in message
 
     assert storage_options(_store("aws", {"profile_name": "saml"})) == {"profile": "saml"}
@@ -97,12 +86,12 @@ def test_a_role_that_is_not_assumed(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     """A profile that exists, or the service's own address in `service_config`, as the messages ask."""
     role = {"role_arn": "arn:aws:iam::123456789012:role/r", "region_name": "us-east-1"}
     there = {"service_config": {"sts": {"endpoint_url": aws["endpoint_url"]}}}
-    assert "correct the connection" in _refused(storage_options, _store("aws", role | {"profile_name": "none-such"}))
+    assert "correct the connection" in refused(storage_options, _store("aws", role | {"profile_name": "none-such"}))
     (tmp_path / "config").write_text("[profile mine]\nregion = us-east-1\n")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     keys = ("me", "s3cret", None)
     nowhere = {"service_config": {"sts": {"endpoint_url": "http://127.0.0.1:9"}}}
-    message = _refused(assume_role, _store("aws", role | nowhere), keys)
+    message = refused(assume_role, _store("aws", role | nowhere), keys)
     assert "name the service's address in service_config if it is not the default, or try again" in message
 
     assert assume_role(_store("aws", role | there), keys)[0]
@@ -112,12 +101,12 @@ def test_a_role_that_is_not_assumed(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_a_store_connection_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Created, or left out for ambient identity; the same for triggers."""
     source = FileSource("s3://one/x", conn_id="landing")
-    message = _refused(credentials_for, source, None)
+    message = refused(credentials_for, source, None)
     assert "create it, or leave conn_id out for ambient identity" in message
     with pytest.raises(OptionsError, match="create it, or leave conn_id out"):
         asyncio.run(aconnection("landing"))
     assert credentials_for(FileSource("s3://one/x"), None) == {}
-    _connect(monkeypatch, "landing", "aws", **KEYS)
+    connect(monkeypatch, "landing", "aws", **KEYS)
 
     assert credentials_for(source, None) == {"s3://one/x": {"key": "a", "secret": "b"}}
     assert asyncio.run(aconnection("landing")).login == "a"
@@ -125,8 +114,8 @@ def test_a_store_connection_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_connection_for_no_root(monkeypatch: pytest.MonkeyPatch) -> None:
     """One of the roots that the message lists is taken."""
-    _connect(monkeypatch, "one", "aws", **KEYS)
-    message = _refused(credentials_for, FileSource(["s3://a/x"], conn_id={"s3://a/y": "one"}), None)
+    connect(monkeypatch, "one", "aws", **KEYS)
+    message = refused(credentials_for, FileSource(["s3://a/x"], conn_id={"s3://a/y": "one"}), None)
     root = message.rpartition("name one of ")[2]
 
     assert credentials_for(FileSource(["s3://a/x"], conn_id={root: "one"}), None)["s3://a/x"]["key"] == "a"
@@ -134,7 +123,7 @@ def test_a_connection_for_no_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_type_that_names_no_store() -> None:
     """Every type that the message lists is one."""
-    message = _refused(storage_options, Connection(conn_id="store", conn_type="mysql"))
+    message = refused(storage_options, Connection(conn_id="store", conn_type="mysql"))
     for kind in re.findall(r"use one of (.*), or none", message)[0].split(", "):
         storage_options(Connection(conn_id="store", conn_type=kind))
 
@@ -147,7 +136,7 @@ def test_a_queue_that_is_not_there(aws: dict[str, Any]) -> None:
     fields = {"endpoint_url": aws["endpoint_url"], "region_name": "eu-central-1"}
     connection = Connection(conn_id="q", conn_type="aws", **KEYS, extra=json.dumps(fields))
     queue = SqsQueue(url, connection)
-    assert "check that it exists and that the connection has access" in _refused(queue.receive)
+    assert "check that it exists and that the connection has access" in refused(queue.receive)
     client = Session().create_client("sqs", **aws)
     client.create_queue(QueueName="late")
     client.send_message(QueueUrl=url, MessageBody="hello")
@@ -163,7 +152,7 @@ def test_a_class_of_a_queue(name: str) -> None:
         events = StorageEvents("https://sqs.eu-central-1.amazonaws.com/1/q", queue_class=path)
         return asyncio.run(open_queue(events.to_json()))
 
-    assert "name a class by its import path" in _refused(opened, name)
+    assert "name a class by its import path" in refused(opened, name)
 
     assert isinstance(opened("airflow_provider_blockread.hooks.queues.sqs.SqsQueue"), SqsQueue)
 
@@ -171,7 +160,7 @@ def test_a_class_of_a_queue(name: str) -> None:
 def test_a_type_that_opens_no_queue_of_azure() -> None:
     """Every type that the message lists does."""
     url = "https://account.queue.core.windows.net/q"
-    message = _refused(AzureQueue, url, Connection(conn_id="q", conn_type="aws"))
+    message = refused(AzureQueue, url, Connection(conn_id="q", conn_type="aws"))
     for kind in re.findall(r"use one of (.*), or none", message)[0].split(", "):
         fields = {"account_name": "account", "account_key": "a2V5"}
         AzureQueue(url, Connection(conn_id="q", conn_type=kind, extra=json.dumps(fields)))
@@ -181,7 +170,7 @@ def test_a_queue_of_azure_that_cannot_be_opened() -> None:
     """Written as the message says, with a connection that holds a key or a signature, it is."""
     extra = {"account_name": "account", "account_key": "a2V5"}
     connection = Connection(conn_id="q", conn_type="wasb", extra=json.dumps(extra))
-    message = _refused(AzureQueue, "https:///q", connection)
+    message = refused(AzureQueue, "https:///q", connection)
     form = re.findall(r"write it as (\S+),", message)[0]
     url = form.replace("ACCOUNT", "account").replace("QUEUE", "landing")
 

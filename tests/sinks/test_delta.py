@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from airflow_provider_blockread.errors import OptionsError, ProofError, Transien
 from airflow_provider_blockread.sinks.protocol import State
 from airflow_provider_blockread.sinks.tables import table
 from tests.sinks.kinds import Bench
+from tests.sinks.racing import racing
 
 
 @pytest.fixture
@@ -76,20 +76,6 @@ def test_the_marker_outlives_the_log(bench: Bench, change: str) -> None:
     bench.apply(bench.steps(files))
 
     assert bench.values() == expected
-
-
-def racing(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """Let something happen once, between the look at the table and the commit."""
-    left = [act]
-    changes = table.Table._changes
-
-    def looked(self: Any, *arguments: Any) -> Any:
-        found = changes(self, *arguments)
-        if left:
-            left.pop()()
-        return found
-
-    monkeypatch.setattr(table.Table, "_changes", looked)
 
 
 def test_a_harmless_commit_in_between(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

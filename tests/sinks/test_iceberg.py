@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,9 @@ from pyiceberg.table import Table
 from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
 from airflow_provider_blockread.options import IcebergSink
 from airflow_provider_blockread.sinks.registry import make_sink
-from airflow_provider_blockread.sinks.tables import table
 from airflow_provider_blockread.sinks.tables.iceberg import IcebergTable
 from tests.sinks.kinds import STORES, Bench, opened_iceberg
+from tests.sinks.racing import racing
 
 
 @pytest.fixture
@@ -39,20 +38,6 @@ def markers(bench: Bench) -> dict[str, str]:
 def append(bench: Bench, *values: str) -> None:
     """Append rows as another writer."""
     opened(bench).append(pa.table({"value": list(values)}))
-
-
-def racing(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """Let something happen once, between the look at the table and the commit."""
-    left = [act]
-    changes = table.Table._changes
-
-    def looked(self: Any, *arguments: Any) -> Any:
-        found = changes(self, *arguments)
-        if left:
-            left.pop()()
-        return found
-
-    monkeypatch.setattr(table.Table, "_changes", looked)
 
 
 def test_a_commit_is_one_snapshot_that_says_whose_it_is(bench: Bench) -> None:

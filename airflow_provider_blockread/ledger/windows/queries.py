@@ -125,16 +125,6 @@ def windows_in_order(ledger: Ledger, feed: str) -> list[Window]:
         return [window_from(row) for row in connection.execute(query)]
 
 
-def windows_of_run(ledger: Ledger, run: str) -> list[WindowSummary]:
-    """Return the windows that a run of Airflow (`dag_id/run_id`) planned or read, by feed, in the order of planning."""
-    planned = select(windows.c.id).where(windows.c.run == run)
-    read = select(generations.c.window_id).where(generations.c.run == run)
-    with ledger.reading() as connection:
-        ids = connection.scalars(planned.union(read)).all()
-    found = [summary for window in ids for summary in list_windows(ledger, window=window)]
-    return sorted(found, key=lambda summary: (summary.window.feed, summary.window.sequence))
-
-
 def get_window(ledger: Ledger, id_or_key: str, feed: str | None = None) -> Window:
     """Return the window with this id, or of this key.
 

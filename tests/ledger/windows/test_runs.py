@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from airflow_provider_blockread.ledger.files.discovery import record_files
+from airflow_provider_blockread.ledger.overview.runs import windows_of_run
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import start_generation
 from airflow_provider_blockread.ledger.windows.planning import claim_window
-from airflow_provider_blockread.ledger.windows.queries import windows_of_run
 from tests.ledger.make import FEED, freeze_window, open_window, pending, plan, publish, version
 
 LOOKS = "looks.only/scheduled__2026-01-01T00:00:00+00:00"

@@ -121,7 +121,6 @@ DIALECTS = [
     Dialect(comment="#", quote=None),
     Dialect(escape="\\", comment="#", quote=None),
 ]
-PLAIN = DIALECTS[:5]
 every_dialect = pytest.mark.parametrize("dialect", [pytest.param(d, id=d.id) for d in DIALECTS])
 
 

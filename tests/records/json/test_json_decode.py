@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -21,6 +20,7 @@ from airflow_provider_blockread.records.model import Decoded
 from airflow_provider_blockread.records.reading import open_source
 from airflow_provider_blockread.records.walking import WalkLimits, walk_block
 from tests.examples import examples
+from tests.records.csv.csv_oracle import instant
 
 SCHEMA = "id long, small byte, level string, value double, ok boolean, at timestamp, tags array<long>, on struct<x:int>"
 Rows = list[dict[str, Any]]
@@ -82,18 +82,6 @@ def typed(value: Any, kind: str) -> Any:  # noqa: C901, PLR0911 - one case a typ
     if kind == "struct" and isinstance(value, Pairs) and "x" not in value.twice:
         return {"x": typed(value.get("x"), "int")}
     raise ValueError(value)
-
-
-def instant(text: str) -> datetime:
-    """Return ISO 8601 text as an instant, in UTC without a zone, truncated to microseconds."""
-    match = re.fullmatch(
-        r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d)?)(\.\d{1,9})?(Z|[+-]\d\d:\d\d)?)?", text, re.ASCII
-    )
-    if match is None:
-        raise ValueError(text)
-    day, clock, fraction, zone = match.groups()
-    moment = datetime.fromisoformat(f"{day}T{clock or '00:00'}{zone or 'Z'}")
-    return moment.astimezone(UTC) + timedelta(microseconds=int((fraction or ".0")[1:7].ljust(6, "0")))
 
 
 def expected_row(line: bytes) -> dict[str, Any] | None:
