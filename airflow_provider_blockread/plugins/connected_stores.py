@@ -12,7 +12,7 @@ from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import FileSource, GenerationOptions
 from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.storage import uris
-from airflow_provider_blockread.storage.backends.base import FsspecStore
+from airflow_provider_blockread.storage.backends.shared.base import FsspecStore
 from airflow_provider_blockread.storage.stores import Stores
 
 _AGAIN_S = 30.0  # before the ledger is asked again for places that it does not know

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from airflow_provider_blockread.storage.backends.errors import translated
+from airflow_provider_blockread.storage.backends.shared.errors import translated
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from airflow_provider_blockread.errors import TransientError
-from airflow_provider_blockread.storage.backends.errors import as_error, quiet
+from airflow_provider_blockread.storage.backends.shared.errors import as_error, quiet
 
 _Answer = TypeVar("_Answer")
 

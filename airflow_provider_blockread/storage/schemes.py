@@ -21,7 +21,7 @@ class Scheme:
         has_blocks: its files have blocks of a size of its own, for which it must be asked.
     """
 
-    store: str = "base:FsspecStore"
+    store: str = "shared.base:FsspecStore"
     extra: str | None = None
     port: str | None = None
     same_as: str | None = None

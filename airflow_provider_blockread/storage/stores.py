@@ -17,14 +17,14 @@ from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.options import Bounds
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.backends.disk import LocalDisk
-from airflow_provider_blockread.storage.backends.errors import translated
 from airflow_provider_blockread.storage.backends.registry import open_store
+from airflow_provider_blockread.storage.backends.shared.errors import translated
 from airflow_provider_blockread.storage.guarded import guarded
 from airflow_provider_blockread.storage.schemes import scheme_for
 
 if TYPE_CHECKING:  # fsspec takes a tenth of a second to load, which a Spark worker that reads local files can spare
-    from airflow_provider_blockread.storage.backends.base import FsspecStore
-    from airflow_provider_blockread.storage.backends.pages import Pages
+    from airflow_provider_blockread.storage.backends.shared.base import FsspecStore
+    from airflow_provider_blockread.storage.backends.shared.pages import Pages
     from airflow_provider_blockread.storage.ranges import Fetch
 
 _DISK = LocalDisk()

@@ -23,8 +23,8 @@ from airflow_provider_blockread.errors import (
 from airflow_provider_blockread.options import Bounds
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.backends.disk_calls import real_path
-from airflow_provider_blockread.storage.backends.errors import as_error
-from airflow_provider_blockread.storage.backends.identity import from_stat
+from airflow_provider_blockread.storage.backends.shared.errors import as_error
+from airflow_provider_blockread.storage.backends.shared.identity import from_stat
 from airflow_provider_blockread.storage.listing.roots import Inside
 from airflow_provider_blockread.storage.patience import Patience
 from airflow_provider_blockread.storage.ranges import Fetch, RangedFile

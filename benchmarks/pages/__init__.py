@@ -21,7 +21,7 @@ from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.storage.stores import Stores
 from benchmarks.harness.lab import Lab
 from benchmarks.harness.measure import Row
-from benchmarks.ledger_size import postgres
+from benchmarks.ledger.ledger_size import postgres
 from benchmarks.pages.filling import BIG, WAITING, WINDOWS, fill
 
 _LIMIT_S = 0.3

@@ -18,7 +18,7 @@ from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.storage import Stores
 from benchmarks.harness.lab import Lab
 from benchmarks.harness.measure import Contender, Row, alternate, ratio_row
-from benchmarks.ledger_size import postgres as postgres_server
+from benchmarks.ledger.ledger_size import postgres as postgres_server
 
 _ROW_BYTES = 1024  # of the option `size`: a row for each, a million at 1 GiB
 _PIECE = 2**20

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.backends.objects import ObjectPages
-from airflow_provider_blockread.storage.backends.pages import Pages
 from airflow_provider_blockread.storage.backends.sftp import SftpPages
+from airflow_provider_blockread.storage.backends.shared.objects import ObjectPages
+from airflow_provider_blockread.storage.backends.shared.pages import Pages
 
 
 def pages(stores: Stores, root: str, size: int) -> Pages:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from airflow_provider_blockread.errors import SourceError
-from airflow_provider_blockread.storage.backends.identity import from_info
+from airflow_provider_blockread.storage.backends.shared.identity import from_info
 
 MOMENT = datetime(2024, 2, 29, 12, 0, 0, 123457, tzinfo=UTC)
 NANOSECONDS = 1_709_208_000_123_457_000

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_blockread.storage import backends, schemes
-from airflow_provider_blockread.storage.backends.model import Store
+from airflow_provider_blockread.storage.backends.shared.model import Store
 from airflow_provider_blockread.storage.uris import canonical
 
 CONFIG = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))

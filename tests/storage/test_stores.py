@@ -17,7 +17,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError, TransientError
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.backends.errors import translated
+from airflow_provider_blockread.storage.backends.shared.errors import translated
 from tests.disks import another_disk
 
 

@@ -16,7 +16,7 @@ from airflow_provider_blockread.options import FileSource, Limits, Selection
 from airflow_provider_blockread.steps import PlanRequest
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.backends.azure import AzurePages
-from airflow_provider_blockread.storage.backends.pages import Page
+from airflow_provider_blockread.storage.backends.shared.pages import Page
 from tests.pipeline.make import Pipe, ReadHere
 from tests.servers.azure import address_of, signature, withdrawable
 from tests.servers.store import Store

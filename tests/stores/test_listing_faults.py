@@ -11,7 +11,7 @@ import pytest
 from airflow_provider_blockread.errors import BlockReadError, SourceError, TransientError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.backends.objects import ObjectPages
+from airflow_provider_blockread.storage.backends.shared.objects import ObjectPages
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.listing.paged import PagedListing
 from airflow_provider_blockread.storage.listing.rules import NameRules

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.backends.pages import Entry, Pages
+from airflow_provider_blockread.storage.backends.shared.pages import Entry, Pages
 from tests.servers.lister import Lister, lister
 
 TIME, TIME_NS = "<LastModified>2026-01-02T03:04:05{fraction}Z</LastModified>", 1767323045 * 10**9

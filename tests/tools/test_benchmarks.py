@@ -12,4 +12,4 @@ from benchmarks.__main__ import NAMES
 @pytest.mark.parametrize("name", NAMES)
 def test_a_benchmark_can_be_imported(name: str) -> None:
     """Its module has what the program calls."""
-    assert callable(import_module(f"benchmarks.{name}").run)
+    assert callable(import_module(f"benchmarks.{NAMES[name]}").run)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from airflow_provider_blockread.errors import OptionsError, TransientError
 from airflow_provider_blockread.hooks.queues.protocol import Message
 from airflow_provider_blockread.hooks.stores import storage_options
-from airflow_provider_blockread.storage.backends.errors import fault_of
+from airflow_provider_blockread.storage.backends.shared.errors import fault_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection

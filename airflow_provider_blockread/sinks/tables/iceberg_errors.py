@@ -13,7 +13,7 @@ from pyiceberg.exceptions import (
 )
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError, TransientError
-from airflow_provider_blockread.storage.backends.errors import fault_of
+from airflow_provider_blockread.storage.backends.shared.errors import fault_of
 
 _REFUSALS = (
     BadRequestError,

@@ -11,14 +11,14 @@ from fsspec.asyn import sync
 from fsspec.spec import AbstractFileSystem
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.storage.backends.identity import unquoted
-from airflow_provider_blockread.storage.backends.objects import (
+from airflow_provider_blockread.storage.backends.shared.identity import unquoted
+from airflow_provider_blockread.storage.backends.shared.objects import (
     ObjectPages,
     ObjectStore,
     require_version,
     stands_for_folder,
 )
-from airflow_provider_blockread.storage.backends.pages import Entry, Page, Pages
+from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page, Pages
 
 
 class AzureStore(ObjectStore):

@@ -14,8 +14,8 @@ from typing import Any, BinaryIO, cast
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.storage.backends.disk_calls import open_regular, rename_if_free
-from airflow_provider_blockread.storage.backends.identity import from_stat
-from airflow_provider_blockread.storage.backends.model import Store
+from airflow_provider_blockread.storage.backends.shared.identity import from_stat
+from airflow_provider_blockread.storage.backends.shared.model import Store
 
 _LONGEST = 200  # bytes of a name that a hidden name repeats; most disks allow 255
 

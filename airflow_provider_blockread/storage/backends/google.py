@@ -5,8 +5,8 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Any, cast
 
-from airflow_provider_blockread.storage.backends.objects import ObjectPages, ObjectStore, require_version
-from airflow_provider_blockread.storage.backends.pages import Entry, Page, Pages
+from airflow_provider_blockread.storage.backends.shared.objects import ObjectPages, ObjectStore, require_version
+from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page, Pages
 
 _FIELDS = "nextPageToken,prefixes,items(name,size,updated,generation,etag)"
 

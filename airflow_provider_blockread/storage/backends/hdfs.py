@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from fsspec.spec import AbstractFileSystem
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.storage.backends.base import FolderPages, FsspecStore, entry_of
-from airflow_provider_blockread.storage.backends.pages import Page, Pages
+from airflow_provider_blockread.storage.backends.shared.base import FolderPages, FsspecStore, entry_of
+from airflow_provider_blockread.storage.backends.shared.pages import Page, Pages
 
 _BATCH = "LISTSTATUS_BATCH"
 _BLOCK = 128 * 2**20  # Hadoop's own default

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import BinaryIO
 
-from airflow_provider_blockread.storage.backends.base import FsspecStore
+from airflow_provider_blockread.storage.backends.shared.base import FsspecStore
 
 
 class MemoryStore(FsspecStore):

@@ -10,7 +10,7 @@ from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.storage.schemes import SCHEMES, scheme_for
 
 if TYPE_CHECKING:
-    from airflow_provider_blockread.storage.backends.base import FsspecStore
+    from airflow_provider_blockread.storage.backends.shared.base import FsspecStore
 
 
 def open_store(uri: str, options: Mapping[str, object], redirect_hosts: Sequence[str] = ()) -> FsspecStore:

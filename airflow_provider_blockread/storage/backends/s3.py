@@ -17,9 +17,9 @@ from typing import Any, cast
 from urllib.parse import unquote_plus
 from xml.etree import ElementTree as ET
 
-from airflow_provider_blockread.storage.backends.identity import unquoted
-from airflow_provider_blockread.storage.backends.objects import ObjectPages, ObjectStore, require_version
-from airflow_provider_blockread.storage.backends.pages import Entry, Page, Pages
+from airflow_provider_blockread.storage.backends.shared.identity import unquoted
+from airflow_provider_blockread.storage.backends.shared.objects import ObjectPages, ObjectStore, require_version
+from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page, Pages
 
 #: In this form it runs before botocore's own `before-parse.s3.*`, which would parse the answer, too.
 _EVENT = "before-parse.*.ListObjectsV2"

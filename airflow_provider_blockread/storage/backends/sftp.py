@@ -20,9 +20,9 @@ from sshfs.utils import wrap_exceptions
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FolderLinkError
-from airflow_provider_blockread.storage.backends.base import FolderPages, FsspecStore
-from airflow_provider_blockread.storage.backends.identity import from_info
-from airflow_provider_blockread.storage.backends.pages import Entry, Page, Pages
+from airflow_provider_blockread.storage.backends.shared.base import FolderPages, FsspecStore
+from airflow_provider_blockread.storage.backends.shared.identity import from_info
+from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page, Pages
 from airflow_provider_blockread.storage.uris import printable
 
 

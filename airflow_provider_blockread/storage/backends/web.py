@@ -20,9 +20,9 @@ from yarl import URL
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import SourceError
-from airflow_provider_blockread.storage.backends.base import FsspecStore, origin_of
-from airflow_provider_blockread.storage.backends.identity import from_info
-from airflow_provider_blockread.storage.backends.pages import Entry, Page, Pages
+from airflow_provider_blockread.storage.backends.shared.base import FsspecStore, origin_of
+from airflow_provider_blockread.storage.backends.shared.identity import from_info
+from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page, Pages
 
 if TYPE_CHECKING:
     from aiohttp import ClientHandlerType, ClientRequest, ClientResponse

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from threading import Condition
 
-from airflow_provider_blockread.storage.backends.pages import Page
+from airflow_provider_blockread.storage.backends.shared.pages import Page
 
 
 class Ahead:

@@ -14,8 +14,8 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import uris
-from airflow_provider_blockread.storage.backends.errors import system_error
-from airflow_provider_blockread.storage.backends.identity import from_stat
+from airflow_provider_blockread.storage.backends.shared.errors import system_error
+from airflow_provider_blockread.storage.backends.shared.identity import from_stat
 from airflow_provider_blockread.storage.listing.held_back import HeldBack, VersionRules
 from airflow_provider_blockread.storage.listing.local import LocalListing, Root, RootListings
 from airflow_provider_blockread.storage.listing.markers import Marked

@@ -16,8 +16,8 @@ from pathlib import PurePosixPath
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import BlockReadError, SourceError, TransientError
-from airflow_provider_blockread.storage.backends.errors import system_error
-from airflow_provider_blockread.storage.backends.identity import from_stat
+from airflow_provider_blockread.storage.backends.shared.errors import system_error
+from airflow_provider_blockread.storage.backends.shared.identity import from_stat
 from airflow_provider_blockread.storage.listing.paged import require_text
 from airflow_provider_blockread.storage.listing.roots import Inside
 from airflow_provider_blockread.storage.listing.rules import NameRules

@@ -24,7 +24,7 @@ from airflow_provider_blockread.errors import (
     SourceError,
     TransientError,
 )
-from airflow_provider_blockread.storage.backends.pages import Entry, Page, Pages
+from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page, Pages
 from airflow_provider_blockread.storage.listing.ahead import Ahead
 from airflow_provider_blockread.storage.listing.rules import NameRules
 from airflow_provider_blockread.storage.patience import Patience

@@ -15,7 +15,7 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.options import FileList, FileSource
 from airflow_provider_blockread.storage import uris
-from airflow_provider_blockread.storage.backends.errors import translated
+from airflow_provider_blockread.storage.backends.shared.errors import translated
 from airflow_provider_blockread.storage.listing.held_back import HeldBack
 from airflow_provider_blockread.storage.listing.roots import Links
 from airflow_provider_blockread.storage.schemes import scheme_for

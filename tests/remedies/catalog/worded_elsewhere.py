@@ -53,7 +53,7 @@ WORDED_ELSEWHERE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
         "exchange/vigil.py",
         ("tests/pipeline/deferred/test_scanning.py::test_a_vigil_ends_when_a_driver_does",),
     ),
-    ("storage/backends/errors.py", "system_error"): (
+    ("storage/backends/shared/errors.py", "system_error"): (
         "the table in the same file",
         ("tests/remedies/data/test_sources.py::test_a_file_is_read_once_it_is_one",),
     ),

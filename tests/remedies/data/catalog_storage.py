@@ -10,27 +10,29 @@ STORES = "tests/remedies/data/test_stores.py"
 
 STORAGE_SIDE: list[Entry] = [
     Remedy(
-        "storage/backends/errors.py",
+        "storage/backends/shared/errors.py",
         "no file can have this path",
         f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
     ),
     Remedy(
-        "storage/backends/errors.py",
+        "storage/backends/shared/errors.py",
         "the store is full",
         f"{STORES}::test_a_disk_that_failed_is_written_once_it_does_not",
     ),
     Remedy(
-        "storage/backends/errors.py",
+        "storage/backends/shared/errors.py",
         "the store failed (",
         f"{STORES}::test_a_disk_that_failed_is_written_once_it_does_not",
     ),
     Remedy(
-        "storage/backends/errors.py",
+        "storage/backends/shared/errors.py",
         "exclude it from its window",
         f"{STORES}::test_a_file_that_is_gone_is_restored_or_excluded",
     ),
     Remedy(
-        "storage/backends/errors.py", "access denied", f"{STORES}::test_a_store_that_refused_is_read_once_it_does_not"
+        "storage/backends/shared/errors.py",
+        "access denied",
+        f"{STORES}::test_a_store_that_refused_is_read_once_it_does_not",
     ),
     Remedy(
         "storage/listing/globs.py",
@@ -48,7 +50,7 @@ STORAGE_SIDE: list[Entry] = [
         f"{WEB}::test_an_age_that_cannot_be_told_is_left_out_and_a_marker_says_when",
     ),
     Remedy(
-        "storage/backends/identity.py",
+        "storage/backends/shared/identity.py",
         "does not report the file's size",
         f"{WEB}::test_a_file_of_unknown_size_is_read_from_a_store_that_tells_it",
     ),
@@ -62,7 +64,9 @@ STORAGE_SIDE: list[Entry] = [
         "neither a folder nor a file",
         f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
     ),
-    Remedy("storage/backends/objects.py", "name the one above it", f"{STORES}::test_a_root_with_a_name_is_listed"),
+    Remedy(
+        "storage/backends/shared/objects.py", "name the one above it", f"{STORES}::test_a_root_with_a_name_is_listed"
+    ),
     Remedy("storage/backends/sftp.py", "link to a folder", "tests/stores/test_sftp.py::test_links"),
     Remedy(
         "storage/backends/web.py", "never end", f"{WEB}::test_folders_that_go_on_and_on_end_by_a_depth_or_a_pattern"
@@ -82,12 +86,12 @@ STORAGE_SIDE: list[Entry] = [
         "storage/patience.py", "tried {} times", f"{STORES}::test_a_listing_that_fails_again_and_again_goes_on_later"
     ),
     Remedy(
-        "storage/backends/objects.py",
+        "storage/backends/shared/objects.py",
         "does not say which version",
         f"{STORES}::test_a_file_whose_answers_tell_no_version_is_read_elsewhere",
     ),
     Explained(
-        "storage/backends/objects.py",
+        "storage/backends/shared/objects.py",
         "no longer the version",
         "No server that runs here ignores If-Match; the remedy is that of storage/versions.py.",
     ),
@@ -122,7 +126,7 @@ STORAGE_SIDE: list[Entry] = [
         f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
     ),
     Remedy(
-        "storage/backends/base.py",
+        "storage/backends/shared/base.py",
         "gives no ranges",
         f"{WEB}::test_a_file_without_ranges_is_read_from_a_store_that_gives_them",
     ),
@@ -142,27 +146,27 @@ STORAGE_SIDE: list[Entry] = [
     Explained(
         "storage/listing/local.py",
         "exclude it from its window",
-        "Only repeats what storage/backends/errors.py says; a folder that is gone has vanished instead.",
+        "Only repeats what storage/backends/shared/errors.py says; a folder that is gone has vanished instead.",
     ),
     Explained(
         "storage/listing/local.py",
         "access denied",
-        "Only repeats what storage/backends/errors.py says; a folder that is locked cannot be listed instead.",
+        "Only repeats what storage/backends/shared/errors.py says; a folder that is locked cannot be listed instead.",
     ),
     Explained(
         "storage/listing/local.py",
         "no file can have this path",
-        "Only repeats what storage/backends/errors.py says, whose remedies are carried out there.",
+        "Only repeats what storage/backends/shared/errors.py says, whose remedies are carried out there.",
     ),
     Explained(
         "storage/listing/local.py",
         "the store failed",
-        "Only repeats what storage/backends/errors.py says, whose remedies are carried out there.",
+        "Only repeats what storage/backends/shared/errors.py says, whose remedies are carried out there.",
     ),
     Explained(
         "storage/listing/local.py",
         "the store is full",
-        "Only repeats what storage/backends/errors.py says, whose remedies are carried out there.",
+        "Only repeats what storage/backends/shared/errors.py says, whose remedies are carried out there.",
     ),
     Explained(
         "storage/backends/registry.py", "Data Lake Gen1", "Azure has ended that store, so nothing can be moved from it."
@@ -199,9 +203,13 @@ STORAGE_SIDE: list[Entry] = [
     Remedy("storage/stores.py", "cannot be moved", f"{STORES}::test_a_file_is_put_in_its_own_store"),
     Remedy("storage/stores.py", "cannot be put at", f"{STORES}::test_a_file_is_put_in_its_own_store"),
     Remedy("storage/stores.py", "move it away, then repeat", f"{STORES}::test_a_file_is_put_in_its_own_store"),
-    Remedy("storage/backends/model.py", "was not renamed", f"{STORES}::test_a_file_that_may_be_renamed_is_taken_away"),
     Remedy(
-        "storage/backends/model.py",
+        "storage/backends/shared/model.py",
+        "was not renamed",
+        f"{STORES}::test_a_file_that_may_be_renamed_is_taken_away",
+    ),
+    Remedy(
+        "storage/backends/shared/model.py",
         "replaced twice",
         f"{STORES}::test_a_file_that_was_replaced_twice_is_brought_to_a_name_that_is_read",
     ),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.storage.backends.pages import Entry, Page
+from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page
 from airflow_provider_blockread.storage.listing.paged import PagedListing
 from airflow_provider_blockread.storage.listing.rules import NameRules
 from airflow_provider_blockread.storage.uris import canonical

@@ -11,10 +11,10 @@ from fsspec.asyn import sync
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileChangedError, OptionsError, SourceError
-from airflow_provider_blockread.storage.backends.base import FsspecStore
-from airflow_provider_blockread.storage.backends.errors import as_error, fault_of
-from airflow_provider_blockread.storage.backends.identity import from_info
-from airflow_provider_blockread.storage.backends.pages import Pages
+from airflow_provider_blockread.storage.backends.shared.base import FsspecStore
+from airflow_provider_blockread.storage.backends.shared.errors import as_error, fault_of
+from airflow_provider_blockread.storage.backends.shared.identity import from_info
+from airflow_provider_blockread.storage.backends.shared.pages import Pages
 from airflow_provider_blockread.storage.ranges import Fetch
 
 _Answer = TypeVar("_Answer")

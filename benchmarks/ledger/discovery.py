@@ -27,7 +27,7 @@ from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.stores import Stores
 from benchmarks.harness.lab import Lab
 from benchmarks.harness.measure import Row
-from benchmarks.ledger_size import postgres
+from benchmarks.ledger.ledger_size import postgres
 
 _PER_FOLDER = 1_000
 _SIZE = 4_096  # bytes, sparse
@@ -109,7 +109,7 @@ def _times(found: dict[str, float]) -> str:
 
 def _apart(key: str, url: str, source: Path) -> dict[str, Any]:
     """Return the cost of a plan in a separate process, and that of the bare listing."""
-    command = [sys.executable, "-m", "benchmarks.discovery", key, url, str(source)]
+    command = [sys.executable, "-m", "benchmarks.ledger.discovery", key, url, str(source)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603 - ourselves
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.storage.backends.identity import from_info
+from airflow_provider_blockread.storage.backends.shared.identity import from_info
 
 
 class Entry(NamedTuple):

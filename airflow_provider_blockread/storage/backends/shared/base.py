@@ -10,9 +10,9 @@ from fsspec.spec import AbstractFileSystem
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.storage import uris
-from airflow_provider_blockread.storage.backends.identity import from_info
-from airflow_provider_blockread.storage.backends.model import Store
-from airflow_provider_blockread.storage.backends.pages import Entry, Page, Pages
+from airflow_provider_blockread.storage.backends.shared.identity import from_info
+from airflow_provider_blockread.storage.backends.shared.model import Store
+from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page, Pages
 from airflow_provider_blockread.storage.ranges import Fetch, exactly
 
 _NAME = "name"

@@ -1,6 +1,6 @@
 """Files that repeat one special byte: time grows linearly with the size, or the file is refused with advice.
 
-Each file is read in a separate process: `python -m benchmarks.special_bytes NUMBER FILE` prints JSON.
+Each file is read in a separate process: `python -m benchmarks.formats.special_bytes NUMBER FILE` prints JSON.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _growth(small: _Read | str, large: _Read | str) -> float:
 
 def _measure(number: int, path: Path, size: int) -> _Read | str:
     _fill(path, _RUNS[number][1].encode(), size)
-    command = [sys.executable, "-m", "benchmarks.special_bytes", str(number), str(path)]
+    command = [sys.executable, "-m", "benchmarks.formats.special_bytes", str(number), str(path)]
     try:
         done = subprocess.run(  # noqa: S603 - this program
             command, capture_output=True, text=True, check=False, timeout=_LIMIT_S

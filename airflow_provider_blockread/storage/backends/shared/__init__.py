@@ -1,0 +1,1 @@
+"""What the files of stores share: base classes, pages of listings, identities of versions, errors of clients."""

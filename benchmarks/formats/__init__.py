@@ -1,0 +1,1 @@
+"""Formats, read beside Spark's own readers."""

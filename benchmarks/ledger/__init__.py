@@ -1,0 +1,1 @@
+"""Listing, planning and the ledger, with many files."""
