@@ -124,7 +124,7 @@ def places(file: str) -> Places:
 @cache
 def all_sites() -> tuple[str, ...]:
     """Return the names of all fault points in the code."""
-    files = sorted(PACKAGE.rglob("*.py"))
+    files = sorted(set(PACKAGE.rglob("*.py")).difference((PACKAGE / "testing").iterdir()))  # which tests alone run
     return tuple(sorted(site for file in files for site in places(str(file)).sites))
 
 
