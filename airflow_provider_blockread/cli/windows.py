@@ -169,6 +169,7 @@ def _summary(summary: WindowSummary) -> dict[str, Any]:
         "records": sums.records if sums else None,
         "bad_records": sums.bad_records if sums else None,
         "table_version": generation.table_version if generation else None,
+        "schema_changes": generation.schema_changes if generation else None,
         "excluded": summary.excluded,
         "created_at": window.created_at.isoformat(timespec="seconds"),
         "error": summary.generation.error if summary.generation else None,

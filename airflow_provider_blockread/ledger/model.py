@@ -125,6 +125,7 @@ class Generation:
     publish_owner: str | None  # who proves or publishes it
     publish_heartbeat_at: datetime | None
     table_version: str | None  # that publishing made, where the sink is a table
+    schema_changes: str | None  # that it made to the table, in words
     sums: Sums
     error: str | None
     created_at: datetime

@@ -64,6 +64,8 @@ def commit_summary(done: Published) -> tuple[str, Rows]:
         *([] if done.status == "verified" else [("rows", f"{done.rows:,}, as many as the output's own files count")]),
         *_unless_zero(("output files", done.outputs), ("removed", done.removed), ("excluded", done.excluded)),
         *([("read in", f"{done.read_seconds:.1f} s of Spark's stages{speed}")] if done.read_seconds else []),
+        *([("table version", done.table_version)] if done.table_version else []),
+        *([("schema changes", done.schema_changes)] if done.schema_changes else []),
         *([("quarantine", done.quarantine_uri)] if done.quarantine_uri else []),
     ]
     found = f"{done.status}: {done.records:,} records of {done.files:,} files, every byte accounted for"

@@ -11,7 +11,7 @@ from airflow_provider_blockread.errors import ExchangeError, FileMissingError, P
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import Sink
 from airflow_provider_blockread.sinks.names import FILE_PREFIX, is_data_file, window_prefix
-from airflow_provider_blockread.sinks.protocol import Earlier, Marker, State, Step
+from airflow_provider_blockread.sinks.protocol import Applied, Earlier, Marker, State, Step
 from airflow_provider_blockread.storage import Stores, uris
 
 
@@ -65,7 +65,7 @@ class Directory:
             return State.APPLIED
         return State.NOT_APPLIED if self._is_whole(step.source, step.size) else State.UNKNOWN
 
-    def apply(self, steps: Sequence[Step], marker: Marker, still_mine: Callable[[], None]) -> str | None:
+    def apply(self, steps: Sequence[Step], marker: Marker, still_mine: Callable[[], None]) -> Applied | None:
         """Take the steps one after another; without any, make the folder."""
         del marker
         still_mine()

@@ -102,6 +102,14 @@ class State(Enum):
     UNKNOWN = "unknown"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """What a commit has made of a table: its version, and in words how its schema was changed for the rows."""
+
+    version: str
+    schema_changes: str = ""
+
+
 class Writer(Protocol):
     """Takes the batches of one task attempt."""
 
@@ -163,8 +171,8 @@ class RecordSink(Protocol):
     def state(self, step: Step, marker: Marker) -> State:
         """Find out whether a step was taken."""
 
-    def apply(self, steps: Sequence[Step], marker: Marker, still_mine: Callable[[], None]) -> str | None:
-        """Take steps and return the table's version then; None for a directory.
+    def apply(self, steps: Sequence[Step], marker: Marker, still_mine: Callable[[], None]) -> Applied | None:
+        """Take steps and return what a table is then; None for a directory.
 
         Args:
             steps: some of those of this marker, in order; without any, only make sure that the place exists.

@@ -25,7 +25,7 @@ from airflow_provider_blockread.ledger.windows.journal import (
 from airflow_provider_blockread.ledger.windows.publishing import check_publication
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.proof.model import PartBorders
-from airflow_provider_blockread.sinks.protocol import Change, Earlier, Marker, RecordSink, State, Step
+from airflow_provider_blockread.sinks.protocol import Applied, Change, Earlier, Marker, RecordSink, State, Step
 from airflow_provider_blockread.sinks.registry import quarantine_of
 from airflow_provider_blockread.steps.model import Environment
 
@@ -78,8 +78,10 @@ class Journal:
         for _, of_sink in groupby(self._planned(), key=lambda seq: id(steps[seq][0])):
             for seqs in batched(of_sink, _BATCH_STEPS):
                 sink = steps[seqs[0]][0]
-                version = sink.apply([steps[seq][1] for seq in seqs], marker, still_mine)
-                confirm_entries(env.ledger, publication, seqs, table_version=version)
+                applied = sink.apply([steps[seq][1] for seq in seqs], marker, still_mine)
+                confirm_entries(env.ledger, publication, seqs, made=_made(applied))
+                if applied is not None and applied.schema_changes:
+                    env.observer.log(f"{publication}: {sink.uri} has changed: {applied.schema_changes}")
         still_mine()
         earlier = self._earlier()
         for sink in self._sinks:
@@ -156,6 +158,14 @@ def remove_outputs(env: Environment, window: Window) -> int:
     for place in unpublished.keys() - places.keys():
         unpublished[place].sweep(window.id, ())
     return removed
+
+
+def _made(applied: Applied | None) -> dict[str, str] | None:
+    """Return what the ledger records of a table."""
+    if applied is None:
+        return None
+    changes = {"schema_changes": applied.schema_changes} if applied.schema_changes else {}
+    return {"table_version": applied.version, **changes}
 
 
 def _entry(seq: int, step: Step) -> JournalEntry:

@@ -226,6 +226,8 @@ class Published(AsJson):
     read_seconds: float = 0.0  # of Spark's stages, summed over groups; 0 when this call found it done
     receipts_uri: str = ""
     quarantine_uri: str = ""  # folder of the window's bad records; empty when none were quarantined
+    table_version: str = ""  # that its commit made, where the sink is a table
+    schema_changes: str = ""  # that its commit made to that table, in words
     proof: str = "proven"
     message: str = ""
 

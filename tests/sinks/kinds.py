@@ -8,12 +8,15 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import fsspec
 import polars as pl
 import psycopg
 import pyarrow as pa
@@ -158,3 +161,13 @@ class Bench(testing.Bench):
         """Make the sink."""
         super().__init__(KINDS[kind], place, options)
         self.kind = kind
+
+
+@contextmanager
+def opened(kind: str, store: str = "memory") -> Iterator[Bench]:
+    """Give a sink whose place is not made yet, and is gone afterwards."""
+    fsspec.filesystem("memory").store.clear()
+    with TemporaryDirectory() as folder:
+        on_disk = store == "disk" or KINDS[kind].table is not None
+        yield Bench(kind, f"{folder}/out" if on_disk else "memory://out/")
+    fsspec.filesystem("memory").store.clear()

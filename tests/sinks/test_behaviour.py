@@ -5,8 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 
 from airflow_provider_blockread.testing import SinkBehaviour, SinkLaws
-from tests.sinks.kinds import KINDS, Bench
-from tests.sinks.places import opened
+from tests.sinks.kinds import KINDS, Bench, opened
 
 _STORES = {kind: ["disk"] if made.table else ["memory", "disk"] for kind, made in KINDS.items()}
 

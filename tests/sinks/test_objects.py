@@ -21,8 +21,7 @@ from airflow_provider_blockread.options import CsvSink
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.storage import uris
 from tests.pipeline.make import Pipe, ReadHere
-from tests.sinks.kinds import KINDS, STORES, Bench
-from tests.sinks.places import opened
+from tests.sinks.kinds import KINDS, STORES, Bench, opened
 
 _NAME = AttemptName(window="ab12", generation=1, group=0, epoch=1, attempt=0)
 _SCHEMA = pa.schema([("text", pa.string()), ("number", pa.int64()), ("more", pa.string())])

@@ -192,6 +192,7 @@ generations = Table(
     Column("publish_owner", Text),
     Column("publish_heartbeat_at", UtcDateTime),
     Column("table_version", Text),  # that its commit made, where the sink is a table
+    Column("schema_changes", Text),  # that its commit made to that table, in words
     count("records"),
     count("bad_records"),
     count("skipped_records"),

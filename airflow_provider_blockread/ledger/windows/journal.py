@@ -5,7 +5,7 @@ Every function here checks the publication's epoch in the transaction in which i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from sqlalchemy import ColumnElement, Connection, select
@@ -93,17 +93,16 @@ def journalled_outputs(ledger: Ledger, window_id: str, generation: int) -> dict[
 
 
 def confirm_entries(
-    ledger: Ledger, publication: Publication, seqs: Sequence[int], *, table_version: str | None = None
+    ledger: Ledger, publication: Publication, seqs: Sequence[int], *, made: Mapping[str, str] | None = None
 ) -> None:
-    """Record that these steps are done, and which version of a table they made; they may be confirmed again.
+    """Record that these steps are done, and what they made of a table, by column; they may be confirmed again.
 
     Raises:
         FencedError: when a newer epoch or generation has taken over.
         ConflictError: when the journal has no such step.
     """
-    made: dict[str, object] = {} if table_version is None else {"table_version": table_version}
     with ledger.writing() as connection:
-        hold(connection, publication, ("publishing",), made | {"publish_heartbeat_at": ledger.now()})
+        hold(connection, publication, ("publishing",), {**(made or {}), "publish_heartbeat_at": ledger.now()})
         confirmed = 0
         for batch in batched(sorted(set(seqs)), BATCH_FILES):
             mine = (*_journal_of(publication.window, publication.generation), publications.c.seq.in_(batch))

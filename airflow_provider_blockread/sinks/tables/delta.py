@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Schema, Transaction
+from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
@@ -20,11 +20,14 @@ from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import DeltaSink
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
 from airflow_provider_blockread.sinks.protocol import Access, Marker
+from airflow_provider_blockread.sinks.tables.evolution import Comparison
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
 from airflow_provider_blockread.sinks.tables.object_store import object_store_options
 from airflow_provider_blockread.storage import Stores, uris
 
 _CONSTRAINT = "delta.constraints."
+_ADDED = "blockread.schema"  # which columns a commit has added
+_RECENT = 100  # versions, among which a commit of just now is looked for
 #: What object stores' errors begin with, in the words of the library: only the text tells them apart.
 _DENIED = ("lacked the necessary privileges", "lacked valid authentication credentials")
 
@@ -42,6 +45,7 @@ class DeltaLake:
         self.uri = uris.canonical(option.uri)
         self._properties = dict(option.properties)
         self.partition_by = list(option.partition_by)
+        self.evolves = option.evolves
         self._root = uris.local_path(self.uri) or self.uri
         self._options = object_store_options(self.uri, stores.options_of(self.uri))
 
@@ -143,7 +147,22 @@ class _State:
         partitions = self._table.metadata().partition_columns
         if partitions != self._lake.partition_by:
             return f"{name} is partitioned by {', '.join(partitions) or 'nothing'}; give partition_by the same columns"
-        return _difference(name, _schema(schema), self._table.schema())
+        return self._compared().refuse(schema)
+
+    def schema_changes(self, marker: Marker) -> str:
+        """Return what the table's log says that the commits of this change have added."""
+        ours = _noted(marker)
+        found = self._table.history(_RECENT) if self._lake.evolves else []
+        return next((one[_ADDED] for one in found if _ADDED in one and ours.items() <= one.items()), "")
+
+    def _compared(self) -> Comparison[str]:
+        return Comparison(
+            table=self._lake.uri,
+            columns={field.name: _type(field) for field in self._table.schema().fields},
+            needed={field.name: "" for field in self._table.schema().fields if not field.nullable},
+            evolves=self._lake.evolves,
+            fits=lambda field, held: _type(_schema(pa.schema([field])).fields[0]) == held,
+        )
 
     def commit(self, files: Files, marker: Marker) -> str:
         """Append the next version, if this is still the newest one."""
@@ -158,6 +177,7 @@ class _State:
         actions += [RemoveAction(lake.path_of(file.uri), True, _ms(marker)) for file in files.remove]  # noqa: FBT003 - takes no names
         with lake.explained():
             try:
+                added = self._add_columns(files.schema, marker)
                 self._table.create_write_transaction(
                     actions,
                     mode="append",
@@ -167,18 +187,36 @@ class _State:
                 )
             except CommitFailedError as error:
                 raise TableChangedError from error
-        return str(int(self.version) + 1)
+        return str(int(self.version) + 1 + added)
+
+    def _add_columns(self, schema: pa.Schema | None, marker: Marker) -> bool:
+        """Add the columns that rows have and the table lacks, in a commit before theirs; return whether there were any.
+
+        If that is the last thing done, the table has columns without values, and a retry finds them.
+        """
+        evolution = self._compared().evolution(schema)
+        if evolution:
+            fields = _schema(evolution.fields).fields
+            note = {**_noted(marker), _ADDED: str(evolution)}
+            self._table.alter.add_columns(
+                fields, commit_properties=CommitProperties(custom_metadata=note, max_commit_retries=0)
+            )
+        return bool(evolution)
 
 
 def _application(marker: Marker) -> str:
     return f"blockread/{marker.ledger}/{marker.feed}/{marker.window}"
 
 
+def _noted(marker: Marker) -> dict[str, str]:
+    names = {"ledger": marker.ledger, "feed": marker.feed, "window": marker.window, "change": str(marker.number)}
+    return {f"blockread.{name}": text for name, text in names.items()}
+
+
 def _properties(marker: Marker) -> CommitProperties:
     """Return what goes into the commit; the library does not repeat it, as it would not look for the files again."""
-    names = {"ledger": marker.ledger, "feed": marker.feed, "window": marker.window, "change": str(marker.number)}
     return CommitProperties(
-        custom_metadata={f"blockread.{name}": text for name, text in names.items()},
+        custom_metadata=_noted(marker),
         max_commit_retries=0,
         app_transactions=[Transaction(app_id=_application(marker), version=marker.number)],
     )
@@ -188,17 +226,8 @@ def _schema(schema: pa.Schema) -> Schema:
     return Schema.from_arrow(pa.schema([field.with_nullable(True).remove_metadata() for field in schema]))  # noqa: FBT003
 
 
-def _difference(name: str, rows: Schema, table: Schema) -> str:
-    held = {field.name: field for field in table.fields}
-    for field in rows.fields:
-        if field.name not in held:
-            return f"{name} has no column {field.name!r}; add it to the table, or leave it out of the output"
-        if field.type != held[field.name].type:
-            of_table = held[field.name].type
-            return f"{name} has column {field.name!r} as {of_table}, not {field.type}; cast it to the table's type"
-    given = {field.name for field in rows.fields}
-    needed = [field.name for field in table.fields if not field.nullable and field.name not in given]
-    return f"{name} needs column {needed[0]!r}, which may not be null; add it to the output" if needed else ""
+def _type(field: Field) -> str:
+    return str(field.type)
 
 
 def _first_line(error: Exception) -> str:

@@ -40,7 +40,10 @@ class Snapshot(Protocol):
         """Return whether it consists of any file that a feed published."""
 
     def refuse(self, schema: pa.Schema) -> str:
-        """Return in words why the table cannot take such rows; empty if it can."""
+        """Return in words why the table cannot take such rows, even if its schema is changed; empty if it can."""
+
+    def schema_changes(self, marker: Marker) -> str:
+        """Return in words how the commit of a marker, the newest of its window, has changed the schema."""
 
     def commit(self, files: Files, marker: Marker) -> str:
         """Change the files in one commit with the marker, and return its version.

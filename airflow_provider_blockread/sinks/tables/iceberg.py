@@ -20,9 +20,8 @@ from pyiceberg.exceptions import (
     NoSuchTableError,
     TableAlreadyExistsError,
 )
-from pyiceberg.io.pyarrow import parquet_files_to_data_files, pyarrow_to_schema
+from pyiceberg.io.pyarrow import parquet_files_to_data_files
 from pyiceberg.manifest import DataFile, ManifestContent
-from pyiceberg.schema import Schema
 from pyiceberg.table import Table, Transaction
 from pyiceberg.transforms import IdentityTransform, Transform
 from pyiceberg.types import IcebergType
@@ -31,8 +30,10 @@ from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import IcebergSink
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
 from airflow_provider_blockread.sinks.protocol import Access, Marker
+from airflow_provider_blockread.sinks.tables.evolution import Comparison, Evolution
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
 from airflow_provider_blockread.sinks.tables.iceberg_errors import explained
+from airflow_provider_blockread.sinks.tables.iceberg_types import column_type, fits, widens
 from airflow_provider_blockread.sinks.tables.object_store import iceberg_io_properties
 from airflow_provider_blockread.storage import Stores, uris
 
@@ -40,6 +41,7 @@ _IDENTITY: Transform[Any, Any] = IdentityTransform()
 _MAPPING = "schema.name-mapping.default"
 _RETRIES = "commit.retry.num-retries"
 _PREFIX = "blockread."
+_EVOLVED = "blockread.schema"  # how a commit has changed the schema
 
 
 class IcebergTable:
@@ -55,6 +57,7 @@ class IcebergTable:
         self.uri = option.place
         self._option = option
         self.partition_by = list(option.partition_by)
+        self.evolves = option.evolves
         own = access.get(option.catalog_conn_id or "", {})
         self._knows_connection = bool(own)
         folder = uris.canonical(option.folder) if option.folder else None
@@ -92,7 +95,7 @@ class IcebergTable:
                     properties=dict(self._option.properties),
                 )
                 self._partition(made)
-                return _commit(made, files, [], marker)
+                return _version(_commit(made, files, [], marker, Evolution()))
             except (TableAlreadyExistsError, CommitFailedException) as error:
                 raise TableChangedError from error
 
@@ -157,21 +160,23 @@ class _State:
 
     def __init__(self, lake: IcebergTable, table: Table) -> None:
         self._lake, self._table = lake, table
-        snapshot = table.current_snapshot()
-        self.version = "" if snapshot is None else str(snapshot.snapshot_id)
+        self.version = _version(table)
 
     def marker(self, marker: Marker) -> int | None:
         """Return the number in the window's property, or in the newest snapshot of the window."""
         kept = _number(self._table.properties.get(_property(marker)))
         if kept is not None:
             return kept
+        return _number(self._noted(marker).get("blockread.change"))
+
+    def _noted(self, marker: Marker) -> dict[str, str]:
+        """Return what the newest snapshot of the window says of itself."""
         for snapshot in reversed(self._table.metadata.snapshots):
             noted = {} if snapshot.summary is None else snapshot.summary.additional_properties
-            number = _number(noted.get("blockread.change"))
             named = (noted.get("blockread.ledger"), noted.get("blockread.window"))
-            if number is not None and named == (marker.ledger, marker.window):
-                return number
-        return None
+            if _number(noted.get("blockread.change")) is not None and named == (marker.ledger, marker.window):
+                return noted
+        return {}
 
     def live(self, files: Collection[str]) -> set[str]:
         """Return which files this state consists of."""
@@ -191,7 +196,23 @@ class _State:
                 f"{self._lake.uri} is partitioned by {shown or 'nothing'}; give partition_by the same columns, or"
                 " choose a table that is partitioned by columns as they are"
             )
-        return _difference(self._lake.uri, schema, self._table.schema())
+        return self._compared().refuse(schema)
+
+    def schema_changes(self, marker: Marker) -> str:
+        """Return what the newest snapshot of the window says of the schema."""
+        noted = self._noted(marker)
+        return noted.get(_EVOLVED, "") if noted.get("blockread.change") == str(marker.number) else ""
+
+    def _compared(self) -> Comparison[IcebergType]:
+        table = self._table.schema()
+        return Comparison(
+            table=self._lake.uri,
+            columns={field.name: field.field_type for field in table.fields},
+            needed={field.name: field.field_type for field in table.fields if field.required},
+            evolves=self._lake.evolves,
+            fits=lambda field, held: fits(field, table, held),
+            widens=lambda field, held: widens(held, column_type(field, table)),
+        )
 
     def commit(self, files: Files, marker: Marker) -> str:
         """Make the next state, if this is still the newest one."""
@@ -201,8 +222,11 @@ class _State:
         table.metadata = table.metadata.model_copy(update={"properties": once})
         with self._lake.explained():
             removed = list(self._found([file.uri for file in files.remove]).values())
+            evolution = self._compared().evolution(files.schema)
+            change = table.transaction()
             try:
-                return _commit(table.transaction(), files, removed, marker)
+                self._table = _commit(change, files, removed, marker, evolution)
+                return _version(self._table)
             except CommitFailedException as error:
                 raise TableChangedError from error
 
@@ -229,9 +253,13 @@ class _State:
                     yield entry.data_file
 
 
-def _commit(change: Transaction, files: Files, removed: list[DataFile], marker: Marker) -> str:
+def _commit(change: Transaction, files: Files, removed: list[DataFile], marker: Marker, new: Evolution) -> Table:
     names = {"ledger": marker.ledger, "feed": marker.feed, "window": marker.window, "change": str(marker.number)}
     noted = {f"{_PREFIX}{name}": text for name, text in names.items()}
+    if new:
+        noted[_EVOLVED] = str(new)
+        with change.update_schema() as schema:
+            schema.union_by_name(new.fields)
     properties = change.table_metadata.properties
     kept = {_property(marker): str(marker.number)}
     if _MAPPING not in properties:  # by which columns of files without ids are found
@@ -247,7 +275,11 @@ def _commit(change: Transaction, files: Files, removed: list[DataFile], marker: 
                 update.delete_data_file(file)
     if dropped := [name for name in properties if _is_settled(name, properties[name], marker)]:
         change.remove_properties(*dropped)
-    snapshot = change.commit_transaction().current_snapshot()
+    return change.commit_transaction()
+
+
+def _version(table: Table) -> str:
+    snapshot = table.current_snapshot()
     return "" if snapshot is None else str(snapshot.snapshot_id)
 
 
@@ -266,23 +298,3 @@ def _is_settled(name: str, value: str, marker: Marker) -> bool:
 
 def _number(text: str | None) -> int | None:
     return int(text) if text is not None and text.isdecimal() else None
-
-
-def _difference(name: str, rows: pa.Schema, table: Schema) -> str:
-    held = {field.name: field for field in table.fields}
-    for field in rows:
-        if field.name not in held:
-            return f"{name} has no column {field.name!r}; add it to the table, or leave it out of the output"
-        of_table = held[field.name].field_type
-        if not _fits(field, table, of_table):
-            return f"{name} has column {field.name!r} as {of_table}, not {field.type}; cast it to the table's type"
-    needed = [field.name for field in table.fields if field.required and field.name not in rows.names]
-    return f"{name} needs column {needed[0]!r}, which may not be null; add it to the output" if needed else ""
-
-
-def _fits(field: pa.Field, table: Schema, of_table: IcebergType) -> bool:
-    try:
-        rows = pyarrow_to_schema(pa.schema([field]), name_mapping=table.name_mapping)
-    except ValueError:  # a field inside it that the table has not
-        return False
-    return str(rows.fields[0].field_type) == str(of_table)

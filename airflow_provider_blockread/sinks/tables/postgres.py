@@ -23,29 +23,13 @@ from adbc_driver_postgresql import dbapi
 from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
 from airflow_provider_blockread.options import PostgresSink
 from airflow_provider_blockread.sinks.protocol import Access, Change, Marker
+from airflow_provider_blockread.sinks.tables.evolution import Comparison
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
-from airflow_provider_blockread.sinks.tables.postgres_types import WINDOW, column_type, fits, sent
+from airflow_provider_blockread.sinks.tables.postgres_sql import COLUMNS, MAKE_WINDOWS, RECORD, quoted
+from airflow_provider_blockread.sinks.tables.postgres_types import WINDOW, column_type, fits, sent, widens
 from airflow_provider_blockread.storage import Stores
 
 _WINDOWS = "blockread_windows"
-_MAKE_WINDOWS = """
-CREATE TABLE IF NOT EXISTS {windows} (
-    table_name text NOT NULL, window_id text NOT NULL, table_oid oid NOT NULL, ledger text NOT NULL, feed text NOT NULL,
-    change integer NOT NULL, files jsonb NOT NULL, changed_at timestamptz NOT NULL,
-    PRIMARY KEY (table_name, window_id)
-)"""
-_RECORD = """
-INSERT INTO {windows} AS held (table_name, window_id, table_oid, ledger, feed, change, files, changed_at)
-VALUES ($1, $2, $3::bigint::oid, $4, $5, $6::integer, $7::jsonb, now())
-ON CONFLICT (table_name, window_id) DO UPDATE SET table_oid = excluded.table_oid, ledger = excluded.ledger,
-    feed = excluded.feed, change = excluded.change, files = excluded.files, changed_at = now()
-WHERE held.change = $8::integer AND held.table_oid = $9::bigint::oid
-RETURNING txid_current()::text"""
-_COLUMNS = """
-SELECT attname::text, format_type(atttypid, atttypmod), attnotnull AND NOT atthasdef AND attidentity = '',
-    EXISTS (SELECT FROM pg_index WHERE indrelid = attrelid AND indkey[0] = attnum AND indisvalid AND indpred IS NULL)
-FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
-
 _LOST_RACE = {"40001", "40P01", "42P07", "42P01"}  # serialization, deadlock; a table that was made or dropped just now
 _ROWS = ("22", "23")  # classes of errors about values and constraints
 _SETUP = ("42", "28", "3D", "3F")  # about names, rights and databases
@@ -66,6 +50,7 @@ class _Held:
     ledger: str
     change: int
     files: frozenset[str]
+    schema_changes: str
 
 
 class PostgresTable:
@@ -81,10 +66,11 @@ class PostgresTable:
         own = access.get(option.postgres_conn_id or "", {})
         self.uri = option.place
         self._stores = stores
+        self.evolves = option.evolves
         self._url = own.get("uri", option.url or "")
         self.schema, self.name = option.uri.split(".")
-        self.quoted = f"{_quoted(self.schema)}.{_quoted(self.name)}"
-        self.windows = f"{_quoted(self.schema)}.{_WINDOWS}"
+        self.quoted = f"{quoted(self.schema)}.{quoted(self.name)}"
+        self.windows = f"{quoted(self.schema)}.{_WINDOWS}"
 
     def location(self) -> None:
         """Return None: tasks stage files in the work area."""
@@ -98,11 +84,11 @@ class PostgresTable:
     def create(self, files: Files, marker: Marker) -> str:
         """Make the table, and its schema, with an index by which the rows of a window are found."""
         rows = files.schema or pa.schema([])
-        columns = [f"{_quoted(field.name)} {column_type(field.type)}" for field in rows]
+        columns = [f"{quoted(field.name)} {column_type(field.type)}" for field in rows]
         with self.transaction() as cursor:
-            cursor.execute("SELECT to_regnamespace($1) IS NULL", parameters=(_quoted(self.schema),))
+            cursor.execute("SELECT to_regnamespace($1) IS NULL", parameters=(quoted(self.schema),))
             if _one(cursor):
-                cursor.execute(f"CREATE SCHEMA {_quoted(self.schema)}")
+                cursor.execute(f"CREATE SCHEMA {quoted(self.schema)}")
             cursor.execute(f"CREATE TABLE {self.quoted} ({', '.join([*columns, f'{WINDOW} text NOT NULL'])})")
             made = _State(self, self.oid(cursor) or 0, self.columns(cursor))
             version = made.write(cursor, files, marker)
@@ -119,7 +105,7 @@ class PostgresTable:
 
     def columns(self, cursor: dbapi.Cursor) -> dict[str, _Column]:
         """Return the columns of the table."""
-        cursor.execute(_COLUMNS, parameters=(self.quoted,))
+        cursor.execute(COLUMNS, parameters=(self.quoted,))
         return {
             name: _Column(type=kind, needed=needed, indexed=indexed)
             for name, kind, needed, indexed in cursor.fetchall()
@@ -130,10 +116,13 @@ class PostgresTable:
         cursor.execute("SELECT to_regclass($1) IS NULL", parameters=(self.windows,))
         if _one(cursor):
             return None
-        query = f"SELECT table_oid::bigint, ledger, change, files::text FROM {self.windows} WHERE table_name = $1"  # noqa: S608 - quoted
-        cursor.execute(f"{query} AND window_id = $2", parameters=(self.name, window))
+        query = f"SELECT table_oid::bigint, ledger, change, files::text, schema_changes FROM {self.windows}"  # noqa: S608 - quoted
+        cursor.execute(f"{query} WHERE table_name = $1 AND window_id = $2", parameters=(self.name, window))
         row = cursor.fetchone()
-        return row and _Held(oid=row[0], ledger=row[1], change=row[2], files=frozenset(json.loads(row[3])))
+        if row is None:
+            return None
+        oid, ledger, change, files, changes = row
+        return _Held(oid=oid, ledger=ledger, change=change, files=frozenset(json.loads(files)), schema_changes=changes)
 
     def has_windows(self, oid: int) -> bool:
         """Return whether rows of any window were ever published into the table."""
@@ -220,40 +209,60 @@ class _State:
 
     def refuse(self, schema: pa.Schema) -> str:
         """Return in words what the table demands of rows, and these do not fulfil."""
-        name, held = self._table.uri, self._columns
-        of_window = held.get(WINDOW)
+        name, of_window = self._table.uri, self._columns.get(WINDOW)
         if of_window is None or of_window.type != "text" or not of_window.indexed:
             return (
                 f"{name} needs an indexed column {WINDOW} of type text, by which the rows of a window are found; run"
                 f" ALTER TABLE {self._table.quoted} ADD COLUMN IF NOT EXISTS {WINDOW} text; CREATE INDEX ON"
                 f" {self._table.quoted} USING brin ({WINDOW} text_bloom_ops);"
             )
-        for field in schema:
-            if field.name not in held:
-                return f"{name} has no column {field.name!r}; add it to the table, or leave it out of the output"
-            if not fits(field.type, held[field.name].type):
-                of_table = held[field.name].type
-                return f"{name} has column {field.name!r} as {of_table}, not {field.type}; cast it to the table's type"
-        needed = [found for found, column in held.items() if column.needed and found not in {*schema.names, WINDOW}]
-        return f"{name} needs column {needed[0]!r}, which may not be null; add it to the output" if needed else ""
+        return self._compared().refuse(schema)
+
+    def schema_changes(self, marker: Marker) -> str:
+        """Return what the window's row says of the schema, if it is of this change."""
+        if not self._table.evolves:
+            return ""
+        with self._table.transaction() as cursor:
+            held = self._table.held(cursor, marker.window)
+        return held.schema_changes if held is not None and held.change == marker.number else ""
+
+    def _compared(self) -> Comparison[str]:
+        return Comparison(
+            table=self._table.uri,
+            columns={name: column.type for name, column in self._columns.items()},
+            needed={name: column.type for name, column in self._columns.items() if column.needed and name != WINDOW},
+            evolves=self._table.evolves,
+            fits=lambda field, held: fits(field.type, held),
+            widens=lambda field, held: widens(held, field.type),
+            folds_case=False,
+        )
 
     def commit(self, files: Files, marker: Marker) -> str:
         """Replace the window's rows in one transaction, if table and window are still as they were found."""
+        evolution = self._compared().evolution(files.schema)
+        mode = "ACCESS" if evolution else "ROW"  # its columns stay as they are, or change by this alone
         with self._table.transaction() as cursor:
-            cursor.execute(f"LOCK TABLE {self._table.quoted} IN ROW EXCLUSIVE MODE")  # its columns stay as they are
+            cursor.execute(f"LOCK TABLE {self._table.quoted} IN {mode} EXCLUSIVE MODE")
             if (self._table.oid(cursor), self._table.columns(cursor)) != (self._oid, self._columns):
                 raise TableChangedError
-            return self.write(cursor, files, marker)
+            if evolution:
+                added = [f"ADD COLUMN {quoted(one.name)} {column_type(one.type)}" for one in evolution.added]
+                wider = [f"ALTER COLUMN {quoted(one.name)} TYPE {column_type(one.type)}" for one in evolution.widened]
+                cursor.execute(f"ALTER TABLE {self._table.quoted} {', '.join([*added, *wider])}")
+                self._columns = self._table.columns(cursor)
+            return self.write(cursor, files, marker, str(evolution))
 
-    def write(self, cursor: dbapi.Cursor, files: Files, marker: Marker) -> str:
+    def write(self, cursor: dbapi.Cursor, files: Files, marker: Marker, evolved: str = "") -> str:
         """Record the change, remove the window's rows and copy those of its files."""
         table, held = self._table, self._held(marker)
         stays = marker.change is Change.TAKE_BACK and not files.remove  # what was lost never came
         names = held.files if held is not None and stays else [file.uri for file in files.add]
         row = (table.name, marker.window, self._oid, marker.ledger, marker.feed, marker.number)
         seen = (-1, 0) if held is None else (held.change, held.oid)
-        cursor.execute(_MAKE_WINDOWS.format(windows=table.windows))
-        cursor.execute(_RECORD.format(windows=table.windows), parameters=(*row, json.dumps(sorted(names)), *seen))
+        cursor.execute(MAKE_WINDOWS.format(windows=table.windows))
+        cursor.execute(
+            RECORD.format(windows=table.windows), parameters=(*row, json.dumps(sorted(names)), evolved, *seen)
+        )
         version = _one(cursor)
         if version is None:
             raise TableChangedError
@@ -281,10 +290,6 @@ class _State:
 def _one(cursor: dbapi.Cursor) -> Any:  # noqa: ANN401 - whatever was asked for
     row = cursor.fetchone()
     return row and row[0]
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _first_line(error: Error) -> str:

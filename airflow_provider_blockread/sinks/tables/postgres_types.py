@@ -37,6 +37,8 @@ _SENT = {
     "bigint": pa.int64(),
     "double precision": pa.float64(),
 }
+_WIDER = {"smallint": ("integer", "bigint"), "integer": ("bigint",), "real": ("double precision",)}
+_NUMERIC = re.compile(r"numeric\((\d+),(\d+)\)")
 _LENGTH = re.compile(r"character varying\(\d+\)")  # a longer text is an error of the server
 
 
@@ -64,10 +66,25 @@ def misfit(schema: pa.Schema) -> str:
 
 def fits(kind: pa.DataType, of_table: str) -> bool:
     """Return whether a column of an existing table holds all such values as they are."""
-    if pa.types.is_decimal128(kind) and of_table == "numeric":
+    if pa.types.is_decimal128(kind) and (of_table == "numeric" or _has_digits(column_type(kind) or "", of_table)):
         return True
     names = {name for holds, made, others in _TYPES if holds(kind) for name in (made, *others)}
     return of_table in {*names, column_type(kind)} or ("text" in names and _LENGTH.fullmatch(of_table) is not None)
+
+
+def widens(of_table: str, kind: pa.DataType) -> bool:
+    """Return whether a column that is made for such values holds all that a column of the table does."""
+    made = column_type(kind) or ""
+    return made in _WIDER.get(of_table, ()) or _has_digits(of_table, made)
+
+
+def _has_digits(narrow: str, wide: str) -> bool:
+    """Return whether a numeric type holds all numbers of another one."""
+    found, wanted = _NUMERIC.fullmatch(wide), _NUMERIC.fullmatch(narrow)
+    if found is None or wanted is None:
+        return False
+    (more, finer), (digits, scale) = map(int, found.groups()), map(int, wanted.groups())
+    return finer >= scale and more - finer >= digits - scale
 
 
 def sent(schema: pa.Schema, columns: Mapping[str, str]) -> pa.Schema:

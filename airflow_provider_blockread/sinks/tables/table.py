@@ -30,7 +30,7 @@ from airflow_provider_blockread.sinks.names import AttemptName, is_data_file, wi
 from airflow_provider_blockread.sinks.parquet import parquet_writer, read_footer
 from airflow_provider_blockread.sinks.partitions import check_partitions
 from airflow_provider_blockread.sinks.partitions import misfit as unpartitioned
-from airflow_provider_blockread.sinks.protocol import Earlier, Marker, State, Step, Writer
+from airflow_provider_blockread.sinks.protocol import Applied, Earlier, Marker, State, Step, Writer
 from airflow_provider_blockread.sinks.statistics import misfit
 from airflow_provider_blockread.sinks.tables.format import Files, Snapshot, TableChangedError, TableFormat
 from airflow_provider_blockread.storage import Stores, uris
@@ -115,7 +115,7 @@ class Table:
             return State.UNKNOWN
         return State.NOT_APPLIED
 
-    def apply(self, steps: Sequence[Step], marker: Marker, still_mine: Callable[[], None]) -> str | None:
+    def apply(self, steps: Sequence[Step], marker: Marker, still_mine: Callable[[], None]) -> Applied | None:
         """Make the commit of a step, unless the table has it; without a step, make the location."""
         if not steps:
             still_mine()
@@ -129,11 +129,13 @@ class Table:
             if snapshot is not None and at is not None and at >= marker.number:
                 still_mine()
                 self._refuse_overtaken(at, marker)
-                return snapshot.version
+                return Applied(version=snapshot.version, schema_changes=snapshot.schema_changes(marker))
             files = self._changes(snapshot, step.new, step.earlier, at)
             still_mine()
             with suppress(TableChangedError):
-                return self._commit(snapshot, files, marker)
+                version = self._commit(snapshot, files, marker)
+                changes = "" if snapshot is None else snapshot.schema_changes(marker)
+                return Applied(version=version, schema_changes=changes)
         raise self._busy()
 
     def undo(self, outputs: Earlier, marker: Marker) -> int:

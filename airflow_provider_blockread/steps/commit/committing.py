@@ -251,6 +251,8 @@ class _Commitment:
             excluded=len(self._excluded),
             read_seconds=round(self._read_seconds, 3),
             receipts_uri=f"{window_folder(self._options.sink.work_area, window.feed, window.id)}/g{row.number}",
+            table_version=row.table_version or "",
+            schema_changes=row.schema_changes or "",
             quarantine_uri=self._journal.quarantine.uri if "quarantine" in files else "",
         )
         return replace(done, message=describe_published(done))

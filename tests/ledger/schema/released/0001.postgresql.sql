@@ -201,6 +201,7 @@ CREATE TABLE generations (
 	publish_owner TEXT, 
 	publish_heartbeat_at TIMESTAMP WITH TIME ZONE, 
 	table_version TEXT, 
+	schema_changes TEXT, 
 	records BIGINT DEFAULT '0' NOT NULL, 
 	bad_records BIGINT DEFAULT '0' NOT NULL, 
 	skipped_records BIGINT DEFAULT '0' NOT NULL, 

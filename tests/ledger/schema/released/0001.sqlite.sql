@@ -199,6 +199,7 @@ CREATE TABLE generations (
 	publish_owner TEXT, 
 	publish_heartbeat_at DATETIME, 
 	table_version TEXT, 
+	schema_changes TEXT, 
 	records BIGINT DEFAULT '0' NOT NULL, 
 	bad_records BIGINT DEFAULT '0' NOT NULL, 
 	skipped_records BIGINT DEFAULT '0' NOT NULL, 

@@ -1,0 +1,77 @@
+"""How a table's columns change so that it takes rows: columns are added, types widened, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import pyarrow as pa
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evolution:
+    """The columns of rows that a table lacks, and those whose types hold more than the table's."""
+
+    added: tuple[pa.Field, ...] = ()
+    widened: tuple[pa.Field, ...] = ()
+
+    @property
+    def fields(self) -> pa.Schema:
+        """All of them, each of which may be null."""
+        return pa.schema([field.with_nullable(True) for field in (*self.added, *self.widened)])  # noqa: FBT003
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.widened)
+
+    def __str__(self) -> str:
+        added = [f"column {field.name} {field.type} added" for field in self.added]
+        return ", ".join([*added, *(f"column {field.name} widened to {field.type}" for field in self.widened)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison(Generic[T]):
+    """Compares the columns of rows with those of a table, whose types are of its format.
+
+    `fits` says whether a column holds all values of a type, and `widens` whether it can be made to.
+    """
+
+    table: str
+    columns: Mapping[str, T]
+    needed: Mapping[str, T]  # those of them that may not be null
+    evolves: bool
+    fits: Callable[[pa.Field, T], bool]
+    widens: Callable[[pa.Field, T], bool] = lambda *_: False
+    folds_case: bool = True  # names that differ by case only are one
+
+    def evolution(self, rows: pa.Schema | None) -> Evolution:
+        """Return what the table gets for rows that are not refused; nothing where there are none."""
+        if rows is None:
+            return Evolution()
+        added = tuple(field for field in rows if field.name not in self.columns)
+        known = [field for field in rows if field.name in self.columns]
+        return Evolution(added=added, widened=tuple(f for f in known if not self.fits(f, self.columns[f.name])))
+
+    def refuse(self, rows: pa.Schema) -> str:
+        """Return in words why the table does not take rows, its schema changed or not; empty if it does."""
+        folded = {name.lower(): name for name in self.columns} if self.folds_case else {}
+        for field in rows:
+            if field.name in self.columns:
+                if problem := self._misfit(field, self.columns[field.name]):
+                    return problem
+            elif not self.evolves:
+                return f"{self.table} has no column {field.name!r}; add it to the table, or leave it out of the output"
+            elif field.name.lower() in folded:
+                there = folded[field.name.lower()]
+                return f"{self.table} has column {there!r}, not {field.name!r}; rename it in the output"
+        missing = [name for name in self.needed if name not in rows.names]
+        return (
+            f"{self.table} needs column {missing[0]!r}, which may not be null; add it to the output" if missing else ""
+        )
+
+    def _misfit(self, field: pa.Field, held: T) -> str:
+        if self.fits(field, held) or (self.evolves and self.widens(field, held)):
+            return ""
+        return f"{self.table} has column {field.name!r} as {held}, not {field.type}; cast it to the table's type"

@@ -1,0 +1,29 @@
+"""The types of an Iceberg table's columns for those of rows, and which of them may take another one's place."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyiceberg.io.pyarrow import pyarrow_to_schema
+from pyiceberg.schema import Schema
+from pyiceberg.types import DecimalType, IcebergType
+
+
+def fits(field: pa.Field, table: Schema, of_table: IcebergType) -> bool:
+    """Return whether a column holds all such values as they are; files may be narrower than their table."""
+    held = column_type(field, table)
+    return held is not None and (str(held) == str(of_table) or widens(held, of_table))
+
+
+def column_type(field: pa.Field, table: Schema) -> IcebergType | None:
+    """Return the type of such values; None if a field inside them is not in the table."""
+    try:
+        return pyarrow_to_schema(pa.schema([field]), name_mapping=table.name_mapping).fields[0].field_type
+    except ValueError:
+        return None
+
+
+def widens(narrow: IcebergType, wide: IcebergType | None) -> bool:
+    """Return whether a type may take another one's place in a table, as Iceberg has it."""
+    if isinstance(narrow, DecimalType) and isinstance(wide, DecimalType):
+        return narrow.scale == wide.scale and narrow.precision < wide.precision
+    return (str(narrow), str(wide)) in {("int", "long"), ("float", "double")}

@@ -1,0 +1,31 @@
+"""Statements of the commit to a PostgreSQL table."""
+
+from __future__ import annotations
+
+#: Makes the table of windows.
+MAKE_WINDOWS = """
+CREATE TABLE IF NOT EXISTS {windows} (
+    table_name text NOT NULL, window_id text NOT NULL, table_oid oid NOT NULL, ledger text NOT NULL, feed text NOT NULL,
+    change integer NOT NULL, files jsonb NOT NULL, schema_changes text NOT NULL, changed_at timestamptz NOT NULL,
+    PRIMARY KEY (table_name, window_id)
+)"""
+#: Records a change of a window, if its row is still as it was seen.
+RECORD = """
+INSERT INTO {windows} AS held
+    (table_name, window_id, table_oid, ledger, feed, change, files, schema_changes, changed_at)
+VALUES ($1, $2, $3::bigint::oid, $4, $5, $6::integer, $7::jsonb, $8, now())
+ON CONFLICT (table_name, window_id) DO UPDATE SET table_oid = excluded.table_oid, ledger = excluded.ledger,
+    feed = excluded.feed, change = excluded.change, files = excluded.files,
+    schema_changes = excluded.schema_changes, changed_at = now()
+WHERE held.change = $9::integer AND held.table_oid = $10::bigint::oid
+RETURNING txid_current()::text"""
+#: Lists the columns of a table: name, type, whether rows must have it, whether an index begins with it.
+COLUMNS = """
+SELECT attname::text, format_type(atttypid, atttypmod), attnotnull AND NOT atthasdef AND attidentity = '',
+    EXISTS (SELECT FROM pg_index WHERE indrelid = attrelid AND indkey[0] = attnum AND indisvalid AND indpred IS NULL)
+FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
+
+
+def quoted(name: str) -> str:
+    """Return a name as it stands in a statement."""
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,31 @@
+"""What a commit says of the table that it has changed: in its summary, in the log and in the ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from airflow_provider_blockread.ledger.windows.generations import get_generation
+from airflow_provider_blockread.options import Csv
+from tests.pipeline.here import ReadHere
+from tests.pipeline.make import Pipe
+
+
+def test_a_new_column_is_in_summary_log_and_ledger(tmp_path: Path) -> None:
+    """A repeated commit says the same."""
+    pipe = Pipe(tmp_path, ReadHere(), kind="delta", sink_options={"schema": "add_columns"})
+    pipe.record_format = Csv(header=True, schema="n long")
+    pipe.put({"a.csv": b"n\n1\n"})
+    first = pipe.run("first")
+    pipe.record_format = Csv(header=True, schema="n long, note string")
+    pipe.put({"b.csv": b"n,note\n2,x\n"})
+    ref = pipe.plan("second")
+    pipe.read(ref)
+    done = [pipe.commit(ref) for _ in range(2)]
+
+    assert (first.table_version, first.schema_changes) == ("0", "")
+    assert [one.schema_changes for one in done] == ["column note string added"] * 2
+    assert [one.table_version for one in done] == ["2", "2"]
+    assert get_generation(pipe.env.ledger, ref.window, 1).schema_changes == "column note string added"
+    assert sum("column note string added" in message for message in pipe.messages) == 1
+    assert sorted((row["n"], row["note"]) for row in pipe.rows()) == [(1, None), (2, "x")]
+    pipe.close()

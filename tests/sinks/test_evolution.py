@@ -1,0 +1,156 @@
+"""Tables that get the columns of new rows: added as nullable, widened where that is safe, and never narrowed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from airflow_provider_blockread.errors import OptionsError, ProofError
+from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.sinks.names import AttemptName
+from airflow_provider_blockread.sinks.protocol import Applied
+from tests.sinks.kinds import KINDS, Bench
+
+_TABLES = [name for name, kind in KINDS.items() if kind.table]
+_WIDENING = ["iceberg", "postgres"]
+
+
+@pytest.fixture(params=_TABLES)
+def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
+    """A table that evolves, of each format."""
+    return Bench(request.param, str(tmp_path / "out"), {"schema": "add_columns"})
+
+
+def staged(bench: Bench, rows: pa.Table, window: str, generation: int = 1) -> list[OutputFile]:
+    """Return a file of rows."""
+    bench.marker = bench.marker_of(window, generation)
+    name = AttemptName(window=window, generation=generation, group=0, epoch=1, attempt=0)
+    writer = bench.sink.writer(bench.target, name, None)
+    for batch in rows.to_batches():
+        writer.write(batch)
+    return writer.close()
+
+
+def published(bench: Bench, rows: dict[str, Any], window: str) -> Applied | None:
+    """Publish rows and return what was made of the table."""
+    steps = bench.steps(staged(bench, pa.table(rows), window))
+    return bench.sink.apply(steps, bench.marker, lambda: None)
+
+
+def rows(bench: Bench) -> list[dict[str, Any]]:
+    """Return what a reader finds, in order."""
+    return sorted(bench.case.rows(bench.place), key=lambda row: str(row["value"]))
+
+
+def test_a_column_is_added_and_null_in_earlier_rows(bench: Bench) -> None:
+    """In words, the commit says which; a window without the column is taken, too, and so is a rebuild of the first."""
+    first = published(bench, {"value": ["a"]}, "w1")
+    second = published(bench, {"value": ["b"], "more": pa.array([2], pa.int64())}, "w2")
+    third = published(bench, {"value": ["c"]}, "w3")
+
+    assert [made and made.schema_changes for made in (first, second, third)] == ["", "column more int64 added", ""]
+    assert rows(bench) == [
+        {"value": "a", "more": None},
+        {"value": "b", "more": 2},
+        {"value": "c", "more": None},
+    ]
+
+
+def test_a_retry_finds_what_its_commit_has_changed(bench: Bench) -> None:
+    """Nothing is added a second time, and the retry says what the try before it added, but had not recorded."""
+    published(bench, {"value": ["a"]}, "w1")
+    files = staged(bench, pa.table({"value": ["b"], "more": [2]}), "w2")
+    steps = bench.steps(files)
+    made = [bench.sink.apply(steps, bench.marker, lambda: None) for _ in range(2)]
+
+    assert [one and one.schema_changes for one in made] == ["column more int64 added"] * 2
+    assert len(rows(bench)) == 2
+
+
+@pytest.mark.parametrize("kind", _TABLES)
+def test_a_table_that_does_not_evolve_refuses_new_columns(tmp_path: Path, kind: str) -> None:
+    """Before anything is read where they are known, else before the commit; with the option it takes them."""
+    bench = Bench(kind, str(tmp_path / "out"))
+    bench.publish("a")
+    wider = pa.table({"value": ["b"], "more": [2]})
+    with pytest.raises(OptionsError, match="has no column 'more'; add it to the table"):
+        bench.sink.prepare(wider.schema, "")
+    files = staged(bench, wider, "w2")
+    with pytest.raises(ProofError, match="has no column 'more'"):
+        bench.apply(bench.steps(files))
+    evolving = Bench(kind, bench.place, {"schema": "add_columns"})
+    evolving.marker = bench.marker
+    evolving.sink.prepare(wider.schema, "")
+    evolving.apply(evolving.steps(files))
+
+    assert [row["more"] for row in rows(evolving)] == [None, None, 2]
+
+
+@pytest.mark.parametrize("kind", _WIDENING)
+def test_types_are_widened_and_never_narrowed(tmp_path: Path, kind: str) -> None:
+    """Numbers of a wider type change the column; narrower ones are taken after that as they are."""
+    bench = Bench(kind, str(tmp_path / "out"), {"schema": "add_columns"})
+    narrow = {
+        "n": pa.array([1], pa.int32()),
+        "x": pa.array([0.5], pa.float32()),
+        "d": pa.array(["1.25"]).cast(pa.decimal128(5, 2)),
+    }
+    wide = {
+        "n": pa.array([2**40]),
+        "x": pa.array([0.1]),
+        "d": pa.array(["12345678.25"]).cast(pa.decimal128(12, 2)),
+    }
+    published(bench, {"value": ["a"], **narrow}, "w1")
+    second = published(bench, {"value": ["b"], **wide}, "w2")
+    published(bench, {"value": ["c"], **narrow}, "w3")
+
+    assert second is not None
+    assert second.schema_changes == (
+        "column n widened to int64, column x widened to double, column d widened to decimal128(12, 2)"
+    )
+    assert [row["n"] for row in rows(bench)] == [1, 2**40, 1]
+    assert [row["x"] for row in rows(bench)] == [0.5, 0.1, 0.5]
+    assert [str(row["d"]) for row in rows(bench)] == ["1.25", "12345678.25", "1.25"]
+    with pytest.raises(OptionsError, match=r"has column 'n' as .*, not string; cast it"):
+        bench.sink.prepare(pa.schema([("value", pa.string()), ("n", pa.string())]), "")
+
+
+def test_a_delta_table_keeps_its_types(tmp_path: Path) -> None:
+    """The library cannot widen them: refused, and cast in the function they are taken."""
+    bench = Bench("delta", str(tmp_path / "out"), {"schema": "add_columns"})
+    published(bench, {"value": ["a"], "n": pa.array([1], pa.int32())}, "w1")
+    with pytest.raises(OptionsError, match=r"has column 'n' as .*integer.*, not int64; cast it"):
+        bench.sink.prepare(pa.schema([("value", pa.string()), ("n", pa.int64())]), "")
+
+    assert published(bench, {"value": ["b"], "n": pa.array([2], pa.int32())}, "w2")
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_a_name_that_differs_by_case_is_no_new_column(tmp_path: Path, kind: str) -> None:
+    """Readers would not distinguish the two: refused, and renamed it is taken."""
+    bench = Bench(kind, str(tmp_path / "out"), {"schema": "add_columns"})
+    bench.publish("a")
+    with pytest.raises(OptionsError, match="has column 'value', not 'Value'; rename it"):
+        bench.sink.prepare(pa.schema([("Value", pa.string())]), "")
+
+    bench.sink.prepare(pa.schema([("value", pa.string())]), "")
+
+
+def test_a_publisher_that_finds_another_schema_looks_again(bench: Bench) -> None:
+    """Two that add the same column at once: the second finds it there."""
+    published(bench, {"value": ["a"]}, "w1")
+    late = staged(bench, pa.table({"value": ["b"], "more": [2]}), "w2")
+    steps, marker = bench.steps(late), bench.marker
+    snapshot = bench.sink._format.load()  # type: ignore[attr-defined]
+    published(bench, {"value": ["c"], "more": pa.array([3])}, "w3")
+    loads = iter([snapshot])
+    again = bench.sink._format.load  # type: ignore[attr-defined]
+    bench.sink._format.load = lambda: next(loads, None) or again()  # type: ignore[attr-defined]
+    made = bench.sink.apply(steps, marker, lambda: None)
+
+    assert made is not None
+    assert made.schema_changes == ""
+    assert [row["more"] for row in rows(bench)] == [None, 2, 3]
