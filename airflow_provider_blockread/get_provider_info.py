@@ -22,7 +22,7 @@ def get_provider_info() -> dict[str, Any]:
         "hooks": _modules("hooks", "ledger", "spark", "queues"),
         "operators": _modules(
             *("operators", "split_files", "scan_blocks", "read_blocks", "commit_window"),
-            *("clean_source", "prune_ledger", "rebuild_windows", "withdraw_window"),
+            *("merge_files", "clean_source", "prune_ledger", "rebuild_windows", "withdraw_window"),
         ),
         "sensors": _modules("sensors", "new_files"),
         "triggers": _modules("triggers", "applications", "new_files", "new_files_events", "remote_work"),

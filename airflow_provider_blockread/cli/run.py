@@ -31,6 +31,23 @@ class RunOptions(Pipeline, Reading, OnSpark):
 
     until_empty: bool
 
+    def run(self) -> None:
+        """Take the new files of the source through all steps, and print what was done."""
+        self.check_spark()
+        env = open_environment(self.state, create=True)
+        request = self.request(env, self)
+        started = time.monotonic()
+        with self.open_spark() as spark:
+            runner = Runner(env, spark)
+            done = list(runner.windows(request, resumes=self.window is None, until_empty=self.until_empty))
+        if forgets(env.ledger):  # no later run could clear its work area
+            prune(replace(env, observer=terminal(quiet=True)), PruneRequest(older_than=0, keep=0))
+        summary = _summary(done, time.monotonic() - started)
+        if self.as_json:
+            print_json(summary)
+        else:
+            print_facts(_in_words(summary, self.output))
+
 
 @click.command()
 @pipeline_options
@@ -58,21 +75,7 @@ class RunOptions(Pipeline, Reading, OnSpark):
 @click.option("--until-empty", is_flag=True, help="Continue with further windows until there are no new files.")
 def run(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
     """Read the new files at SOURCE into a directory, each record exactly once."""
-    given = RunOptions(**options)
-    given.check_spark()
-    env = open_environment(given.state, create=True)
-    request = given.request(env, given)
-    started = time.monotonic()
-    with given.open_spark() as spark:
-        runner = Runner(env, spark)
-        done = list(runner.windows(request, resumes=given.window is None, until_empty=given.until_empty))
-    if forgets(env.ledger):  # no later run could clear its work area
-        prune(replace(env, observer=terminal(quiet=True)), PruneRequest(older_than=0, keep=0))
-    summary = _summary(done, time.monotonic() - started)
-    if given.as_json:
-        print_json(summary)
-    else:
-        print_facts(_in_words(summary, given.output))
+    RunOptions(**options).run()
 
 
 @dataclass(frozen=True)

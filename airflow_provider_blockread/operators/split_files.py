@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from airflow.sdk import BaseOperatorLink
 from airflow.sdk.configuration import conf
 
 from airflow_provider_blockread.errors import OptionsError
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_blockread.hooks.stores import Credentials
+    from airflow_provider_blockread.steps import Environment, WindowRef
 
 WINDOW_KEY = "window"
 """The XCom key of the window; the return value is the list of its group numbers, since only that can be mapped over."""
@@ -80,7 +83,7 @@ class SplitFilesOperator(StepOperator):
         "files",
     )
     ui_color = "#cfe8d5"
-    operator_extra_links = (WindowLink(),)
+    operator_extra_links: Collection[BaseOperatorLink] = (WindowLink(),)
 
     def __init__(  # noqa: PLR0913 - keyword-only options
         self,
@@ -121,11 +124,30 @@ class SplitFilesOperator(StepOperator):
 
     def run_step(self, context: Context) -> list[int]:
         """Plan the window, push it, and return the groups to read."""
-        from airflow_provider_blockread.ledger.noop import key_of_run  # noqa: PLC0415
         from airflow_provider_blockread.ledger.windows.generations import list_groups  # noqa: PLC0415 - not at every DAG parse
+        from airflow_provider_blockread.steps.describe import describe_group, group_titles  # noqa: PLC0415
+
+        env, ref = self.plan(context)
+        context["ti"].xcom_push(key=WINDOW_KEY, value=ref.to_json())
+        if ref.status == "read":
+            planned = [group.planned for group in list_groups(env.ledger, ref.window, ref.generation)]
+            context["ti"].xcom_push(key=TITLES_KEY, value=group_titles(planned))
+            env.observer.details(f"The {len(planned):,} groups", map(describe_group, islice(planned, _SHOWN)))
+        self.sum_up(context, *plan_summary(ref))
+        if ref.status == "read":
+            return list(range(ref.groups))
+        self.log.info("Nothing is to be read: Airflow skips the reads, which are mapped over no group")
+        return []
+
+    def plan(self, context: Context) -> tuple[Environment, WindowRef]:
+        """Plan the window, and return it with the environment of the step.
+
+        Raises:
+            OptionsError: when source or sink is not given.
+        """
+        from airflow_provider_blockread.ledger.noop import key_of_run  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.operators.upstream import files_of  # noqa: PLC0415
         from airflow_provider_blockread.steps import PlanRequest, plan  # noqa: PLC0415
-        from airflow_provider_blockread.steps.describe import describe_group, group_titles  # noqa: PLC0415
 
         if self.source is None or self.sink is None:
             msg = f"{self.task_id}: source and sink are needed to plan a window; give both"
@@ -157,13 +179,4 @@ class SplitFilesOperator(StepOperator):
         )
         ref = plan(env, request)
         self.planned = ref.to_json()
-        context["ti"].xcom_push(key=WINDOW_KEY, value=ref.to_json())
-        if ref.status == "read":
-            planned = [group.planned for group in list_groups(env.ledger, ref.window, ref.generation)]
-            context["ti"].xcom_push(key=TITLES_KEY, value=group_titles(planned))
-            env.observer.details(f"The {len(planned):,} groups", map(describe_group, islice(planned, _SHOWN)))
-        self.sum_up(context, *plan_summary(ref))
-        if ref.status == "read":
-            return list(range(ref.groups))
-        self.log.info("Nothing is to be read: Airflow skips the reads, which are mapped over no group")
-        return []
+        return env, ref

@@ -38,7 +38,7 @@ from airflow_provider_blockread.options.parsing.times import (
     utc_text,
 )
 from airflow_provider_blockread.options.plan import Limits, Selection, Splitting
-from airflow_provider_blockread.options.read import GenerationOptions, Policies, SparkJob
+from airflow_provider_blockread.options.read import MERGED, GenerationOptions, Policies, SparkJob, merging_sink
 from airflow_provider_blockread.options.sink_names import SINKS
 from airflow_provider_blockread.options.sinks import (
     ColumnarSink,
@@ -57,6 +57,7 @@ from airflow_provider_blockread.options.watching import StorageEvents
 
 __all__ = [
     "FORMATS",
+    "MERGED",
     "SINKS",
     "ArrowFunction",
     "AsRead",
@@ -102,6 +103,7 @@ __all__ = [
     "WholeFile",
     "build",
     "from_json",
+    "merging_sink",
     "nanoseconds",
     "parse",
     "parse_age",

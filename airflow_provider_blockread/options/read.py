@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Self
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.bounds import Bounds
-from airflow_provider_blockread.options.formats import FormatOption, Lines
+from airflow_provider_blockread.options.formats import FormatOption, Lines, WholeFile
 from airflow_provider_blockread.options.functions import AsRead, FunctionOption
 from airflow_provider_blockread.options.plan import above_zero, one_of
-from airflow_provider_blockread.options.sinks import Sink
+from airflow_provider_blockread.options.sinks import ColumnarSink, Sink
 from airflow_provider_blockread.options.values import Value, from_json
 
 #: The Airflow connection of Spark where none is named.
@@ -144,3 +144,23 @@ class SparkJob(Value):
         if not remote.startswith(("sc://", "{{")):  # a template is checked once it is rendered
             msg = f"spark_job: remote must read 'sc://host:port', not {remote!r}"
             raise OptionsError(msg)
+
+
+#: How the files to merge are read: as they are, whatever they hold.
+MERGED = WholeFile(encoding="binary", compression="none")
+
+_NAMES = ("_file", "_modified")
+
+
+def merging_sink(sink: Sink) -> Sink:
+    """Return the sink that holds the name and the time of each file beside its bytes.
+
+    Raises:
+        OptionsError: when it has no columns for them.
+    """
+    if not isinstance(sink, ColumnarSink):
+        msg = (
+            f"{sink.kind}: merged files need columns for their names and times; choose a sink with columns, as parquet"
+        )
+        raise OptionsError(msg)
+    return replace(sink, audit=tuple(dict.fromkeys((*_NAMES, *sink.audit))))

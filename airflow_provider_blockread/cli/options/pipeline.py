@@ -131,11 +131,28 @@ class Reading:
         return AsRead() if self.sql is None else Sql(self.sql, scope=self.scope)
 
 
+_WINDOW = click.option("--window", metavar="KEY", help="Key of the window; the same key is the same window.")
+_MAX_READERS = click.option(
+    "--max-readers", type=click.IntRange(min=1), help="Most Spark tasks that read a window at once."
+)
+_NAME = click.option("--name", metavar="FEED", help="Name of the feed; default: the source.")
+_FILES_FROM = click.option(
+    "--files-from",
+    metavar="FILE",
+    help="Read the files below SOURCE that FILE lists, a path a line (.jsonl: JSON), instead of all.",
+)
+_SOURCE = click.argument("source", nargs=-1, required=True)
+
+#: The source and the options of every command that plans a window.
+window_options = option_group(
+    json_option, _WINDOW, _MAX_READERS, state_option, _NAME, selecting_options, _FILES_FROM, sourcing_options, _SOURCE
+)
+
 #: The source and the options shared by `plan` and `run`.
 pipeline_options = option_group(
     json_option,
-    click.option("--window", metavar="KEY", help="Key of the window; the same key is the same window."),
-    click.option("--max-readers", type=click.IntRange(min=1), help="Most Spark tasks that read a window at once."),
+    _WINDOW,
+    _MAX_READERS,
     click.option(
         "--target-minutes",
         type=click.FloatRange(min=0, min_open=True),
@@ -144,14 +161,10 @@ pipeline_options = option_group(
     click.option("--min-readers", type=click.IntRange(min=1), default=1, help="Least tasks for --target-minutes."),
     click.option("--block-size", default="64MiB", show_default=True, help="Bytes, or auto: chosen for each file."),
     state_option,
-    click.option("--name", metavar="FEED", help="Name of the feed; default: the source."),
+    _NAME,
     selecting_options,
     format_options,
-    click.option(
-        "--files-from",
-        metavar="FILE",
-        help="Read the files below SOURCE that FILE lists, a path a line (.jsonl: JSON), instead of all.",
-    ),
+    _FILES_FROM,
     sourcing_options,
-    click.argument("source", nargs=-1, required=True),
+    _SOURCE,
 )

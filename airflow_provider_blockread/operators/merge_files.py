@@ -1,0 +1,52 @@
+"""Merge many small files into few large ones, in one task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk.exceptions import AirflowSkipException
+
+from airflow_provider_blockread.links.pages import OutputLink, WindowLink
+from airflow_provider_blockread.operators.base import SparkOperator, owner_of
+from airflow_provider_blockread.operators.split_files import SplitFilesOperator
+from airflow_provider_blockread.operators.summaries import commit_summary, plan_summary
+from airflow_provider_blockread.options import MERGED, Sink, merging_sink
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+class MergeFilesOperator(SparkOperator, SplitFilesOperator):
+    """Merges the new files of a source into few large ones, each file exactly once; returns what is published.
+
+    It plans, reads and publishes a window in one task: a row for each file, with its bytes in the column `value`, its
+    name in `_file`, and its time in `_modified`. A retry continues where the last try stopped. It has the arguments of
+    `SplitFilesOperator`, but for the format and the function.
+
+    :param source: where files land, and which to take.
+    :param sink: a sink with columns; a merged file takes `file_bytes`.
+    :param spark: where and how Spark applications run.
+    """
+
+    template_fields = (
+        *(name for name in SplitFilesOperator.template_fields if name not in {"record_format", "function"}),
+        "spark",
+    )
+    ui_color = "#d9d4ee"
+    operator_extra_links = (WindowLink(), OutputLink())
+
+    def __init__(self, *, sink: Sink, **kwargs: Any) -> None:  # noqa: ANN401 - the base classes'
+        super().__init__(sink=merging_sink(sink), record_format=MERGED, **kwargs)
+
+    def run_step(self, context: Context) -> Any:  # noqa: ANN401 - a JSON object, where a plan alone returns numbers
+        """Plan the files, read and publish them, and return the publication's summary."""
+        from airflow_provider_blockread.steps.running import WindowRunner  # noqa: PLC0415 - not at every DAG parse
+
+        env, ref = self.plan(context)
+        if ref.status == "skipped" or (ref.status == "empty" and self.policies.on_empty == "skip"):
+            self.sum_up(context, *plan_summary(ref))
+            raise AirflowSkipException(ref.message)
+        runner = WindowRunner(env=env, owner=owner_of(context), job=self.spark, submitter=self.submitter())
+        published = runner.run(ref)
+        self.sum_up(context, *commit_summary(published))
+        return published.to_json()
