@@ -62,7 +62,12 @@ def commit_summary(done: Published) -> tuple[str, Rows]:
         ("records", f"{done.records:,}"),
         ("bad records", f"{done.bad_records:,}"),
         *([] if done.status == "verified" else [("rows", f"{done.rows:,}, as many as the output's own files count")]),
-        *_unless_zero(("output files", done.outputs), ("removed", done.removed), ("excluded", done.excluded)),
+        *_unless_zero(
+            ("output files", done.outputs),
+            ("partitions", done.partitions),
+            ("removed", done.removed),
+            ("excluded", done.excluded),
+        ),
         *([("read in", f"{done.read_seconds:.1f} s of Spark's stages{speed}")] if done.read_seconds else []),
         *([("table version", done.table_version)] if done.table_version else []),
         *([("schema changes", done.schema_changes)] if done.schema_changes else []),

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from airflow_provider_blockread.errors import ExchangeError, FunctionError, ProofError, RowError
 from airflow_provider_blockread.exchange.model import OutputFile
-from airflow_provider_blockread.options import ColumnarSink
+from airflow_provider_blockread.options import ColumnarSink, Sink
 from airflow_provider_blockread.records.excerpts import excerpt
 from airflow_provider_blockread.sinks.conform import check_schema, conform
 from airflow_provider_blockread.sinks.protocol import Writer
@@ -67,6 +67,13 @@ def folder_of(output: OutputFile, option: ColumnarSink) -> str:
         raise ExchangeError(msg)
     values = {name: _NULL if value is None else _named(value) for name, value in output.partition.items()}
     return "".join(f"{_named(name)}={values[name]}/" for name in option.partition_by)
+
+
+def partition_keys(files: Iterable[OutputFile], option: Sink) -> list[str]:
+    """Return the partitions that files are of, in order, as Hive names their folders: `day=2026-01-02/country=CH`."""
+    if not isinstance(option, ColumnarSink) or not option.partition_by:
+        return []
+    return sorted({folder_of(file, option).rstrip("/") for file in files})
 
 
 def check_partitions(files: Iterable[OutputFile], option: ColumnarSink, name: str) -> None:

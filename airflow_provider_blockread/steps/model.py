@@ -222,6 +222,8 @@ class Published(AsJson):
     bytes: int = 0
     outputs: int = 0
     removed: int = 0  # files of the generation before it that its journal took out of the output
+    partitions: int = 0  # of the output that have files of it
+    partition_keys: Sequence[str] = ()  # of these, as Hive names folders; not all of them where they are many
     excluded: int = 0
     read_seconds: float = 0.0  # of Spark's stages, summed over groups; 0 when this call found it done
     receipts_uri: str = ""

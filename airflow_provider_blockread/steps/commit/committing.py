@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import accumulate
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import ConflictError, ExchangeError, FencedError, ProofError
@@ -40,6 +42,7 @@ from airflow_provider_blockread.options.parsing.sizes import format_bytes
 from airflow_provider_blockread.proof import Evidence, prove
 from airflow_provider_blockread.proof.model import FileSums, PartBorders, Sums
 from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.sinks.partitions import partition_keys
 from airflow_provider_blockread.steps.describe import describe_published
 from airflow_provider_blockread.steps.excluding import warn_of_losses
 from airflow_provider_blockread.steps.heartbeat import beating
@@ -50,6 +53,7 @@ from airflow_provider_blockread.steps.remedies import way_to_renew
 from airflow_provider_blockread.storage.versions import version_now
 
 _HEARTBEAT_S = 10.0
+_KEYS_BYTES = 16 * 2**10  # of the keys of partitions in a summary
 
 
 def commit(env: Environment, ref: WindowRef, *, owner: str, stale_after_s: float = 120.0) -> Published:
@@ -232,6 +236,7 @@ class _Commitment:
         env, window = self._env, self._window
         row = get_generation(env.ledger, window.id, self._generation.number)
         files = self._journal.files()
+        partitions = partition_keys(files.get("output", ()), self._options.sink)
         done = Published(
             window=window.id,
             key=window.key,
@@ -248,6 +253,8 @@ class _Commitment:
             bytes=row.sums.bytes,
             outputs=len(files.get("output", ())),
             removed=self._removed(row),
+            partitions=len(partitions),
+            partition_keys=_some(partitions),
             excluded=len(self._excluded),
             read_seconds=round(self._read_seconds, 3),
             receipts_uri=f"{window_folder(self._options.sink.work_area, window.feed, window.id)}/g{row.number}",
@@ -256,6 +263,12 @@ class _Commitment:
             quarantine_uri=self._journal.quarantine.uri if "quarantine" in files else "",
         )
         return replace(done, message=describe_published(done))
+
+
+def _some(keys: Sequence[str]) -> tuple[str, ...]:
+    """Return the first keys, as many as an XCom has room for."""
+    ends = accumulate(len(json.dumps(key)) for key in keys)
+    return tuple(key for key, end in zip(keys, ends, strict=True) if end <= _KEYS_BYTES)
 
 
 def _uris(journal: Journal) -> set[str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+
+import pytest
 
 from airflow_provider_blockread.ledger.windows.generations import get_generation
 from airflow_provider_blockread.options import Csv
@@ -28,4 +31,23 @@ def test_a_new_column_is_in_summary_log_and_ledger(tmp_path: Path) -> None:
     assert get_generation(pipe.env.ledger, ref.window, 1).schema_changes == "column note string added"
     assert sum("column note string added" in message for message in pipe.messages) == 1
     assert sorted((row["n"], row["note"]) for row in pipe.rows()) == [(1, None), (2, "x")]
+    pipe.close()
+
+
+@pytest.mark.parametrize("kind", ["parquet", "delta"])
+def test_the_partitions_that_were_written_are_in_the_summary(tmp_path: Path, kind: str) -> None:
+    """By the names of Hive, in order; of very many as many as an XCom has room for, and the number of all."""
+    pipe = Pipe(tmp_path, ReadHere(), kind=kind, sink_options={"partition_by": ["day", "at"]})
+    pipe.record_format = Csv(header=True, schema="n long, day string, at string")
+    pipe.put({"a.csv": b"n,day,at\n1,tue,CH\n2,mon,\n3,tue,CH\n"})
+    few = pipe.run("few")
+    pipe.put({"b.csv": b"n,day,at\n" + b"".join(b"%d,%s,%d\n" % (n, b"x" * 150, n) for n in range(150))})
+    many = pipe.run("many")
+    size = len(json.dumps(many.to_json()))
+
+    assert few.partitions == 2
+    assert few.partition_keys == ("day=mon/at=__HIVE_DEFAULT_PARTITION__", "day=tue/at=CH")
+    assert many.partitions == 150
+    assert 50 < len(many.partition_keys) < 150
+    assert size < 2**15
     pipe.close()
