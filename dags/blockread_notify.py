@@ -1,4 +1,4 @@
-"""Tells a chat when a window fails its proof, has bad records, or is late.
+"""Posts to a chat when a window fails its proof, has bad records, or is late.
 
 Both pipelines read `$BLOCKREAD_DEMO_DIR/landing/orders/`, by default below `.demo/` in this repository. Their
 connection `blockread_chat` has a webhook's address as its password, as Slack, Mattermost or Google Chat give one:
@@ -27,7 +27,7 @@ notifier = BlockReadNotifier(CHAT)
 
 with DAG(
     "blockread_notifies",
-    description="Quarantines bad records, and tells a chat of them and of a proof that fails",
+    description="Quarantines bad records, and reports them, and proofs that fail, to a chat",
     schedule=None,
     doc_md=__doc__,
     tags=["blockread"],
@@ -50,7 +50,7 @@ with DAG(
 
 with DAG(
     "blockread_deadline",
-    description="Tells a chat when an hour's orders are not published half an hour after their run was queued",
+    description="Posts to a chat when an hour's orders are not published half an hour after their run was queued",
     schedule="@hourly",
     catchup=False,
     doc_md=__doc__,

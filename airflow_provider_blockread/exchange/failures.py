@@ -53,7 +53,7 @@ def as_line(error: BlockReadError, secret: str) -> str:
 def from_text(text: str, secret: str) -> BlockReadError | None:
     """Return the error whose line, made with this secret, is somewhere in a text; None if there is none.
 
-    Anybody can make a line without a secret: none is believed then.
+    Without a secret, anybody could forge such a line, so none is accepted.
     """
     for line in _MARK.findall(text) if secret else ():
         try:

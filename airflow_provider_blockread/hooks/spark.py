@@ -76,7 +76,7 @@ class SparkSubmitter:
         return self._run(submission, name, detached=True).application or name
 
     def status(self, application: str) -> str:
-        """Return how a detached application has ended; empty while it runs, or where nobody can be asked."""
+        """Return how a detached application has ended; empty while it runs, or if its cluster cannot be asked."""
         hook = self._make_hook(detached=True)
         try:
             return hook.end_of(application)
@@ -85,7 +85,7 @@ class SparkSubmitter:
             return ""
 
     def kill(self, application: str | None) -> None:
-        """Stop a driver on a cluster that can be asked to: of an application, or without its id of that of `submit`."""
+        """Ask a cluster that can be asked to stop the driver of an application; without an id, of the last `submit`."""
         if application is None and self._hook is not None:
             application = self._hook.application
         if application is None:

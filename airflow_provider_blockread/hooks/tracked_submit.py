@@ -139,7 +139,8 @@ class TrackedSubmitHook(SparkSubmitHook):
         return [*arguments, "--load-spark-defaults"] if self._properties_file else arguments
 
     def _create_keytab_path_from_base64_keytab(self, base64_keytab: str, principal: str | None) -> str:  # noqa: ARG002
-        # Airflow's hook writes a file that all may read, and leaves it. Only who submits needs one: `hide` makes it.
+        # Airflow's hook writes a file that everybody can read, and never removes it. Only spark-submit needs one;
+        # `hide` writes it.
         try:
             self._keytab_bytes = base64.b64decode(base64_keytab)
         except ValueError as error:

@@ -93,7 +93,7 @@ def lock_upgrade(connection: Connection) -> None:
 
 
 def insert_or_ignore(connection: Connection, table: Table) -> Insert:
-    """Return an INSERT that leaves rows alone which are there already."""
+    """Return an INSERT that skips rows that already exist."""
     if connection.dialect.name == "sqlite":
         return sqlite.insert(table).on_conflict_do_nothing()
     return postgresql.insert(table).on_conflict_do_nothing()
@@ -181,8 +181,8 @@ def _begin_sqlite(connection: Connection) -> None:
     raw: Any = connection.connection.driver_connection
     lasting = connection.get_execution_options().get("blockread_lasting", True)
     raw.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")  # inside of a transaction it would be late
-    # A deferred transaction that writes later fails at once when another one wrote in between; this one waits. SQLite
-    # by itself would look ever more rarely, every 100 ms in the end, and miss the gaps between a listing's batches.
+    # A deferred transaction that writes later fails at once when another one wrote in between; this one waits. SQLite's
+    # own handler polls less and less often, at last every 100 ms, and would miss the gaps between a listing's batches.
     deadline = time.monotonic() + _BUSY_TIMEOUT_S
     raw.execute(f"PRAGMA busy_timeout = {_LOOK_MS}")
     try:
@@ -215,10 +215,10 @@ def use_indexes(connection: Connection) -> None:
 
 
 def pass_over_dead(connection: Connection) -> None:
-    """Keep bitmaps of an index out of this transaction: going entry by entry, PostgreSQL marks those of rows long gone.
+    """Disable bitmap scans in this transaction, so that PostgreSQL marks entries of dead rows and later skips them.
 
-    After a million files were taken, the index of waiting ones is full of these until the next vacuum. By a bitmap,
-    which PostgreSQL prefers, each query would look all of them up again.
+    After a million files were taken, the index of pending files is full of dead entries until the next vacuum, and each
+    bitmap scan, which PostgreSQL prefers, visits them again.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SET LOCAL enable_bitmapscan TO off"))

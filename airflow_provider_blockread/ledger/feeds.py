@@ -1,4 +1,4 @@
-"""Feeds by name, and the lock that puts listings and plans of one feed in a row."""
+"""Feeds by name, and the lock that serializes listings and plans of one feed."""
 
 from __future__ import annotations
 

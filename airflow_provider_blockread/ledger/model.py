@@ -184,7 +184,7 @@ class Group:
 class Claim:
     """The right to run a group, until another attempt holds a higher epoch, or a later try has adopted this one.
 
-    `excluded` are file ids to leave out; `holder` tells the tries apart that have held one epoch.
+    `excluded` are file ids to leave out; `holder` distinguishes the tries that have held one epoch.
     """
 
     ref: GroupRef

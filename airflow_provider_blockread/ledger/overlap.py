@@ -1,4 +1,4 @@
-"""Work on the ledger that continues while what it is to do next is being made."""
+"""Overlaps work on the ledger with producing its next items."""
 
 from __future__ import annotations
 

@@ -22,21 +22,22 @@ _ROOM = "a place of its own: another file, or in PostgreSQL another database or 
 _REMEDIES = {
     r"readonly database": "let the account that runs this write to the file and its folder, then retry",
     r"disk is full|^53100": _FREE_SPACE,
-    r"disk I/O error": f"see to its disk ({_FREE_SPACE})",
+    r"disk I/O error": f"check its disk ({_FREE_SPACE})",
     r"unable to open": "name a file in a folder that is there, and let the account that runs this open it, then retry",
-    r"is locked": "another process has held it for too long; see that one end, then retry",
+    r"is locked": "another process has held the lock for too long; wait until it ends, then retry",
     r"is not a database": f"this file is something else: give the ledger {_ROOM}",
     r"is malformed|malformed database": "its file is damaged: restore it from a backup",
     r"already exists": f"something else has its tables' names there: give the ledger {_ROOM}",
-    r"^25006": "it takes no writes: name the primary server, or let its user write, then retry",
+    r"^25006": "it is read-only: name the primary server, or allow its user to write, then retry",
     r"^42501.*for schema": "let its user in (`GRANT USAGE, CREATE ON SCHEMA ... TO ...`), then retry",
     r"^42501": "let its user write to all tables of the ledger, then retry",
     r"^3F000": "create the schema that its user's search_path names (`CREATE SCHEMA ...`), then retry",
     r'database ".*" does not exist': "create it (`CREATE DATABASE ...`), then run `blockread db upgrade --state URL`",
     r'role ".*" does not exist': "create its user (`CREATE ROLE ... LOGIN`), or name another, then retry",
     r"authentication failed|no password supplied": "correct the user or the password in its URL, then retry",
-    r"^53300|too many (clients|connections)|connection slots": "let less run at once, or raise its max_connections",
-    r"^(55P03|57014|40P01)": "others held what it needs for too long; see them end (pg_stat_activity), then retry",
+    r"^53300|too many (clients|connections)|connection slots": "run fewer tasks at once, or raise its max_connections",
+    r"^(55P03|57014|40P01)": "other sessions held its locks for too long; wait until they end"
+    " (pg_stat_activity), then retry",
 }
 #: What stays as it is until a person acts.
 _LASTING = re.compile("is not a database|is malformed|malformed database|already exists")

@@ -1,1 +1,1 @@
-"""Notifiers: who is to know what became of a window."""
+"""Notifiers: they report the outcome of windows."""

@@ -44,7 +44,7 @@ class BlockReadNotifier(BaseNotifier):
         self.bad_records = bad_records
 
     def notify(self, context: Context) -> None:
-        """Post what people must know of a task's end; nothing where that is nothing."""
+        """Post what people must know about a task's outcome, if there is anything."""
         text = self.text(context)
         if text:
             address = _address(BaseHook.get_connection(self.conn_id))

@@ -86,7 +86,7 @@ class StepOperator(OptionTemplates):
         return self.guarded(self.run_step, context)
 
     def guarded(self, step: Callable[[Context], T], context: Context) -> T:
-        """Return what a step returns, with errors as Airflow expects them; the ledger is closed behind it.
+        """Return what a step returns, with errors as Airflow expects them; the ledger is closed afterwards.
 
         Raises:
             AirflowException: as `execute` does.
@@ -98,13 +98,13 @@ class StepOperator(OptionTemplates):
             raise AirflowSkipException(str(error)) from None
         except BlockReadError as error:
             context[FAILED] = error  # type: ignore[literal-required] # for notifiers
-            self._tell_ledger(error)
+            self._log_ledger(error)
             if isinstance(error, FINAL_ERRORS):
                 raise AirflowFailException(str(error)) from None  # one message, once
             raise
 
     def closed_behind(self, step: Callable[[Context], T], context: Context) -> T:
-        """Return what a step returns, with errors as they are; the ledger is closed behind it."""
+        """Return what a step returns, with errors as they are; the ledger is closed afterwards."""
         self._run = str(run_identity(context))
         try:
             return step(context)
@@ -112,7 +112,7 @@ class StepOperator(OptionTemplates):
             if self._env is not None:
                 self._env.ledger.close()
 
-    def _tell_ledger(self, error: BlockReadError) -> None:
+    def _log_ledger(self, error: BlockReadError) -> None:
         """Log the ledger's URL for the commands that an error names, unless it is the one that they use by default."""
         from airflow_provider_blockread.hooks.ledger import airflow_home  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.ledger.store import default_url  # noqa: PLC0415
@@ -121,7 +121,7 @@ class StepOperator(OptionTemplates):
             return
         name = self._env.ledger.name
         if name != default_url(airflow_home()):
-            self.log.warning("Give the commands that the error names this run's ledger: --state %s", name)
+            self.log.warning("Run the commands that the error names with this run's ledger: --state %s", name)
 
     @abstractmethod
     def run_step(self, context: Context) -> Any:  # noqa: ANN401 - whatever the step hands on

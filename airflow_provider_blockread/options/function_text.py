@@ -27,8 +27,8 @@ class FunctionCode:
 class FunctionText(Value):
     """A function that has no import path: its name, and the digest of its text, which identifies it.
 
-    The code is private to the process: neither the ledger nor a file of the work area holds it, and who reads a window
-    brings it.
+    The code is private to the process: neither the ledger nor a file of the work area holds it, and each process that
+    reads a window supplies it.
     """
 
     kind: ClassVar[str] = "function_text"

@@ -98,7 +98,7 @@ class Directory:
         return stray
 
     def is_empty(self) -> bool:
-        """Tell whether no data file is here, in a partition or not."""
+        """Return whether no data file is here, in a partition or not."""
         folders = [self.uri]
         while folders:
             folder = folders.pop()

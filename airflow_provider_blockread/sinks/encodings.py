@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-#: A raw text column: hardly a value occurs twice, and its minimum and maximum tell nothing.
+#: A raw text column: hardly a value occurs twice, and its minimum and maximum are of no use.
 RAW = "value"
 _FEWEST = 2**14  # rows of a group from which anything is concluded
 _SAMPLE = 2**13  # values

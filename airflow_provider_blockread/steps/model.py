@@ -53,7 +53,7 @@ class DetachedSubmitter(Submitter, Protocol):
 
     @property
     def cancelled(self) -> bool:
-        """Whether `cancel` was called: who waits for an application ends then, and stops it."""
+        """Whether `cancel` was called: a process that waits for an application then ends, and stops it."""
 
     def start(self, submission: Submission, *, name: str) -> str:
         """Submit the job of a specification and return its id on the cluster, as soon as the cluster has accepted it.

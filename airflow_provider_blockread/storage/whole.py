@@ -22,8 +22,8 @@ def read_whole(versions: Iterable[FileVersion], bounds: Bounds) -> Iterator[byte
     """Yield the content of each file of the local disk that was read at its planned version, and None for all others.
 
     A file is compared with its version once all of its bytes were read. One that is replaced afterwards was read as
-    planned all the same; the look at all files before a window is published finds that. None says nothing about the
-    reason: whoever opens such a file by itself finds out.
+    planned all the same; the check of all files before publishing detects that. None gives no reason: opening that file
+    alone raises it.
     """
     folder = _Folder(bounds)
     try:

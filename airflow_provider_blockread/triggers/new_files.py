@@ -68,7 +68,7 @@ class NewFilesTrigger(BaseTrigger):
         yield fired(payload)
 
     async def _payload(self) -> dict[str, Any] | None:
-        """Return what one look is worth telling; None to look again."""
+        """Return the event payload of one listing; None to list again."""
         try:
             found = await self.poll()
         except BlockReadError as error:

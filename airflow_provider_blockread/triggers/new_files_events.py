@@ -114,7 +114,7 @@ class NewFilesEventTrigger(BaseEventTrigger):
             found = await ask(request | way, self.log.info)
         except BlockReadError as error:
             feed = printable(self.feed)
-            self.log.error("the watch of feed %s cannot tell its files, and tries again: %s", feed, error)  # noqa: TRY400
+            self.log.error("the watch of feed %s cannot report its files and will retry: %s", feed, error)  # noqa: TRY400
             return None
         return {name: value for name, value in found.items() if name != "why"}
 

@@ -75,7 +75,7 @@ def test_the_lock_leaves_out_what_overwrites_pyspark() -> None:
     assert "pyspark-client" not in packages
 
 
-def test_the_version_is_said_once_more_only() -> None:
+def test_the_version_agrees_everywhere() -> None:
     """The package, its metadata and the changelog agree on the version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     releases = re.findall(

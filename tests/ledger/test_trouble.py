@@ -135,7 +135,7 @@ def test_a_file_that_is_damaged_or_of_something_else(tmp_path: Path) -> None:
         ("permission denied for schema public", "42501", "GRANT USAGE, CREATE ON SCHEMA"),
         ("permission denied for table feeds", "42501", "write to all tables"),
         ("no schema has been selected to create in", "3F000", "CREATE SCHEMA"),
-        ("database is locked", None, "held it for too long"),
+        ("database is locked", None, "held the lock for too long"),
         ("connection refused", None, "check that it is up and reachable"),
     ],
 )
@@ -154,7 +154,7 @@ def test_a_server_that_only_reads(ledger: Ledger, url: str) -> None:
     standby = Ledger(f"{url}%20-cdefault_transaction_read_only%3Don")
     standby.check()
 
-    with pytest.raises(LedgerUnavailableError, match="it takes no writes: name the primary server"):
+    with pytest.raises(LedgerUnavailableError, match="it is read-only: name the primary server"):
         open_feed(standby, FEED)
     standby.close()
 

@@ -21,7 +21,7 @@ LEFT_OUT = ("untimed", "before_start", "too_old")
 
 
 def bounds_ns(selection: Selection, now: datetime) -> tuple[int | None, int | None]:
-    """Return the first times that `start_from` and `max_age` let be taken, each None where it is not set.
+    """Return the earliest times that `start_from` and `max_age` allow; None for one that is not set.
 
     Raises:
         OptionsError: when one of them cannot be understood.

@@ -57,7 +57,7 @@ def refuse_cleaned(connection: Connection, window_id: str, *, unneeded: int = 0)
     Args:
         connection: a transaction that has locked the window's row.
         window_id: which window.
-        unneeded: so many of its files are known to be away, and not needed.
+        unneeded: how many of its files were cleaned from the source and are not needed.
 
     Raises:
         CleanedError: when other files of it were cleaned.

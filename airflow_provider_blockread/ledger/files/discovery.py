@@ -250,7 +250,7 @@ def _leave_out(listing: Listing, item: Listed, why: str, batch: Batch) -> None:
         return
     if listing.rules.on_untimed == "fail":
         pattern = listing.rules.pattern
-        where = "the store tells none" if pattern is None else f"time_pattern {pattern.text!r} finds none in its path"
+        where = "the store reports none" if pattern is None else f"time_pattern {pattern.text!r} finds none in its path"
         msg = (
             f"feed {listing.feed}: {item.path} has no time: {where}; correct the pattern, leave the file out by"
             " `exclude`, or set on_untimed to 'ignore'"

@@ -1,4 +1,4 @@
-"""How the ledger is: its database, what is stuck, and what was begun and not ended."""
+"""A ledger's health: its database, what is stuck, and what was begun and never finished."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Health:
 
 
 def ledger_health(ledger: Ledger) -> Health:
-    """Return how a ledger is."""
+    """Return the health of a ledger."""
     now = ledger.now()
     with ledger.reading() as connection:
         found = open_windows(connection, now)

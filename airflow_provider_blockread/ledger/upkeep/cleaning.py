@@ -132,8 +132,8 @@ def finish_cleaning(ledger: Ledger, done: Mapping[str, Sequence[CleanFile]]) -> 
     with ledger.writing() as connection:
         for state, found in done.items():
             ids = [number for file in found for number in file.ids]
-            # Two that clean at once: one of them sees what the other has done as gone.
-            # And who reads again may have seen a file in its place just before it was taken.
+            # Of two cleanings at the same time, one finds the files of the other gone. A rebuild may have seen a file
+            # in its place just before it was removed.
             before = ("planned", "gone", "restored") if state == "done" else ("planned",)
             mine = (cleanings.c.file_id.in_(ids), cleanings.c.state.in_(before))
             change = {"state": state, "finished_at": ledger.now()}

@@ -1,10 +1,10 @@
-"""Retention: old windows lose their detail, and of their files only what keeps them from being taken again stays.
+"""Retention: drops the detail of old windows; of their files it keeps only what prevents them from being read again.
 
 A window is fit to be pruned when a generation of it is published, or it was given up, and nothing is being done with
-it. `pruned_at` is set first, in one statement that tells all of that again; from then on no generation starts before
-the plan is restored. Detail goes in batches, the groups last: a window with `pruned_at` and groups is half pruned, and
-the next call continues with it. What stays forever is the window, its generations, its exclusions, and the journal of
-what is published.
+it. `pruned_at` is set first, in one statement that checks all of these conditions again; from then on no generation
+starts before the plan is restored. Detail goes in batches, the groups last: a window with `pruned_at` and groups is
+half pruned, and the next call continues with it. What stays forever is the window, its generations, its exclusions, and
+the journal of what is published.
 """
 
 from __future__ import annotations

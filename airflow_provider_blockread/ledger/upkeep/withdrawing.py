@@ -64,7 +64,7 @@ def check_undoing(ledger: Ledger, window_id: str, *, files: str | None = None) -
         held = _found(connection, window_id)
         if held is None:
             _refuse_unseen_or_live(connection, window_id, ledger.now(), STALE_S)
-            _refuse_fate(connection, window_id, files or "excluded")
+            _refuse_state(connection, window_id, files or "excluded")
         else:
             _is_changed(connection, held, files)
     return held
@@ -115,7 +115,7 @@ def begin_undoing(
         if held is not None:
             return _changed(connection, held, files)
         _refuse_unseen_or_live(connection, window_id, ledger.now(), stale_after_s)
-        _refuse_fate(connection, window_id, files or "excluded")
+        _refuse_state(connection, window_id, files or "excluded")
         if files == "pending":
             refuse_cleaned(connection, window_id)
         asked = Withdrawal(window=window_id, files=files or "excluded", who=who)
@@ -181,8 +181,8 @@ def _lock_window(connection: Connection, window_id: str) -> None:
         raise StateError(msg)
 
 
-def _refuse_fate(connection: Connection, window_id: str, files: str) -> None:
-    """Refuse what cannot become of the window's files."""
+def _refuse_state(connection: Connection, window_id: str, files: str) -> None:
+    """Refuse a state that the window's files cannot get."""
     refuse_followed(connection, window_id, to=files)
     if files == "pending":
         _refuse_pruned(connection, window_id)
@@ -221,7 +221,7 @@ def _refuse_shown(connection: Connection, window_id: str) -> None:
     for row in _lock_generations(connection, window_id):
         if row.state in SHOWN:
             what = "published" if row.state == "published" else "half published"
-            msg = f"window {window_id} is {what}; take it away with `blockread windows undo {window_id}`"
+            msg = f"window {window_id} is {what}; undo it with `blockread windows undo {window_id}`"
             raise StateError(msg)
 
 
@@ -262,7 +262,7 @@ def _is_changed(connection: Connection, held: Withdrawal, wanted: str | None) ->
     if wanted == "excluded":
         msg = f"window {held.window}: its files have gone back to pending already; take away the window that reads them"
         raise StateError(msg)
-    _refuse_fate(connection, held.window, "pending")
+    _refuse_state(connection, held.window, "pending")
     return True
 
 

@@ -132,7 +132,7 @@ def _unpublished(connection: Connection, window_id: str) -> tuple[int, bool]:
         msg = (
             f"window {window_id} is published with this file's records; to take them away, move the file out of the"
             f" source, begin `blockread windows rebuild {window_id}`, which stops there, repeat this command, and then"
-            f" the rebuild; or take the whole window away with `blockread windows undo {window_id}`"
+            f" the rebuild; or undo the whole window with `blockread windows undo {window_id}`"
         )
         raise StateError(msg)
     if states[number] == "publishing":
@@ -150,7 +150,7 @@ def _refuse_part(connection: Connection, window_id: str, file_id: int) -> None:
     if connection.scalar(select(parts.c.file_id).where(*part)) is not None:
         msg = (
             f"window {window_id} is published with a part of this file, so the file cannot be left out of its rebuild;"
-            f" take the whole window away with `blockread windows undo {window_id}`"
+            f" undo the whole window with `blockread windows undo {window_id}`"
         )
         raise StateError(msg)
 

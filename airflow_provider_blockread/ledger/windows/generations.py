@@ -122,8 +122,8 @@ def next_generation(
     """Insert the window's next generation and return it; see `start_generation`.
 
     It has the plan and the groups of what is published, or of the one before where nothing is. So many of the window's
-    files as are `unneeded` may have been cleaned from the source. A generation that is being published goes forward,
-    unless it is the `lost` one: its publisher may be removing what was published before.
+    files as are `unneeded` may have been cleaned from the source. A generation that is being published can only be
+    completed, unless it is the `lost` one: its publisher may be removing what was published before.
 
     Raises:
         ConflictError: when one of its generations is being published.

@@ -1,4 +1,4 @@
-"""Limits of a window: the longest head of the files that wait which they allow, and a part of a file that none does."""
+"""Limits of a window: how many of the first pending files fit, and which part of a single file that exceeds them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Cuts:
 
 
 def within(limits: Limits, cuts: Cuts, found: Iterable[PendingFile]) -> Iterator[PendingFile]:
-    """Yield the longest head that holds all limits together; of a first file that exceeds them, the first part."""
+    """Yield the first files, as many as fit into all limits; of a first file that exceeds them, its first part."""
     if limits == Limits():
         yield from found
         return

@@ -1,4 +1,4 @@
-"""Parts: a file larger than a window may be is read by several, each a contiguous range of its blocks, in order.
+"""Parts: a file that exceeds a window's limits is read by several windows in order, each a contiguous range of blocks.
 
 A part is taken only while the window of the part before is open, and given back only while no window continues from it.
 Its journal is written only when the part before is published and ended where this one began. Where this part ends is
@@ -132,7 +132,7 @@ def _chain(connection: Connection, held: Publication, found: PartBorders, rows: 
 
 
 def keep_part_sums(connection: Connection, held: Publication, batch: list[int]) -> None:
-    """Move what was read of parts, and where they end, into their rows; of these files those that are read in parts."""
+    """Store in the rows of parts what was read, and where each ends; of these files those that are read in parts."""
     sums = (
         file_sums.c.window_id == held.window,
         file_sums.c.generation == held.generation,
@@ -240,7 +240,7 @@ def _given_up_before(window_id: str) -> Select[str]:
 
 
 def end_files(connection: Connection, window_id: str, *, state: str) -> int:
-    """Let the rest of files stay unread of which the window holds a part, as its own; return how many there are."""
+    """Assign to the window, unread, the rest of each file of which it holds a part; return how many there are."""
     mine = select(parts.c.file_id).where(parts.c.window_id == window_id)
     # Also what a later window left out as missing or changed: it may come back.
     rest = (files.c.id.in_(mine), files.c.state.in_(_UNREAD))

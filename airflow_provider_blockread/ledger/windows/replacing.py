@@ -139,7 +139,7 @@ def give_back_versions(connection: Connection, window_id: str) -> None:
 
 
 def settle_versions(connection: Connection, held: Publication, batch: Sequence[int]) -> None:
-    """Call the older versions `replaced` of those newer ones of a batch that are published with this generation."""
+    """Mark the older versions of files in the batch as `replaced` if this generation publishes the newer ones."""
     mine = (replacements.c.window_id == held.window, replacements.c.generation == held.generation)
     older = select(replacements.c.old_file).where(*mine, replacements.c.new_file.in_(batch))
     change = {"state": "replaced"} | _UNREAD

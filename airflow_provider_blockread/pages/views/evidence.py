@@ -1,4 +1,4 @@
-"""What the work area tells about blocks and bad records."""
+"""What the work area shows about blocks and bad records."""
 
 from __future__ import annotations
 

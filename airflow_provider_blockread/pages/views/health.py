@@ -1,4 +1,4 @@
-"""A ledger's health: its database, what is stuck, and what mends it."""
+"""A ledger's health: its database, what is stuck, and how to fix it."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from airflow_provider_blockread.storage import Stores, uris
 _CONSTRAINT = "delta.constraints."
 _ADDED = "blockread.schema"  # which columns a commit has added
 _RECENT = 100  # versions, among which a commit of just now is looked for
-#: What object stores' errors begin with, in the words of the library: only the text tells them apart.
+#: What object stores' errors begin with, in the words of the library: only the text distinguishes them.
 _DENIED = ("lacked the necessary privileges", "lacked valid authentication credentials")
 
 

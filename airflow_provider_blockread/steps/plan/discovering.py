@@ -130,5 +130,5 @@ def _warnings(found: Discovered) -> Iterator[str]:
         samples = ", ".join(found.cut_short[:_SHOWN])
         yield (
             f"{len(found.cut_short):,} files were modified when windows had read a part of them, and the rest of what"
-            f" they were is gone; take these windows' output away with `blockread windows undo`, or keep it: {samples}"
+            f" they were is gone; undo these windows with `blockread windows undo`, or keep their output: {samples}"
         )

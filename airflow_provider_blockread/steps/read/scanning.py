@@ -55,7 +55,7 @@ class EntryStates:
     """The URIs of a window's entry states, which follow from its manifest, the record format, and the parts before.
 
     `of_parts` has the states (by file) of files that are entered where a part ends that another window reads; `without`
-    tells of the files that one generation alone leaves out.
+    identifies the files that only one generation leaves out.
     """
 
     window: Window
@@ -241,8 +241,8 @@ class PlannedScan:
             raise
 
     def stop(self, epoch: int, why: str) -> None:
-        """Stop the driver of a try on its cluster; what it leaves is taken for nobody else's, even if that fails."""
-        if self.submitter.keeps_secrets:  # it ends with who started it, or on its server
+        """Stop the driver of a try on its cluster; even if that fails, its files never count for another try."""
+        if self.submitter.keeps_secrets:  # it ends with the process that started it, or on its server
             return
         uri = f"{scan_folder(self.uri, epoch)}/{SPEC_NAME}"
         with suppress(BlockReadError):

@@ -1,4 +1,4 @@
-"""Reads and scans on a Spark Connect server in a helper process, which is their driver and ends with who started it."""
+"""Reads and scans on a Spark Connect server in a helper process, their driver, which ends with its parent."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 A request is a line of JSON on standard input: what to `do`, with which arguments, and the way to ledger and stores,
 with credentials, which therefore never stand in an argument list. The answer is lines of JSON on standard output: what
-there is to `log`, then the `answer` or an `error`. The program ends with its standard input, so it never outlives who
-started it.
+there is to `log`, then the `answer` or an `error`. The program ends with its standard input, so it never outlives the
+process that started it.
 """
 
 from __future__ import annotations

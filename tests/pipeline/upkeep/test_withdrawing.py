@@ -83,7 +83,7 @@ def test_a_published_window_is_not_abandoned(here: Pipe) -> None:
     _put(here)
     here.run()
     for call in (lambda: propose_abandoning(here.env, _window(here)), lambda: abandon(here.env, _window(here), who="")):
-        with pytest.raises(ConflictError, match=r"is published; take it away with `blockread windows undo"):
+        with pytest.raises(ConflictError, match=r"is published; undo it with `blockread windows undo"):
             call()
     here.put({"c.txt": b"c1\n"})
     here.plan("x")

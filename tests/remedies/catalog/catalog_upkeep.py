@@ -31,7 +31,7 @@ CATALOG: list[Entry] = [
     ),
     Remedy(
         "ledger/upkeep/withdrawing.py",
-        "take it away with",
+        "undo it with",
         f"{_HERE}/test_windows.py::test_a_half_published_window_is_undone_instead",
     ),
     Remedy(
