@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.pipeline.cluster import QUICK
+
 pytestmark = pytest.mark.spark
 
 _SCRIPT = """
@@ -17,7 +19,7 @@ from pyspark.sql import SparkSession
 from airflow_provider_blockread.spark import register
 
 conf = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-conf["spark.executor.memory"] = "512m"
+conf |= {"spark.executor.memory": "512m", "spark.executor.extraJavaOptions": sys.argv[2]}
 spark = SparkSession.builder.master("local-cluster[1,2,1024]").config(map=conf).getOrCreate()
 register(spark)
 register(spark)
@@ -34,7 +36,7 @@ def test_registering_sends_the_package(bare_python: str, tmp_path: Path) -> None
     (tmp_path / "a [1].csv").write_bytes(b'id,msg\n1,"a\nb"\n2,c\n')
     home = {"SPARK_HOME": str(Path(pyspark.__file__).parent), "PYSPARK_PYTHON": bare_python}
     answer = subprocess.run(
-        [sys.executable, "-c", _SCRIPT, str(tmp_path)],
+        [sys.executable, "-c", _SCRIPT, str(tmp_path), QUICK],
         capture_output=True,
         check=False,
         env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | home,
