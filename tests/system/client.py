@@ -41,7 +41,7 @@ class Airflow:
         ).values()
         login = json.dumps({"username": "admin", "password": password}).encode()
         request = urllib.request.Request(f"{url}/auth/token", login, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
             self.token = json.loads(answer.read())["access_token"]
 
     @property
@@ -56,7 +56,7 @@ class Airflow:
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         data = json.dumps(body).encode() if body is not None else None
         request = urllib.request.Request(f"{self.url}/api/v2/{path}", data, headers, method=method)
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
             return json.loads(answer.read() or "null")
 
     def until(self, what: str, found: Callable[[], Any], within_s: float = PATIENCE_S) -> Any:
