@@ -87,6 +87,11 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(*_COLLECTS_AT)
 
 
+def pytest_unconfigure() -> None:
+    """Let everything go at the end, without which a library tells of leaks."""
+    gc.unfreeze()
+
+
 def _beyond_samples(items: list[pytest.Item]) -> set[pytest.Item]:
     """Return the cases that SEED does not choose, of tests of which only a sample is run."""
     cases: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
