@@ -106,8 +106,7 @@ class InProcessSpark:
     def _started(self, readers: int | None = None) -> RddEngine:
         if self._engine is not None and not is_local(self._master) and (readers or 0) > self._readers:
             self._stop()  # executors are asked for when an application starts
-            self._engine = None
-        if self._engine is None:
+        if self._engine is None or self._engine.is_stopped:
             self._readers = readers or 0
             with quiet_start():
                 self._engine = self._start(readers)

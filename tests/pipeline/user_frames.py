@@ -69,6 +69,13 @@ def leaves(records: DataFrame) -> DataFrame:
     sys.exit(0)
 
 
+def stops(records: DataFrame) -> DataFrame:
+    """Stop Spark, as scripts do at their end."""
+    records.count()
+    records.sparkSession.stop()
+    return records
+
+
 def misspells(records: DataFrame) -> DataFrame:
     """Name a column that is not there."""
     return records.select("idd")

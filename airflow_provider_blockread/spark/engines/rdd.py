@@ -98,8 +98,15 @@ class RddEngine:
         with _reporting(self.context.statusTracker(), report):
             yield session
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the context has been stopped, by the user's function, too."""
+        return self.context._jsc is None  # noqa: SLF001 - pyspark's own test for it
+
     def cancel(self) -> None:
-        """Cancel the run; where Spark itself has died, nothing is running."""
+        """Cancel the run; where Spark itself has died or was stopped, nothing is running."""
+        if self.is_stopped:
+            return
         with _alive():
             self.context.setLogLevel("OFF")  # cancelled tasks fail in many ways
             self.context.cancelAllJobs()

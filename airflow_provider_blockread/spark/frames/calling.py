@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -39,10 +39,13 @@ def applied(option: FrameFunction, records: DataFrame) -> Iterator[DataFrame]:
     """Yield what a function or query makes of the records; the query's view of them stays until the body ends.
 
     Raises:
-        FunctionError: when it returns something else than a DataFrame.
+        FunctionError: when it returns something else than a DataFrame, or stops Spark.
     """
     if isinstance(option, DataFrameFunction):
         frame = load_function(option.path)(records)
+        if _is_stopped(records.sparkSession):
+            msg = f"{option} stops Spark; leave out `spark.stop()`"
+            raise FunctionError(msg)
         if not isinstance(frame, type(records)):
             msg = f"{option} returned {type(frame).__name__}: it must return a DataFrame"
             raise FunctionError(msg)
@@ -53,6 +56,10 @@ def applied(option: FrameFunction, records: DataFrame) -> Iterator[DataFrame]:
             yield records.sparkSession.sql(option.query)
         finally:
             records.sparkSession.catalog.dropTempView(_VIEW)
+
+
+def _is_stopped(session: Any) -> bool:  # noqa: ANN401 - of Spark Connect, or the classic one
+    return bool(session.is_stopped if hasattr(session, "is_stopped") else session._sc._jsc is None)  # noqa: SLF001
 
 
 def output_schema(option: FrameFunction, frame: DataFrame) -> pa.Schema:

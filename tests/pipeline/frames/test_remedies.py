@@ -56,6 +56,7 @@ def session(spark: InProcessSpark) -> Iterator[SparkSession]:
         ("raise ValueError('no')", "correct it and clear the run", "return records"),
         ("return records.select('nope')", "correct it and clear the run", "return records.select('value')"),
         ("records.count()", "must return a DataFrame", "return records"),
+        ("records.sparkSession.stop()", "leave out `spark.stop", "return records"),
     ],
 )
 def test_a_function_that_is_corrected(

@@ -130,21 +130,16 @@ CATALOG: list[Entry] = [
     Explained("spark/tasks/loading.py", "is not the one that was planned", "Airflow's side hands over what it checked"),
     Remedy("spark/engines/in_process.py", "use an ArrowFunction", f"{_FRAMES}::test_without_spark"),
     Remedy("spark/frames/blaming.py", "correct it and clear", f"{_FRAMES}::test_a_function_that_is_corrected"),
+    Remedy("spark/frames/calling.py", "stops Spark", f"{_FRAMES}::test_a_function_that_is_corrected"),
     Remedy("spark/frames/calling.py", "must return a DataFrame", f"{_FRAMES}::test_a_function_that_is_corrected"),
     Remedy("spark/frames/calling.py", "declared schema", f"{_FRAMES}::test_a_schema_that_is_declared"),
     Remedy("spark/frames/records.py", "clear the group's task", f"{_FRAMES}::test_staged_files_that_were_harmed"),
     Remedy("spark/frames/source.py", "clear the group's task", f"{_FRAMES}::test_staged_files_that_were_harmed"),
     Remedy("spark/frames/types.py", "declare another type", f"{_FRAMES}::test_a_type_that_no_dataframe_has"),
     Explained("spark/frames/writing.py", "a row of {}: {}", _NAMES),
+    Remedy("spark/tasks/user_function.py", "raised", f"{_HERE}/test_functions.py::test_a_function_that_is_corrected"),
     Remedy(
-        "spark/tasks/user_function.py",
-        "raised",
-        f"{_HERE}/test_functions.py::test_a_function_that_is_corrected",
-    ),
-    Remedy(
-        "spark/tasks/user_function.py",
-        "must return",
-        f"{_HERE}/test_functions.py::test_a_function_that_is_corrected",
+        "spark/tasks/user_function.py", "must return", f"{_HERE}/test_functions.py::test_a_function_that_is_corrected"
     ),
     Remedy("steps/plan/choosing.py", "status must be", f"{_HERE}/test_commands.py::test_a_status_of_files"),
     Remedy(

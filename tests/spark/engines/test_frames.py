@@ -67,6 +67,7 @@ def printed(monkeypatch: pytest.MonkeyPatch) -> list[logging.LogRecord]:
         (Sql("SELECT nothing FROM records"), "nothing"),
         (Sql("SELECT assert_true(id < 3) FROM records"), "is not true"),
         (DataFrameFunction("user_frames:raises"), "fails: "),
+        (DataFrameFunction("user_frames:stops"), "user_frames:stops stops Spark; leave out"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(
