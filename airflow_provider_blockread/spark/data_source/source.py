@@ -15,12 +15,13 @@ from inspect import signature
 from typing import Any, ClassVar
 
 import pyarrow as pa
+from pyspark.errors import PySparkTypeError
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from airflow_provider_blockread.blocks import Block, FileVersion
-from airflow_provider_blockread.errors import BlockReadError, RecordError
+from airflow_provider_blockread.errors import BlockReadError, OptionsError, RecordError
 from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.spark.data_source.columns import (
     Columns,
@@ -52,6 +53,22 @@ def make_data_source(storage_options: StorageOptions) -> type[DataSource]:
 
 def _in_arrow(schema: StructType) -> pa.Schema:
     return to_arrow_schema(schema, timezone="UTC") if _ASKS_ZONE else to_arrow_schema(schema)
+
+
+def _in_spark(schema: pa.Schema) -> StructType:
+    """Return the columns in the types that Spark has for them, and refuse those that it has none for."""
+    return StructType([_field(column) for column in schema])
+
+
+def _field(column: pa.Field) -> StructField:
+    try:
+        return from_arrow_schema(pa.schema([column]), prefer_timestamp_ntz=True).fields[0]
+    except PySparkTypeError as error:
+        msg = (
+            f"{NAME}: column {column.name!r} is of type {column.type}, which Spark does not have; declare another type"
+            " in the schema"
+        )
+        raise OptionsError(msg) from error
 
 
 @contextmanager
@@ -90,7 +107,7 @@ class BlockReadSource(DataSource):
             if isinstance(option, Csv) and option.schema is None:
                 option = self._inferred(option)
             self._read = self._read.with_format(option)
-            return from_arrow_schema(chosen(file_schema(option), self._read.columns), prefer_timestamp_ntz=True)
+            return _in_spark(chosen(file_schema(option), self._read.columns))
 
     def _inferred(self, option: Csv) -> Csv:
         """Return the format with the schema of the first files."""
@@ -111,7 +128,7 @@ class BlockReadSource(DataSource):
             if self._is_typed:
                 read = read.with_format(with_schema(read.record_format, asked))
             own = file_schema(read.record_format)
-            usual = _in_arrow(from_arrow_schema(with_places(own), prefer_timestamp_ntz=True))
+            usual = _in_arrow(_in_spark(with_places(own)))
             check_asked(read, chosen(own, read.columns).names, usual, asked)
             files, self._files = self._files, []
             return BlockReadReader(read, Columns.of(read.record_format, asked), self.storage_options, files)

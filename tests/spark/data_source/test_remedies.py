@@ -101,6 +101,19 @@ def test_a_schema_that_the_files_do_not_have(folder: Path) -> None:
     assert Query(folder, **csv, typed="msg string").rows() == [{"msg": "a\nb"}, {"msg": "c"}]
 
 
+def test_a_type_that_spark_lacks(folder: Path) -> None:
+    """The error names the column, and another type is taken; so it is where the type is in a list."""
+    csv = {"format": "csv", "header": "true", "columns": "id"}
+    said = refused(folder, **csv, schema="id halffloat, msg string")
+    assert said == (
+        "blockread: column 'id' is of type halffloat, which Spark does not have; declare another type in the schema"
+    )
+    assert "column 'a' is of type list<item: uint8>" in refused(folder, format="json_lines", schema="a array<uint8>")
+    assert "column 'id' is of type uint8" in refused(folder, **csv, schema="id uint8, msg string", typed="id short")
+
+    assert [row["id"] for row in Query(folder, **csv, schema="id short, msg string").rows()] == [1, 2]
+
+
 def test_columns_by_two_ways(folder: Path) -> None:
     """`.schema(...)` and `columns` must not disagree; either of them works with the option `schema`."""
     csv = {"format": "csv", "header": "true", "schema": "id long, msg string"}
