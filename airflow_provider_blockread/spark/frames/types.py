@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from airflow_provider_blockread.errors import OptionsError
@@ -22,9 +24,22 @@ def as_frame(schema: pa.Schema) -> pa.Schema:
     """Return the Arrow schema of a DataFrame that holds the values of records of a schema as they are.
 
     Raises:
-        OptionsError: when a DataFrame has no type for a column.
+        OptionsError: when a DataFrame has no type for a column, or takes two of them for one.
     """
+    _check_names(schema.names)
     return pa.schema([pa.field(field.name, _as_frame(field.type, field.name)) for field in schema])
+
+
+def _check_names(names: Sequence[str]) -> None:
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            msg = (
+                f"columns {other!r} and {name!r} differ in case only, and a DataFrame takes them for one; rename one in"
+                " the schema, or leave it out"
+            )
+            raise OptionsError(msg)
 
 
 def _as_frame(kind: pa.DataType, column: str) -> pa.DataType:
@@ -32,6 +47,7 @@ def _as_frame(kind: pa.DataType, column: str) -> pa.DataType:
         return pa.list_(_as_frame(kind.value_type, column))
     if pa.types.is_struct(kind):
         inner = [kind.field(index) for index in range(kind.num_fields)]
+        _check_names([field.name for field in inner])
         return pa.struct([pa.field(field.name, _as_frame(field.type, column)) for field in inner])
     if pa.types.is_timestamp(kind) and kind.unit in _COARSE:
         return pa.timestamp("us", "UTC" if kind.tz else None)

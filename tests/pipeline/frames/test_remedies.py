@@ -95,6 +95,18 @@ def test_a_type_that_no_dataframe_has(pipe: Pipe) -> None:
     assert pipe.run().rows == 2
 
 
+def test_columns_that_differ_in_case_only(pipe: Pipe) -> None:
+    """A column of another name is read, and nothing was planned before."""
+    pipe.put({"a": b"1,2\n"})
+    pipe.record_format, pipe.function = Csv(schema="n long, N long"), Sql("SELECT n + m AS s FROM records")
+    with pytest.raises(OptionsError, match="columns 'n' and 'N' differ in case only, .* rename one in the schema"):
+        pipe.plan()
+    pipe.record_format = Csv(schema="n long, m long")
+    pipe.run()
+
+    assert pipe.rows() == [{"s": 3}]
+
+
 @pytest.mark.parametrize("function", [Sql("SELECT count(*) AS n FROM records"), DataFrameFunction("user_frames:rows")])
 def test_a_window_in_several_groups(pipe: Pipe, function: FrameFunction) -> None:
     """By group the function is taken; so is one that the window was planned for."""

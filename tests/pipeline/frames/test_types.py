@@ -67,6 +67,13 @@ def test_types_that_no_dataframe_has(kind: str) -> None:
         as_frame(parse_schema(f"n {kind}"))
 
 
+@pytest.mark.parametrize("schema", ["a long, b int, A long", "s struct<a: long, A: long>"])
+def test_names_that_differ_in_case_only(schema: str) -> None:
+    """Spark would take them for one column, and blame the function."""
+    with pytest.raises(OptionsError, match="columns 'a' and 'A' differ in case only"):
+        as_frame(parse_schema(schema))
+
+
 def test_a_schema_as_a_dataframe_has_it() -> None:
     """Instants are in UTC with microseconds, and wide text and dates are Spark's."""
     schema = parse_schema("a timestamp[ms, tz=Europe/Paris], b date64[ms], c large_binary, d struct<e: int not null>")

@@ -135,6 +135,7 @@ CATALOG: list[Entry] = [
     Remedy("spark/frames/calling.py", "declared schema", f"{_FRAMES}::test_a_schema_that_is_declared"),
     Remedy("spark/frames/records.py", "clear the group's task", f"{_FRAMES}::test_staged_files_that_were_harmed"),
     Remedy("spark/frames/source.py", "clear the group's task", f"{_FRAMES}::test_staged_files_that_were_harmed"),
+    Remedy("spark/frames/types.py", "differ in case only", f"{_FRAMES}::test_columns_that_differ_in_case_only"),
     Remedy("spark/frames/types.py", "declare another type", f"{_FRAMES}::test_a_type_that_no_dataframe_has"),
     Explained("spark/frames/writing.py", "a row of {}: {}", _NAMES),
     Remedy("spark/tasks/user_function.py", "raised", f"{_HERE}/test_functions.py::test_a_function_that_is_corrected"),
