@@ -56,6 +56,11 @@ def rows(records: DataFrame) -> list[object]:
     return records.collect()
 
 
+def pandas(records: DataFrame) -> object:
+    """Return a DataFrame of pandas."""
+    return records.toPandas()
+
+
 def raises(records: DataFrame) -> DataFrame:
     """Raise in the driver."""
     del records

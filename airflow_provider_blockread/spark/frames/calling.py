@@ -47,7 +47,7 @@ def applied(option: FrameFunction, records: DataFrame) -> Iterator[DataFrame]:
             msg = f"{option} stops Spark; leave out `spark.stop()`"
             raise FunctionError(msg)
         if not isinstance(frame, type(records)):
-            msg = f"{option} returned {type(frame).__name__}: it must return a DataFrame"
+            msg = f"{option} returned {_name(type(frame))}: it must return a DataFrame of Spark, without `toPandas()`"
             raise FunctionError(msg)
         yield frame
     elif isinstance(option, Sql):
@@ -56,6 +56,12 @@ def applied(option: FrameFunction, records: DataFrame) -> Iterator[DataFrame]:
             yield records.sparkSession.sql(option.query)
         finally:
             records.sparkSession.catalog.dropTempView(_VIEW)
+
+
+def _name(kind: type) -> str:
+    """Return the name of a type, after its package unless that is Python itself: pandas has a `DataFrame`, too."""
+    package = kind.__module__.partition(".")[0]
+    return kind.__name__ if package == "builtins" else f"{package}.{kind.__name__}"
 
 
 def _is_stopped(session: Any) -> bool:  # noqa: ANN401 - of Spark Connect, or the classic one

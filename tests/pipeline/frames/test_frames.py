@@ -147,6 +147,7 @@ def test_task_that_fails_once(pipe: Pipe) -> None:
     [
         ("nothing", "function user_frames:nothing returned NoneType: it must return a DataFrame"),
         ("rows", "function user_frames:rows returned list: it must return a DataFrame"),
+        ("pandas", "returned pandas.DataFrame: it must return a DataFrame of Spark, without `toPandas"),
         ("raises", r"function user_frames:raises fails: ValueError: cannot bear it \(user_frames.py, line \d+\);"),
         ("leaves", r"function user_frames:leaves fails: SystemExit: 0 \(user_frames.py, line \d+\);"),
         ("misspells", r"fails: \[UNRESOLVED_COLUMN.*`idd`.*\[`id`, `word`\]\. SQLSTATE: 42703 \(user_frames.py"),
