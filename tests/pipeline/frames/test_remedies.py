@@ -99,7 +99,7 @@ def test_columns_that_differ_in_case_only(pipe: Pipe) -> None:
     """A column of another name is read, and nothing was planned before."""
     pipe.put({"a": b"1,2\n"})
     pipe.record_format, pipe.function = Csv(schema="n long, N long"), Sql("SELECT n + m AS s FROM records")
-    with pytest.raises(OptionsError, match="columns 'n' and 'N' differ in case only, .* rename one in the schema"):
+    with pytest.raises(OptionsError, match=r"columns 'n' and 'N' differ in case only, .* rename one in the schema"):
         pipe.plan()
     pipe.record_format = Csv(schema="n long, m long")
     pipe.run()

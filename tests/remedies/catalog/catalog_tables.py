@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tests.remedies.catalog.model import Entry, Explained, Remedy
 
-_DELTA, _COMMITS = "tests/sinks/test_delta.py", "tests/pipeline/commit/test_tables.py"
-_ICEBERG = "tests/sinks/test_iceberg.py"
-_ACCESS = "tests/sinks/test_table_access.py"
-_POSTGRES = "tests/sinks/test_postgres.py"
+_DELTA, _COMMITS = "tests/sinks/tables/test_delta.py", "tests/pipeline/commit/test_tables.py"
+_ICEBERG = "tests/sinks/tables/test_iceberg.py"
+_ACCESS = "tests/sinks/tables/test_table_access.py"
+_POSTGRES = "tests/sinks/tables/test_postgres.py"
 _PARTITIONS = "tests/sinks/test_partitions.py"
 _OBJECTS = "tests/sinks/test_objects.py"
-_COLUMNS = "tests/sinks/test_table_columns.py"
+_COLUMNS = "tests/sinks/tables/test_table_columns.py"
 
 CATALOG: list[Entry] = [
     Explained(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-_DELTA, _ICEBERG = "tests/sinks/test_delta.py", "tests/sinks/test_iceberg.py"
-_COLUMNS, _PARTITIONS = "tests/sinks/test_table_columns.py", "tests/sinks/test_partitions.py"
-_POSTGRES = "tests/sinks/test_postgres.py"
+_DELTA, _ICEBERG = "tests/sinks/tables/test_delta.py", "tests/sinks/tables/test_iceberg.py"
+_COLUMNS, _PARTITIONS = "tests/sinks/tables/test_table_columns.py", "tests/sinks/test_partitions.py"
+_POSTGRES = "tests/sinks/tables/test_postgres.py"
 _PASSED_ON = "the text of another error, which has an entry of its own, with a place before it"
 
 _TABLES = (
     "`refuse` of each table, and of sinks/tables/evolution.py",
     (
-        "tests/sinks/test_evolution.py::test_a_table_that_does_not_evolve_refuses_new_columns",
-        "tests/sinks/test_evolution.py::test_a_name_that_differs_by_case_is_no_new_column",
+        "tests/sinks/tables/test_evolution.py::test_a_table_that_does_not_evolve_refuses_new_columns",
+        "tests/sinks/tables/test_evolution.py::test_a_name_that_differs_by_case_is_no_new_column",
         f"{_DELTA}::test_a_table_of_another_schema",
         f"{_DELTA}::test_a_column_that_must_not_be_null",
         f"{_DELTA}::test_a_table_whose_rules_files_cannot_keep",

@@ -6,9 +6,9 @@ from tests.remedies.catalog.model import Entry, Explained, Remedy
 
 OPTIONS = "tests/remedies/data/test_options.py"
 
-_POSTGRES = "tests/sinks/test_postgres_options.py"
+_POSTGRES = "tests/sinks/tables/test_postgres_options.py"
 _OBJECTS = "tests/sinks/test_objects.py"
-_ICEBERG = "tests/sinks/test_iceberg.py"
+_ICEBERG = "tests/sinks/tables/test_iceberg.py"
 
 OPTIONS_SIDE: list[Entry] = [
     Explained(
