@@ -42,7 +42,7 @@ def postgres_server() -> Iterator[str]:
 
 
 def new_schema(server: str, name: str, *, upgraded: bool = True) -> str:
-    """Return the URL of a ledger in a schema of that name, made anew."""
+    """Return the URL of a ledger in a new schema of that name."""
     engine = create_engine(server.replace("postgresql:", "postgresql+psycopg:"))
     with engine.begin() as connection:
         connection.execute(text(f"CREATE SCHEMA {name}"))

@@ -35,7 +35,7 @@ INTERVAL = (datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC))
 
 @pytest.fixture
 def options(landing: Path, tmp_path: Path, land: Callable[..., None]) -> dict[str, Any]:
-    """Where a file lies and where records would go."""
+    """Where a file is and where records would go."""
     land(a=2)
     return {"source": FileSource(str(landing)), "sink": ParquetSink(str(tmp_path / "lake"))}
 

@@ -80,7 +80,7 @@ def test_a_group_is_filled_but_hardly_overfilled(parts: list[Part], limits: Grou
 
 @given(parts=part_lists(), limits=limits)
 def test_a_file_that_fits_into_a_group_is_not_torn(parts: list[Part], limits: GroupLimits) -> None:
-    """A file no larger than a full group lies in one group, so that it is scanned and read by one application."""
+    """A file no larger than a full group is in one group, so that it is scanned and read by one application."""
     target = limits.target(sum(p.end - p.start for p in parts))
     for _, run in groupby(pack(parts, limits), key=lambda b: b.file):
         blocks = list(run)

@@ -210,7 +210,7 @@ def die_at(pipe: Doomed, name: str, work: Callable[[], object], *, skip: int = 0
 
 
 def strays(pipe: Doomed, *, named: bool = False) -> list[str]:
-    """Return what lies where it must not: anything that no generation of a published window has put there.
+    """Return what is where it must not be: anything that no generation of a published window has put there.
 
     Args:
         pipe: the feed.
@@ -239,7 +239,7 @@ def strays(pipe: Doomed, *, named: bool = False) -> list[str]:
 
 
 def leftovers(pipe: Doomed) -> list[str]:
-    """Return what lies in the work area but quarantined records, archived files and the name of the feed's ledger."""
+    """Return what is in the work area except quarantined records, archived files and the name of the feed's ledger."""
     kept = {pipe.work / "quarantine", pipe.work / "_kept"}
     files = [path for path in pipe.work.rglob("*") if path.is_file() and kept.isdisjoint(path.parents)]
     return sorted(str(path) for path in files if path.name != "ledger")

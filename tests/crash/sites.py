@@ -171,6 +171,6 @@ def fault_names(site: str) -> tuple[str, ...]:
 
 
 def write_list() -> None:
-    """Write the list anew from the code."""
+    """Write the list from the code."""
     head = "# Every fault point; written by `python -m tests.crash --list`, which a new statement or step asks for.\n"
     POINTS.write_text(head + "".join(f"{site}\n" for site in all_sites()), "utf-8")

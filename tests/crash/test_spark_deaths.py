@@ -92,7 +92,7 @@ def test_operator_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         operator.wait()
         assert _gone(drivers)
     monkeypatch.setenv("BLOCKREAD_TEST_MARKS", str(tmp_path))
-    # With other options the retry would start a new generation, whose epochs begin anew.
+    # With other options the retry would start a new generation, whose epochs start at 1 again.
     pipe = Pipe(folder=tmp_path, submitter=ReadHere(), function=ArrowFunction(_FUNCTION))
     ref = pipe.plan()
     (outcome,) = pipe.read(ref)

@@ -45,7 +45,7 @@ def _check(pipe: Doomed) -> None:
 
 @pytest.mark.parametrize("keys", [("w", "w"), ("w", "other")], ids=["one key", "two keys"])
 def test_two_planners(place: tuple[Path, str], keys: tuple[str, str]) -> None:
-    """The files are in one window; the other planner has none, or of the same window is told who was first."""
+    """The files are in one window; the other planner has none, or gets an error that names the first one."""
     for number in range(_ROUNDS):
         pipe = _pipe(place, number)
         jobs = [Job(folder=pipe.folder, url=place[1], step="plan", owner=f"p{n}", key=k) for n, k in enumerate(keys)]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 @dataclass
 class Clock:
-    """A clock that continues only when it is told to."""
+    """A clock that continues only when a test advances it."""
 
     time: datetime = field(default=datetime(2026, 1, 1, tzinfo=UTC))
 

@@ -1,4 +1,4 @@
-"""Work in a thread of its own, in order, never far behind, and ended with whoever asked for it."""
+"""Work in a thread of its own, in order, never far behind, and ended with its caller."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_what_the_work_raises_is_raised_and_ends_it() -> None:
 
 
 def test_what_the_items_raise_comes_after_what_is_under_way() -> None:
-    """What was made is worked on, and nothing continues behind the back of whoever handles the error."""
+    """What was made is worked on, and nothing continues while the caller handles the error."""
     before, done = sys.getswitchinterval(), []
 
     def items() -> Iterator[int]:

@@ -205,7 +205,7 @@ def test_a_file_that_is_no_ledger(tmp_path: Path, opened: Callable[[Ledger], obj
     """A folder, or a file of something else, is refused in this package's words."""
     (tmp_path / "text.db").write_bytes(b"not a database at all, but long enough for a header" * 10)
     for name in ("", "text.db"):
-        kind = LedgerSchemaError if name else LedgerUnavailableError  # which may be mended, so that a retry helps
+        kind = LedgerSchemaError if name else LedgerUnavailableError  # which may be fixed, so that a retry helps
         with pytest.raises(kind, match=r"cannot be used: (unable to open|file is not a database)"):
             opened(Ledger(f"sqlite:///{tmp_path / name}"))
 

@@ -149,7 +149,7 @@ on_a_server = pytest.mark.parametrize("url", [pytest.param("postgresql", marks=p
 
 @on_a_server
 def test_a_server_that_only_reads(ledger: Ledger, url: str) -> None:
-    """A standby is told from one that is down."""
+    """A standby is distinguished from one that is down."""
     assert ledger.uuid
     standby = Ledger(f"{url}%20-cdefault_transaction_read_only%3Don")
     standby.check()
@@ -161,7 +161,7 @@ def test_a_server_that_only_reads(ledger: Ledger, url: str) -> None:
 
 @on_a_server
 def test_a_user_without_rights(ledger: Ledger, url: str) -> None:
-    """What the server forbids is told as that, not as a mistake of this package."""
+    """What the server forbids is reported as that, not as a mistake of this package."""
     with ledger.writing() as connection:
         schema = connection.scalar(text("SELECT current_schema()"))
         connection.execute(text(f"CREATE ROLE {schema}_reader"))

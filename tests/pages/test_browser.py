@@ -182,7 +182,7 @@ def test_blocks_and_records_move_without_reload(wide: BrowserContext, lake: Lake
     assert "0 of 5" in before
     assert kept is True
     assert 1 <= asked <= 4
-    assert page.evaluate("window.kept") is None  # loaded anew, since more has changed than what moves
+    assert page.evaluate("window.kept") is None  # reloaded, since more has changed than what moves
 
 
 def _is_live(request: Request) -> bool:

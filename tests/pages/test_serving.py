@@ -1,4 +1,4 @@
-"""`blockread ui`: the pages on loopback, without Airflow, for whoever started them."""
+"""`blockread ui`: the pages on loopback, without Airflow, for the person who started them."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _LENGTHS = 'return pa.record_batch({"n": pa.array([len(v) for v in batch["value"
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ArrowFunction]:
-    """What writes the function's module anew, and names it."""
+    """What writes the function's module again, and names it."""
     folder = tmp_path / "code"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))

@@ -1,4 +1,4 @@
-"""Programs that serve on loopback, and end with whoever started them."""
+"""Programs that serve on loopback, and end with the process that started them."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_json_lines_come_back(batches: list[list[tuple[Any, ...]]], codec: str) 
 
 @given(batches=st.lists(_ROWS, max_size=3), delimiter=st.sampled_from([",", ";", "\t", "|"]), header=st.booleans())
 def test_csv_comes_back(batches: list[list[tuple[Any, ...]]], delimiter: str, *, header: bool) -> None:
-    """DuckDB reads the same, nulls told from empty texts; newlines and quotes in texts do not count as rows."""
+    """DuckDB reads the same, nulls and empty texts distinct; newlines and quotes in texts do not count as rows."""
     with opened("csv", "disk") as made:
         bench = Bench("csv", made.place, {"delimiter": delimiter, "header": header})
         files = written(bench, *map(columns, batches))

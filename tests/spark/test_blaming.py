@@ -23,7 +23,7 @@ _TRACE = "An exception was thrown from the Python worker:\nTraceback (most recen
 _SEALED, _FORGED = (as_line(ProofError("not whole"), secret) for secret in ("mine", "theirs"))
 _PLAN = "\n[NO] no such column; line 1;\n'Project"
 
-#: What is raised, and what comes of it.
+#: What is raised, and the resulting error.
 RAISED: dict[str, tuple[BaseException, type[BlockReadError], str]] = {
     "query": (AnalysisException(_PLAN), FunctionError, "the SQL query fails: [NO] no such column; line 1; correct it"),
     "task": (PythonException(f"{_TRACE}ValueError: no"), FunctionError, "the SQL query fails: ValueError: no; correct"),

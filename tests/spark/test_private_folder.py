@@ -1,4 +1,4 @@
-"""Private folders: removed at the end, or by whoever makes the next one."""
+"""Private folders: removed at the end, or when the next one is made."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ def test_a_failure_file_of_another_attempt_is_not_believed(submission: Submissio
     ],
 )
 def test_foreign_failure_files_are_not_believed(submission: Submission, data: bytes) -> None:
-    """Whatever lies there is refused by name, and nothing else is raised."""
+    """Any file there is refused by name, and nothing else is raised."""
     Path(submission.folder.removeprefix("file://"), "error.json").write_bytes(data)
     with pytest.raises(ExchangeError, match="find out who else writes to the work area"):
         read_failure(Stores(), submission)

@@ -66,7 +66,7 @@ class Airflow:
             if answer := found():
                 return answer
             time.sleep(0.5)
-        pytest.fail(f"waited {within_s} s in vain until {what}")
+        pytest.fail(f"waited {within_s} s, but never: {what}")
 
     def until_deferred(self, dag_id: str, run_id: str, name: str) -> None:
         """Wait until a task is deferred, and its scheduler knows that.

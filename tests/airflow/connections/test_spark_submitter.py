@@ -158,7 +158,7 @@ def says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[
 
 
 def test_sparks_lines_are_folded(says: Callable[..., list[str]]) -> None:
-    """The driver's own lines stand by themselves, and its error is told once, by the exception."""
+    """The driver's own lines stand by themselves, and its error is shown once, by the exception."""
     own = ["blockread: read 1 of 2 tasks", "blockread: Error: RecordError: no record"]
     said = says("1 INFO a", "2 INFO b", own[0], "3 WARN c", "Error: of a function", own[1])
 

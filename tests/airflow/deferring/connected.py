@@ -32,7 +32,7 @@ JOB = SparkJob(conn_id="connect", py_files=MODULES, heartbeat_s=0.5)
 
 
 class Deferred:
-    """A deferred task that reads the only group of a window, whose function waits until it is told to go on."""
+    """A deferred task that reads the only group of a window, whose function waits until it may continue."""
 
     def __init__(self, folder: Path) -> None:
         """Plan the window."""

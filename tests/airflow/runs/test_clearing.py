@@ -26,7 +26,7 @@ def keep(batch):
 SUCCESS, FAILED, SKIPPED, UPSTREAM = "success", "failed", "skipped", "upstream_failed"
 
 #: State of the window -> how it begins, and what each clear makes of the last read, the commit and the window.
-#: A window is told as the generation that is published, and the newest one with its state.
+#: A window is described by the generation that is published, and the newest one with its state.
 STORIES: dict[str, list[tuple[str, str, str, str]]] = {
     "unpublished": [
         ("", FAILED, UPSTREAM, "None, 1 reading"),

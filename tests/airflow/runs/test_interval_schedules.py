@@ -87,7 +87,7 @@ def test_a_schedule_without_intervals_is_an_import_error(tmp_path: Path, schedul
 
 @pytest.mark.parametrize("schedule", TAKEN)
 def test_a_schedule_that_may_have_intervals_is_taken(tmp_path: Path, schedule: str) -> None:
-    """Also where only whoever starts a run can give it one, and timetables of the user's own."""
+    """Also where only the user who starts a run can set one, and timetables of the user's own."""
     found = parsed(tmp_path, GROUP.format(schedule=schedule))
 
     assert (found.import_errors, list(found.dags)) == ({}, ["events"])

@@ -124,7 +124,7 @@ def test_a_window_of_bad_records_only(
 def test_a_rebuild_that_empties_the_output_is_an_event(
     runs: Any, make_dag: Callable[..., DAG], land: Callable[..., None], lake: Path, tmp_path: Path, dag_id: str
 ) -> None:
-    """What was there is gone, so readers are told; a rebuild of nothing into nothing tells nobody."""
+    """What was there is gone, so an event is emitted; a rebuild of nothing into nothing emits none."""
     module = tmp_path / f"none_{dag_id[:20]}.py"
     module.write_text("def none(batch):\n    return None\n")
     nothing = {

@@ -66,7 +66,7 @@ def test_each_run_takes_what_is_new(
 def test_a_cleared_run_is_rebuilt_verified_or_left(
     runs: Any, make_dag: Callable[..., DAG], land: Callable[..., None], lake: Path
 ) -> None:
-    """Clearing a published window asks for what `on_rerun` says, and a mended option counts."""
+    """Clearing a published window asks for what `on_rerun` says, and a corrected option applies."""
     land(a=50)
     run = runs.start(make_dag())
     land(b=50)

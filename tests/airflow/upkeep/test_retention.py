@@ -82,7 +82,7 @@ def test_pruning_in_a_dag(
 
 
 def test_a_ledger_that_forgets(runs: Any, land: Any, lake: Path, reading: Callable[..., DAG]) -> None:
-    """Each run reads all that lies there, whatever its window is called; a cleared run replaces its own output."""
+    """Each run reads all files that are there, whatever its window is called; a cleared run replaces its own output."""
     land(a=2)
     first = runs.start(reading("noop", "the same"))
     assert runs.states(first) == SUCCESS

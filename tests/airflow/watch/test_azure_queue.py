@@ -53,7 +53,7 @@ def created(uri: str) -> str:
 
 
 def in_base64(text: str) -> str:
-    """Return a text as Event Grid can be told to write it."""
+    """Return a text as Event Grid can be configured to write it."""
     return base64.b64encode(text.encode()).decode()
 
 

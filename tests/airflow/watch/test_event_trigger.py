@@ -68,7 +68,7 @@ def told(trigger: NewFilesEventTrigger, *, stored: bool) -> list[str]:
         async with aclosing(trigger.run()) as fired:
             payload = (await asyncio.wait_for(anext(fired), PATIENCE_S)).payload
             if stored:
-                with suppress(TimeoutError):  # nothing more is told
+                with suppress(TimeoutError):  # nothing more is reported
                     await asyncio.wait_for(anext(fired), 3.0)
         return [Path(path).stem for path in payload["paths"]]
 
@@ -78,7 +78,7 @@ def told(trigger: NewFilesEventTrigger, *, stored: bool) -> list[str]:
 def test_a_triggerer_that_dies_before_its_cursor_is_kept_tells_again(
     dag_id: str, landing: Path, land: Callable[..., None], use: Callable[[str], Path]
 ) -> None:
-    """The event that was told last comes once more, and with it what has landed since; nothing is left out."""
+    """The last event is repeated, and with it what has landed since; nothing is left out."""
     use("ledger")
     state = State()
     land(a=1)

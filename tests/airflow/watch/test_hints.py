@@ -91,7 +91,7 @@ def test_hints_are_verified(tmp_path: Path, bucket: Any, aws: dict[str, Any]) ->
 
 
 def test_the_event_of_a_marker_tells_of_its_files(tmp_path: Path, bucket: Any, aws: dict[str, Any]) -> None:
-    """Files that wait for a marker are told when that lands, by name or by folder, whatever the order of messages."""
+    """Files that wait for a marker are reported when it lands, by name or by folder, whatever the order of messages."""
     access = {"key": "me", "secret": "s3cret", "endpoint_url": aws["endpoint_url"]}
     ledger = open_ledger(f"sqlite:///{tmp_path}/ledger.db")
     env = Environment(ledger=ledger, stores=Stores({"s3://landing": access}), observer=LogObserver(print))

@@ -41,7 +41,7 @@ def waiting(dag_id: str, source: FileSource, sink: Path | None = None, **options
 
 
 def test_each_mode_returns_the_same(runs: Any, dag_id: str, landing: Path, land: Callable[..., None]) -> None:
-    """What is too young at the first look is found by a later one, and told alike whoever looked."""
+    """What is too young at first is found later, and reported alike on a worker and in the triggerer."""
     land(a=3, b=4)
     source = FileSource(str(landing), min_age=1.5)
     found = []

@@ -132,7 +132,7 @@ def _to_bucket(pipe: Doomed) -> None:
 
 
 def _to_another_disk(pipe: Doomed) -> None:
-    place = f"{pipe.folder.parent.name}-{pipe.folder.name}.blockread"  # of this run alone, whoever else runs one
+    place = f"{pipe.folder.parent.name}-{pipe.folder.name}.blockread"  # of this run alone
     pipe.elsewhere = another_disk(pipe.folder.parent) / place
 
 

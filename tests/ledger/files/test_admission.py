@@ -106,7 +106,7 @@ def test_what_is_taken_is_not_looked_at_again(ledger: Ledger) -> None:
 
 
 def test_a_taken_file_that_changes_counts_once(ledger: Ledger) -> None:
-    """A new version of a taken file is told as modified, whatever its time."""
+    """A new version of a taken file is reported as modified, whatever its time."""
     open_window(ledger, names=["a"])
     changed = FileVersion(path="file:///in/a", size=11, mtime_ns=1)
 

@@ -82,7 +82,7 @@ def test_a_file_that_changes_before_it_is_planned_is_replaced(ledger: Ledger) ->
 
 @pytest.mark.parametrize("done", [False, True])
 def test_a_modified_file_is_ignored_and_counted_at_every_scan(ledger: Ledger, *, done: bool) -> None:
-    """Under `ignore` a new version of a planned or done file is kept, not read, and told each time; one row a path."""
+    """Under `ignore` a new version of a planned or done file is kept, not read, and always reported; one row a path."""
     window = open_window(ledger, names=["a"], groups=1)
     if done:
         publish(ledger, window)

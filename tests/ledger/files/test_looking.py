@@ -96,7 +96,7 @@ def test_an_interval_bounds_what_is_found(ledger: Ledger) -> None:
 
 
 def test_marks_tell_what_was_discovered_since(ledger: Ledger) -> None:
-    """Each file lies behind one mark, in the order of discovery; what a window took is passed over."""
+    """Each file is after one mark, in the order of discovery; what a window took is passed over."""
     assert newest_pending(ledger, FEED) == 0
     record_files(ledger, FEED, [version("a"), version("b")])
     first = newest_pending(ledger, FEED)

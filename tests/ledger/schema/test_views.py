@@ -118,7 +118,7 @@ def test_backlog(ledger: Ledger, window: Window) -> None:
 
 
 def test_backlog_counts_what_will_be_read(ledger: Ledger, clock: Clock) -> None:
-    """Not what was left out; also what a planner holds that died, and what is not given back yet by whoever died."""
+    """Not what was left out; also what a planner holds that died, and what a dead process has not returned."""
     columns = "pending_files, open_windows, open_files, open_bytes, missing_files"
     window = open_window(ledger, "k1", ["a", "b", "c"])
     exclude_file(ledger, window.id, "file:///in/a", reason="rotten", who="me")

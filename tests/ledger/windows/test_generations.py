@@ -40,7 +40,7 @@ def test_a_new_generation_reads_the_same_groups_again(ledger: Ledger) -> None:
 
 
 def test_options_have_a_digest_that_ignores_their_order(ledger: Ledger) -> None:
-    """Equal options are told by their digest, unequal ones too."""
+    """Equal options are recognised by their digest, unequal ones too."""
     window = open_window(ledger)
     digests = [
         start_generation(ledger, window.id, options=options, mode="write", clear_number=0).options_digest

@@ -79,7 +79,7 @@ def test_groups_must_be_done(ledger: Ledger) -> None:
 
 @pytest.mark.parametrize("crash_after", range(7))
 def test_a_crash_between_any_two_calls_is_made_good(ledger: Ledger, crash_after: int) -> None:
-    """A retry that continues from the state it is told publishes the same."""
+    """A retry that continues from the state that the claim returns publishes the same."""
     window = open_window(ledger)
     read_all(ledger, window)
 

@@ -256,7 +256,7 @@ def test_a_version_that_was_put_back(ledger: Ledger) -> None:
 
 
 def test_a_time_that_the_path_names_stays(ledger: Ledger) -> None:
-    """The next listing decides anew; until then the newer version has the older one's."""
+    """The next listing decides again; until then the newer version has the older one's."""
     window = _published(ledger)
     with ledger.writing() as connection:
         connection.execute(files.update().where(files.c.id == _old(ledger)).values(time_ns=77))

@@ -1,4 +1,4 @@
-"""What lies in work areas for nothing: pruning clears it, beside another prune, and around a store that is down."""
+"""Leftovers in work areas: pruning clears it, beside another prune, and around a store that is down."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_a_work_area_that_is_down_costs_its_own_windows(here: Pipe) -> None:
 
 
 def test_errors_of_the_work_area_keep_their_kind(here: Pipe) -> None:
-    """A file that is missing stays one that is missing, so that whoever calls knows whether to try again."""
+    """A file that is missing stays one that is missing, so that the caller knows whether to try again."""
     here.put({"a.txt": b"a\n"})
     here.run()
     here.pass_seconds(_DAY)

@@ -118,7 +118,7 @@ def test_dropped_receipt_names_the_block(reading: Reading) -> None:
 
 
 def test_shifted_border_names_the_bytes(reading: Reading) -> None:
-    """A record start that moved is told as bytes that were lost or read twice."""
+    """A record start that moved is reported as bytes that were lost or read twice."""
     receipt = reading.receipts[1]
     for shift, what in ((2, "lost"), (-2, "read twice")):
         start = receipt.first_start + shift

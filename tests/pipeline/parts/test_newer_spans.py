@@ -15,7 +15,7 @@ from tests.pipeline.make import Pipe, ReadHere
 
 pytestmark = pytest.mark.slow
 
-_OF_D = {17}  # a block of the file that lies in one group, whose own reading scans it
+_OF_D = {17}  # a block of the file that is in one group, whose own reading scans it
 
 
 def _reprocess(here: Pipe, path: str) -> Published:
@@ -51,7 +51,7 @@ def reader(here: Pipe) -> ReadHere:
 
 @pytest.mark.parametrize("rows", [15, 40, 300])
 def test_it_grows_and_shrinks(here: Pipe, reader: ReadHere, rows: int) -> None:
-    """Its blocks are those of the newer version, in the same groups; what is known of other files is not found anew."""
+    """Its blocks are those of the newer version, in the same groups; what is known of others is not looked up again."""
     _publish(here)
     before, scanned = _found(here), len(set(reader.scanned))
     reader.scanned.clear()

@@ -224,7 +224,7 @@ def test_what_comes_back_behind_an_excluded_part(here: Pipe) -> None:
 
 
 def test_a_file_changed_between_its_parts(here: Pipe) -> None:
-    """The rest of the old version is gone, which is told; the new one is a modification of a file that was taken."""
+    """The rest of the old version is gone, which is reported; the new one is a modification of a taken file."""
     _limited(here)
     here.run("1")
     here.put({"a.txt": b"new\n"})

@@ -115,7 +115,7 @@ def test_a_missing_source_holds_nothing_yet(pipe: Pipe) -> None:
 
 
 def test_a_missing_root_hides_nothing_of_the_others(pipe: Pipe) -> None:
-    """A sensor and a watch see what lies in the roots that are there, before and behind it; a plan refuses."""
+    """A sensor and a watch see the files of the roots that are there, before and behind it; a plan refuses."""
     source = FileSource((f"{pipe.folder}/later", str(pipe.source), f"{pipe.folder}/never"))
     land(pipe, "a")
 

@@ -58,7 +58,7 @@ def test_resume_after_a_failed_group(here: Pipe) -> None:
         here.commit(ref)
 
     os.utime(here.source / "b.txt", ns=(0, (stamp := (here.source / "b.txt").stat().st_mtime_ns)))
-    with (here.source / "b.txt").open("r+b") as file:  # mended in place: same size, and put back to the same time
+    with (here.source / "b.txt").open("r+b") as file:  # corrected in place: same size, and put back to the same time
         file.write(b"b")
     os.utime(here.source / "b.txt", ns=(0, stamp))
     outcomes = here.read(ref)
@@ -137,7 +137,7 @@ def test_skip(here: Pipe) -> None:
 
 
 def test_changed_options_start_a_generation(here: Pipe) -> None:
-    """An unpublished window whose options have changed is read anew, so that all its output follows one rule."""
+    """An unpublished window whose options have changed is read again, so that all its output follows one rule."""
     here.put({"a.txt": b"a1\n", "b.txt": b"\xff\n"})
     here.group_bytes = 3
     with pytest.raises(RecordError):

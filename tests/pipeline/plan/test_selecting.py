@@ -197,7 +197,7 @@ def test_bounds_leave_history_out_and_say_how_much(here: Pipe) -> None:
 
 @pytest.mark.parametrize(("rule", "values"), [("ignore", ["a1", "b1"]), ("add", ["a1", "a2", "a2", "b1"])])
 def test_a_modified_file_is_ignored_or_added(here: Pipe, rule: str, values: list[str]) -> None:
-    """A file that grew after it was published is told loudly, and read again, whole, only where that is asked for."""
+    """A file that grew after it was published causes a warning, and is read again, whole, only on request."""
     feed = Feed(here, Selection(on_modified=rule), time_pattern=None)
     here.put({"a": b"a1\n"})
     feed.run(0)

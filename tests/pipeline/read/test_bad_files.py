@@ -1,4 +1,4 @@
-"""Bad files: each case names what, where and what to do, publishes nothing, and is completed by a retry once mended."""
+"""Bad files: each case says what, where and what to do, publishes nothing; a retry then completes it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_unreadable_file(two: Pipe) -> None:
 
 
 def test_file_changed_between_plan_and_read(two: Pipe) -> None:
-    """Another version of a planned file is refused, with both versions told; put back, the retry completes."""
+    """Another version of a planned file is refused, with both versions named; put back, the retry completes."""
     stamp = (two.source / "b.txt").stat().st_mtime_ns
     ref = two.plan()
     two.put({"b.txt": b"longer than it was\n"})

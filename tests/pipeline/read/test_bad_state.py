@@ -1,4 +1,4 @@
-"""Bad plans, results and owners: each is named, publishes nothing, and is completed by a retry once mended."""
+"""Bad plans, results and owners: each is named, publishes nothing; once that is fixed, a retry completes it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class _Dies(ReadHere):
 
 
 def test_application_without_a_result(two: Pipe) -> None:
-    """An application that leaves no result, or fails for Spark's reasons, is told; the retry completes the group."""
+    """An application that leaves no result, or fails for Spark's reasons, is reported; a retry completes it."""
     two.submitter = _Dies()
     ref = two.plan()
     with pytest.raises(ExchangeError, match=r"result file .*result\.json is missing; clear the group's task"):

@@ -129,7 +129,7 @@ def test_a_harmed_file_publishes_nothing(
 
 
 def test_a_codec_that_is_told_later(here: Pipe) -> None:
-    """A window planned when its files passed for plain is mended by the option alone: later blocks hold nothing."""
+    """A window planned when its files passed for plain is repaired by the option alone: later blocks hold nothing."""
     data = gzip.compress(_TEXT, mtime=0)
     here.put({"a.data": data})
     here.block_size = 100

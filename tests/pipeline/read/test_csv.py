@@ -257,7 +257,7 @@ def test_more_columns_than_the_policy_allows_are_refused_by_their_place(
     compressed: bool,  # noqa: FBT001
     schema: str | None,
 ) -> None:
-    """The error names file and byte, whoever looks at it first; a schema says how wide a file without a header is."""
+    """The error names file and byte, whichever step reads it first; a schema gives the width of files without one."""
     text = b"# two\n" + b",".join(b"c%d" % number for number in range(12)) + b"\n" + b"1,2\n"
     name = "a.csv.gz" if compressed else "a.csv"
     here.put({name: gzip.compress(text) if compressed else text})

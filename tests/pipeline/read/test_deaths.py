@@ -31,7 +31,7 @@ def test_python_worker_that_dies(pipe: Pipe) -> None:
 
 
 def test_format_that_raises(pipe: Pipe) -> None:
-    """What a format of one's own raises in a task is told in the error, not only in Spark's log."""
+    """What a format of one's own raises in a task is reported in the error, not only in Spark's log."""
     pipe.put({"a.txt": b"a1\n?\n"})
     pipe.record_format = CustomFormat(path="user_functions:Breaks")
     with pytest.raises(SparkJobError, match=r"^the Spark job failed: KeyError: 'no idea what \? means'; see"):

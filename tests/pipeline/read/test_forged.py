@@ -195,7 +195,7 @@ def test_the_failure_of_another_attempt_is_not_believed(here: Pipe) -> None:
 
 
 def test_a_failed_application_has_no_result(here: Pipe) -> None:
-    """The end of an application counts before what lies in its folder."""
+    """The end of an application counts before what is in its folder."""
     here.put({"a.txt": b"a\n"})
     here.submitter = _Fails(SourceError("denied"), {RESULT_NAME: b"{}"})
     _fails_once(here, SourceError, "denied")

@@ -1,4 +1,4 @@
-"""Entry states: found once by a scan, kept with the window by format, and used again by whoever reads it next."""
+"""Entry states: found once by a scan, kept with the window by format, and used again by the next read."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_another_format_scans_again(quoted: Pipe) -> None:
 
 @pytest.mark.parametrize("harm", [b"", b"[]", b"{}", b'{"seal": "x", "states": {"0": 0, "1": 1}}'])
 def test_damaged_states_are_found_again(quoted: Pipe, harm: bytes) -> None:
-    """A state file that is not what was written is written anew, by the group or by the scan step."""
+    """A state file that is not what was written is written again, by the group or by the scan step."""
     for feed, group_bytes in (("one group", 2**30), ("many groups", 20)):
         quoted.feed, quoted.group_bytes, quoted.out_name = feed, group_bytes, feed
         quoted.run()

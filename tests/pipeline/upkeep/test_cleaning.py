@@ -101,7 +101,7 @@ def test_an_archive_in_another_store_is_refused(pipe: Pipe) -> None:
 
 
 def test_grace(pipe: Pipe) -> None:
-    """Files wait from their publication on, and anew when they are published again."""
+    """Files wait from their publication on, and again when they are published again."""
     assert cleaned(pipe, grace=11 * _DAY_S).files == 0
     pipe.run(clear_number=1)
     assert cleaned(pipe).files == 0

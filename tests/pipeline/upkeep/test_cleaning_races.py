@@ -90,7 +90,7 @@ def test_three_files_of_one_name(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_folder_exchanged_for_a_link_leads_to_nothing(
     pipe: Pipe, monkeypatch: pytest.MonkeyPatch, action: str
 ) -> None:
-    """What lies behind the link stays, though it has the size and time of the file that was read."""
+    """What is behind the link stays, though it has the size and time of the file that was read."""
     delete_version, far = Stores.delete_version, pipe.folder / "far"
     far.mkdir()
     shutil.copy2(pipe.source / "sub" / "b.txt", far / "b.txt")

@@ -59,7 +59,7 @@ def _generations(here: Pipe) -> list[int]:
     ],
 )
 def test_a_range_is_rebuilt(here: Pipe, given: dict[str, object], rebuilt: list[int]) -> None:
-    """By time, by key or one by name: each is told first, read again and replaced, and the others are left alone."""
+    """By time, by key or one by name: each is listed first, read again and replaced, and the others are left alone."""
     _three(here)
     old = here.published()
     which = RebuildRequest(range=WindowRange(**{"feed": here.feed} | given))  # type: ignore[arg-type]

@@ -159,7 +159,7 @@ def test_what_a_scan_without_a_file_finds_is_not_for_others(here: Pipe) -> None:
 @pytest.mark.files
 @pytest.mark.columns
 def test_columns_inferred_without_a_file_are_not_for_others(here: Pipe) -> None:
-    """The next rebuild infers them anew, so that the file's records fit."""
+    """The next rebuild infers them again, so that the file's records fit."""
     here.put({"a.txt": b"x,y\n1,2\n", "b.txt": b"x,y\nfoo,3\n"})
     here.record_format = Csv(header=True, delimiter=";")
     here.run()

@@ -1,4 +1,4 @@
-"""Some files of published windows read again: their groups anew, the others' results carried over and proven again."""
+"""Some files of published windows read again: their groups again, the others' results carried over and proven again."""
 
 from __future__ import annotations
 

@@ -203,7 +203,7 @@ class Upkeep(RuleBasedStateMachine):
 
     @invariant()
     def each_file_is_in_one_place(self) -> None:
-        """A file lies at the source, or in the archive where it was cleaned."""
+        """A file is at the source, or in the archive where it was cleaned."""
         kept = self.pipe.folder / "kept"
         for file in range(1, self.files + 1):
             versions = len(list(kept.glob(f"{file}.txt*"))) if kept.exists() else 0

@@ -1,4 +1,4 @@
-"""Views tell the truth, whatever was done in any order: as what lies there, and a simple account of who holds what."""
+"""Views tell the truth, whatever was done in any order: as what is there, and a simple account of who holds what."""
 
 from __future__ import annotations
 

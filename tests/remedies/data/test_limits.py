@@ -120,7 +120,7 @@ def test_files_with_unlike_headers_are_read_by_name_or_without_one_of_them(desk:
 
 
 def write(folder: Path, code: str) -> None:
-    """Write the module `mine`, to be imported anew."""
+    """Write the module `mine`, to be imported again."""
     (folder / "mine.py").write_text(code)
     sys.modules.pop("mine", None)
 

@@ -1,4 +1,4 @@
-"""Functions on batches that misbehave until a file named `mended` stands beside the landing folder."""
+"""Functions on batches that misbehave until a file named `mended` exists beside the landing folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def fail(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def sleep(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Tell that the read has begun, and take an hour for it."""
+    """Signal that the read has begun, and take an hour for it."""
     _, mended = _places(batch)
     if not mended.exists():
         mended.with_name("asleep").touch()
