@@ -8,7 +8,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,6 +21,7 @@ import polars as pl
 import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from deltalake import DeltaTable
 from psycopg.rows import dict_row
 from pyiceberg.catalog import load_catalog
@@ -39,6 +40,7 @@ from airflow_provider_blockread.options import (
     PostgresSink,
     TextSink,
 )
+from airflow_provider_blockread.sinks.tables import table as tables
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.testing import SinkCase
 from tests.postgres import own_postgres
@@ -171,3 +173,17 @@ def opened(kind: str, store: str = "memory") -> Iterator[Bench]:
         on_disk = store == "disk" or KINDS[kind].table is not None
         yield Bench(kind, f"{folder}/out" if on_disk else "memory://out/")
     fsspec.filesystem("memory").store.clear()
+
+
+def racing(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Let something happen once, between the reading of the table and the commit."""
+    left = [act]
+    changes = tables.Table._changes
+
+    def looked(self: Any, *arguments: Any) -> Any:
+        found = changes(self, *arguments)
+        if left:
+            left.pop()()
+        return found
+
+    monkeypatch.setattr(tables.Table, "_changes", looked)

@@ -13,8 +13,7 @@ from deltalake import DeltaTable, write_deltalake
 from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
 from airflow_provider_blockread.sinks.protocol import State
 from airflow_provider_blockread.sinks.tables import table
-from tests.sinks.kinds import Bench
-from tests.sinks.racing import racing
+from tests.sinks.kinds import Bench, racing
 
 
 @pytest.fixture

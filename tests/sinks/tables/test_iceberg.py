@@ -15,8 +15,7 @@ from airflow_provider_blockread.errors import OptionsError, ProofError, Transien
 from airflow_provider_blockread.options import IcebergSink
 from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.sinks.tables.iceberg import IcebergTable
-from tests.sinks.kinds import STORES, Bench, opened_iceberg
-from tests.sinks.racing import racing
+from tests.sinks.kinds import STORES, Bench, opened_iceberg, racing
 
 
 @pytest.fixture
