@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import PurePath
 
-from airflow_provider_blockread.errors import BlockReadError, FunctionError
+from airflow_provider_blockread.errors import BlockReadError, FunctionError, OptionsError
 from airflow_provider_blockread.exchange.failures import from_text
 from airflow_provider_blockread.exchange.model import ReadSpec
 from airflow_provider_blockread.options import DataFrameFunction
@@ -30,15 +30,16 @@ def blamed(spec: ReadSpec, secret: str) -> Iterator[None]:
         secret: by which tasks seal the errors of this package.
 
     Raises:
+        OptionsError: that a function cannot be imported, or a DataFrame cannot have a column.
         FunctionError: what the function, its tasks or the query did wrong.
         SparkJobError: when Spark failed for another reason; a retry may succeed.
         SparkLostError: when Spark's JVM or server is gone.
     """
     try:
         yield
-    except FunctionError as error:
+    except (FunctionError, OptionsError) as error:
         msg = f"{spec}: {error}"
-        raise FunctionError(msg) from error
+        raise type(error)(msg) from error
     except BlockReadError:
         raise
     except (Exception, SystemExit) as error:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.exchange.model import GroupResult, ReadSpec
 from airflow_provider_blockread.exchange.seals import new_secret
 from airflow_provider_blockread.observer import Progress
@@ -65,8 +64,4 @@ class FrameStage:
 
     def _schema(self) -> pa.Schema:
         decoded = make_format(self.spec.options.record_format).decoder().schema
-        try:
-            return as_frame(with_places(self.function, decoded))
-        except OptionsError as error:
-            msg = f"{self.spec}: {error}"
-            raise OptionsError(msg) from error
+        return as_frame(with_places(self.function, decoded))

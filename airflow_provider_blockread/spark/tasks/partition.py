@@ -11,7 +11,14 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from airflow_provider_blockread.blocks import Block, FileVersion
-from airflow_provider_blockread.errors import BlockReadError, FunctionError, RecordError, RowError, SourceError
+from airflow_provider_blockread.errors import (
+    BlockReadError,
+    FunctionError,
+    OptionsError,
+    RecordError,
+    RowError,
+    SourceError,
+)
 from airflow_provider_blockread.exchange.failures import naming_file
 from airflow_provider_blockread.exchange.layout import quarantine_folder
 from airflow_provider_blockread.exchange.model import JobSpec, OutputFile, ReadSpec, Target
@@ -103,13 +110,22 @@ def _named(spec: JobSpec, version: FileVersion) -> Iterator[None]:
         raise type(error)(msg) from error
 
 
+def _loaded(spec: ReadSpec, schema: pa.Schema) -> UserFunction:
+    """Return the user's function; errors name feed and window."""
+    try:
+        return UserFunction(spec.options.function, schema)
+    except (FunctionError, OptionsError) as error:
+        msg = f"{spec}: {error}"
+        raise type(error)(msg) from error
+
+
 class _Task:
     def __init__(self, spec: ReadSpec, stores: Stores, attempt: int) -> None:
         options = spec.options
         self._spec, self._stores = spec, stores
         self._fmt: RecordFormat = make_format(options.record_format)
         self._decoder = self._fmt.decoder()
-        self._function = UserFunction(options.function, self._decoder.schema)
+        self._function = _loaded(spec, self._decoder.schema)
         self._audit = Audit(spec)
         self._schema: pa.Schema | None = None  # of what was written
         name = AttemptName.of(spec, attempt=attempt)

@@ -9,6 +9,7 @@ import pytest
 
 from airflow_provider_blockread.errors import FunctionError, OptionsError
 from airflow_provider_blockread.options import (
+    ArrowFunction,
     AsRead,
     Csv,
     DataFrameFunction,
@@ -164,6 +165,16 @@ def test_a_wrong_function_says_so_in_one_line(numbers: Pipe, function: str, what
     assert "\n" not in str(raised.value)
     assert "\tat " not in str(raised.value)
     assert (numbers.published(), staged(numbers)) == ([], [])
+
+
+@pytest.mark.parametrize("option", [DataFrameFunction, ArrowFunction])
+def test_a_function_that_cannot_be_imported(numbers: Pipe, option: type[DataFrameFunction | ArrowFunction]) -> None:
+    """The error names feed and window, before anything is written."""
+    numbers.function = option("user_frames:no_such")
+
+    with pytest.raises(OptionsError, match=r"^feed feed window \w+ group 0: function 'user_frames:no_such' cannot be"):
+        numbers.run()
+    assert numbers.published() == []
 
 
 def test_undeclared_schema(numbers: Pipe) -> None:
