@@ -1,6 +1,8 @@
-"""Drops lines that start with a dot, and writes one file for each block, in three ways.
+"""Drops lines that start with a dot, and writes one file for each block, in four ways.
 
 The function is in a module, named by its import path, or in this file: on batches of records, or on a DataFrame.
+A query of Spark SQL does the same.
+
 Each way is a feed of its own and reads `$BLOCKREAD_DEMO_DIR/landing/notes/`, by default below `.demo/` in this
 repository. The name of a file ends in its block's id in hex: the block's number in the window, whose id the name holds
 too, as in `part-w8c51b96b80ff4a5b-g1-00000-e1-t0-0002-b1f.txt`. `make up` shows the DAG; it is paused at first.
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING
 from airflow.sdk import DAG
 
 from airflow_provider_blockread.decorators import blockread
-from airflow_provider_blockread.options import ArrowFunction, FileSource, SparkJob, Splitting, TextSink
+from airflow_provider_blockread.options import ArrowFunction, FileSource, SparkJob, Splitting, Sql, TextSink
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ SPARK = SparkJob(master="local[*]")
 
 with DAG(
     "blockread_dots",
-    description="Drops lines that start with a dot and writes one file for each block, in three ways",
+    description="Drops lines that start with a dot and writes one file for each block, in four ways",
     schedule=None,
     doc_md=__doc__,
     tags=["blockread"],
@@ -73,3 +75,12 @@ with DAG(
         return lines.where(~f.startswith("value", f.lit(".")))
 
     framed()
+
+    BlockReadTaskGroup(
+        "queried",
+        source=NOTES,
+        sink=TextSink(f"{FOLDER}/lake/dots/queried", per="block"),
+        splitting=BLOCKS,
+        function=Sql("SELECT * FROM records WHERE NOT startswith(value, '.')", columns=["_block", "_offset"]),
+        spark=SPARK,
+    )

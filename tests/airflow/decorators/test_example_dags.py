@@ -17,7 +17,7 @@ pytestmark = pytest.mark.airflow
 
 DAGS = Path(__file__).resolve().parents[3] / "dags"
 BLOCK = 16 * 2**10
-WAYS = ("imported", "decorated", "framed")
+WAYS = ("imported", "decorated", "framed", "queried")
 
 
 @pytest.fixture
