@@ -39,7 +39,11 @@ _SPARKS = {
     "mode": "on_bad_record",
     "pathglobfilter": "pattern",
     "maxcolumns": "max_columns",
-    "multiline": "format",
+}
+#: Options of Spark's own readers that have nothing to do here, and why.
+_NEEDLESS = {
+    "multiline": "format csv reads newlines in quotes as they are",
+    "inferschema": "format csv infers its columns where it has no schema",
 }
 _NUMBERS = re.compile(r"(\d+)(?:-(\d+))?")
 
@@ -132,9 +136,19 @@ def _check_known(texts: Mapping[str, str], of_format: Mapping[str, str], kind: t
     known = sorted({*OPTIONS, *own})
     unknown = sorted(set(texts) - {*known, *_PATHS} - set(of_format))
     if unknown:
-        near = _near(unknown[0], known) or _near(unknown[0], sorted(_of_formats())) or f"; known are {', '.join(known)}"
+        near = (
+            _needless(unknown[0])
+            or _near(unknown[0], known)
+            or _near(unknown[0], sorted(_of_formats()))
+            or f"; known are {', '.join(known)}"
+        )
         msg = f"{NAME} has no option {unknown[0]!r} for format {kind.kind!r}{near}"
         raise OptionsError(msg)
+
+
+def _needless(name: str) -> str:
+    why = _NEEDLESS.get(name)
+    return f"; leave it out: {why}" if why else ""
 
 
 def _of_formats() -> dict[str, list[str]]:

@@ -34,6 +34,10 @@ def test_a_format_or_option_of_another_name(folder: Path) -> None:
     assert refused(folder, block_sise="1").endswith("did you mean 'block_size'?")
     assert refused(folder, format="csv", sep=";").endswith("did you mean 'delimiter' of csv, delimited, escaped?")
     assert refused(folder, headr="true").endswith("for format 'lines'; did you mean 'header' of csv?")
+    assert refused(folder, format="csv", multiline="true").endswith(
+        "; leave it out: format csv reads newlines in quotes as they are"
+    )
+    assert "; leave it out: format csv infers its columns" in refused(folder, format="csv", inferschema="true")
     assert "known are block_size, blocks, columns," in refused(folder, zzz="1")
     assert refused(folder, format="custom").startswith("blockread has no format 'custom'; did you")
 
