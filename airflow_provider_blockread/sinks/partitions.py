@@ -33,7 +33,7 @@ _KINDS = (
 )
 
 
-class PartWriter(Writer, Protocol):
+class PartitionWriter(Writer, Protocol):
     """Writes the rows of one combination."""
 
     @property
@@ -99,14 +99,14 @@ class PartitionedWriter:
     """
 
     def __init__(
-        self, option: ColumnarSink, make: Callable[[], PartWriter], schema: pa.Schema | None, *, keeps: bool
+        self, option: ColumnarSink, make: Callable[[], PartitionWriter], schema: pa.Schema | None, *, keeps: bool
     ) -> None:
         self._option, self._make, self._schema = option, make, schema
         self._dropped = [] if keeps else list(option.partition_by)
-        self._parts: dict[tuple[str | None, ...], PartWriter] = {}
+        self._partitions: dict[tuple[str | None, ...], PartitionWriter] = {}
         self._seen: set[tuple[str | None, ...]] = set()
         self._files: list[OutputFile] = []
-        self._done: list[PartWriter] = []
+        self._done: list[PartitionWriter] = []
 
     def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
         """Take a batch.
@@ -121,41 +121,41 @@ class PartitionedWriter:
                 raise FunctionError(problem)
             self._schema = batch.schema
         for values, rows in _split(conform(batch, self._schema), self._option.partition_by):
-            self._part(values).write(rows.drop_columns(self._dropped) if self._dropped else rows, block)
+            self._partition(values).write(rows.drop_columns(self._dropped) if self._dropped else rows, block)
         self._bound()
 
     def close(self) -> list[OutputFile]:
         """Finish all files and return them."""
-        for values in list(self._parts):
+        for values in list(self._partitions):
             self._finish(values)
         return self._files
 
     def abort(self) -> None:
         """Remove all files, whole or not."""
-        for part in (*self._parts.values(), *self._done):
+        for part in (*self._partitions.values(), *self._done):
             part.abort()
 
-    def _part(self, values: tuple[str | None, ...]) -> PartWriter:
-        if values not in self._parts:
+    def _partition(self, values: tuple[str | None, ...]) -> PartitionWriter:
+        if values not in self._partitions:
             self._seen.add(values)
             if len(self._seen) > self._option.max_partitions:
                 msg = f"a task has more than {self._option.max_partitions:,} partitions; {_advice(self._option)}"
                 raise FunctionError(msg)
-            self._parts[values] = self._make()
-        return self._parts[values]
+            self._partitions[values] = self._make()
+        return self._partitions[values]
 
     def _bound(self) -> None:
         """Finish files while too much is held, the fullest first, and those that are open for longest."""
-        held = {values: part.held_bytes for values, part in self._parts.items()}
+        held = {values: part.held_bytes for values, part in self._partitions.items()}
         while len(held) > 1 and sum(held.values()) > _HELD * self._option.row_group_bytes:
             fullest = max(held, key=held.__getitem__)
             del held[fullest]
             self._finish(fullest)
-        for values in [values for values, part in self._parts.items() if part.is_open][:-_OPEN]:
+        for values in [values for values, part in self._partitions.items() if part.is_open][:-_OPEN]:
             self._finish(values)
 
     def _finish(self, values: tuple[str | None, ...]) -> None:
-        part = self._parts.pop(values)
+        part = self._partitions.pop(values)
         self._done.append(part)
         named = dict(zip(self._option.partition_by, values, strict=True))
         self._files += [replace(file, partition=named) for file in part.close()]

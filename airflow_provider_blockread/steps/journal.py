@@ -32,7 +32,7 @@ from airflow_provider_blockread.steps.model import Environment
 _BATCH_STEPS = 100  # between two looks at the epoch
 
 #: The sinks that generations have published into, by their places, with what they published there.
-Places = dict[tuple[type, str], tuple[RecordSink, Earlier]]
+PublishedInto = dict[tuple[type, str], tuple[RecordSink, Earlier]]
 
 
 class Journal:
@@ -111,12 +111,12 @@ class Journal:
             steps += [(sink, step) for step in sink.steps((), replaced)]
         return sorted(steps, key=lambda found: found[1].action == "remove")
 
-    def _earlier(self) -> Places:
+    def _earlier(self) -> PublishedInto:
         every = list_generations(self._env.ledger, self._window.id)
         return published(self._env, self._window, (g for g in every if g.number < self._generation.number))
 
 
-def published(env: Environment, window: Window, generations: Iterable[Generation]) -> Places:
+def published(env: Environment, window: Window, generations: Iterable[Generation]) -> PublishedInto:
     """Return the sinks that generations have published into, by their places, and the files of each generation."""
     found: dict[tuple[type, str], tuple[RecordSink, dict[int, Sequence[OutputFile]]]] = {}
     shown: int | None = None

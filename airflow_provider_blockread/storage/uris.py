@@ -118,7 +118,7 @@ def file_uri(path: str) -> str:
     return _LOCAL + path
 
 
-def printable(uri: str) -> str:
+def readable_uri(uri: str) -> str:
     r"""Return a URI as messages show it: bytes of a name that are not UTF-8 appear as `\udcff`."""
     return uri if uri.isascii() else uri.encode("utf-8", "backslashreplace").decode()
 

@@ -137,7 +137,7 @@ def _check_place(file: io.FileIO, uri: str, roots: Sequence[str]) -> None:
         raise SourceError(msg, uri) from error
     if place != uris.local_path(uri) and not Inside(roots).holds(place):
         msg = (
-            f"{uri} is reached by a link out of the source's roots, to {uris.printable(place)}; exclude the file"
+            f"{uri} is reached by a link out of the source's roots, to {uris.readable_uri(place)}; exclude the file"
             " (`blockread windows exclude`), or let links lead there: add that folder to the roots, or set"
             " FileSource(follow_links='anywhere') (--follow-links anywhere), then clear the run from its plan on"
         )

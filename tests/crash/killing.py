@@ -81,7 +81,7 @@ UNREACHED = {
     "store:exchange.signs.write_stop/1": "a driver that does not find it is fenced all the same",
     "store:spark.frames.staging.removed_afterwards/1": "removes what nothing reads any more; else a prune removes it",
     "store:steps.read.deferring.DeferredScan._submit/1": "removes states nothing vouches for; they are found again",
-    "store:steps.places.drop_torn_marks/1": "only what a process that died has left; another prune removes it",
+    "store:steps.separation.drop_torn_marks/1": "only what a process that died has left; another prune removes it",
 }
 
 DATABASES = ("sqlite", "postgresql")

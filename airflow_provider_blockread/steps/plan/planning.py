@@ -24,7 +24,6 @@ from airflow_provider_blockread.spark.frames.types import as_frame
 from airflow_provider_blockread.spark.tasks.user_function import declared_schema
 from airflow_provider_blockread.steps.describe import describe_part, describe_readers
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
-from airflow_provider_blockread.steps.places import check_apart, check_ledger
 from airflow_provider_blockread.steps.plan.discovering import describe_left_out, discover, find_late, left_out
 from airflow_provider_blockread.steps.plan.heap import settled_heap
 from airflow_provider_blockread.steps.plan.reopening import of_interval
@@ -32,6 +31,7 @@ from airflow_provider_blockread.steps.plan.replaying import open_ref, replay
 from airflow_provider_blockread.steps.plan.restoring import ensure_manifest, manifest_identity
 from airflow_provider_blockread.steps.plan.taking import Taken, group_limits
 from airflow_provider_blockread.steps.read.inferring import infers_columns
+from airflow_provider_blockread.steps.separation import check_apart, check_ledger
 from airflow_provider_blockread.storage.listing.roots import bounds_of
 
 _CHANGES = 4  # of files that were chosen, before they are taken, one after another

@@ -15,7 +15,7 @@ from airflow_provider_blockread.steps.model import Environment
 _LAST_LOOK_S = 1.0  # that the end of the work waits for a look that has begun
 
 
-def take_progress(env: Environment, claim: Claim, submission: Submission, before: Left | None = None) -> Left | None:
+def copy_progress(env: Environment, claim: Claim, submission: Submission, before: Left | None = None) -> Left | None:
     """Record what the driver of an attempt has read, unless that is what it had read before; return it."""
     found = read_progress(env.stores, submission)
     if found is not None and found != before:
@@ -35,7 +35,7 @@ def showing(env: Environment, claim: Claim, submission: Submission, *, interval_
         last: Left | None = None
         while not done.wait(interval_s):
             with suppress(Exception):
-                last = take_progress(env, claim, submission, last)
+                last = copy_progress(env, claim, submission, last)
 
     thread = threading.Thread(target=look, name="blockread-progress-watch", daemon=True)
     thread.start()

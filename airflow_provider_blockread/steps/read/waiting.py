@@ -18,7 +18,7 @@ from airflow_provider_blockread.ledger.windows.groups import fail_group, heartbe
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.steps.describe import describe_tally
 from airflow_provider_blockread.steps.model import AsJson, DetachedSubmitter, Environment
-from airflow_provider_blockread.steps.read.progress import take_progress
+from airflow_provider_blockread.steps.read.progress import copy_progress
 
 _PAUSE_S = 0.5  # after which a cancelled wait ends
 
@@ -87,7 +87,7 @@ def _progress(env: Environment, waiting: Waiting) -> str:
     if waiting.claim is None:
         return ""
     with suppress(BlockReadError):
-        left = take_progress(env, waiting.claim, waiting.submission)
+        left = copy_progress(env, waiting.claim, waiting.submission)
         return "" if left is None else f"{waiting.title}: {describe_tally(left.tally)} so far"
     return ""
 

@@ -40,7 +40,7 @@ from airflow_provider_blockread.ledger.windows.generations import FINISHED, as_r
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import AsJson, Environment
-from airflow_provider_blockread.steps.places import drop_torn_marks
+from airflow_provider_blockread.steps.separation import drop_torn_marks
 from airflow_provider_blockread.storage import uris
 
 _PAGE = 1000  # windows held at once

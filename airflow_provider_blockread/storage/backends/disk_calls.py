@@ -12,7 +12,7 @@ import sys
 import time
 
 from airflow_provider_blockread.errors import SourceError
-from airflow_provider_blockread.storage.uris import file_uri, printable
+from airflow_provider_blockread.storage.uris import file_uri, readable_uri
 
 #: To open a file that may be something else by now: otherwise a pipe without a writer would block.
 READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
@@ -54,7 +54,7 @@ def _open(path: str, _: int) -> int:
 
 def _no_file(path: str) -> SourceError:
     uri = file_uri(path)
-    msg = f"{printable(uri)} is a pipe, a socket or a device where a file is needed; correct the path"
+    msg = f"{readable_uri(uri)} is a pipe, a socket or a device where a file is needed; correct the path"
     return SourceError(msg, uri)
 
 
@@ -92,7 +92,7 @@ def rename_if_free(source: str, target: str) -> None:
     code = _renamed(os.fsencode(source), os.fsencode(target))
     if code in _UNKNOWN:
         msg = (
-            f"{printable(file_uri(source))} is not moved to {printable(file_uri(target))}, since this disk might"
+            f"{readable_uri(file_uri(source))} is not moved to {readable_uri(file_uri(target))}, since this disk might"
             " overwrite a file that has appeared there meanwhile; check both, move the file by hand, then repeat"
         )
         raise SourceError(msg, file_uri(source))

@@ -23,7 +23,7 @@ from airflow_provider_blockread.errors import FolderLinkError
 from airflow_provider_blockread.storage.backends.shared.base import FolderPages, FsspecStore
 from airflow_provider_blockread.storage.backends.shared.identity import from_info
 from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page, Pages
-from airflow_provider_blockread.storage.uris import printable
+from airflow_provider_blockread.storage.uris import readable_uri
 
 
 class SftpStore(FsspecStore):
@@ -144,7 +144,7 @@ class SftpPages(FolderPages):
             return None
         if info["type"] == "directory":
             msg = (
-                f"{printable(uri)} is a link to a folder, which is not followed over SFTP; name that folder as a"
+                f"{readable_uri(uri)} is a link to a folder, which is not followed over SFTP; name that folder as a"
                 f" root, or leave the link out by exclude={f'{name}/**'!r}"
             )
             raise FolderLinkError(msg)

@@ -31,7 +31,7 @@ class HeldBack:
         self.counts[reason] += 1
         shown = self.samples.setdefault(reason, [])
         if len(shown) < _SAMPLES:
-            shown.append(uris.printable(uri))
+            shown.append(uris.readable_uri(uri))
 
 
 class VersionRules:

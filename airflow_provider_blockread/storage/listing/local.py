@@ -21,7 +21,7 @@ from airflow_provider_blockread.storage.backends.shared.identity import from_sta
 from airflow_provider_blockread.storage.listing.paged import require_text
 from airflow_provider_blockread.storage.listing.roots import Inside
 from airflow_provider_blockread.storage.listing.rules import NameRules
-from airflow_provider_blockread.storage.uris import file_uri, name_of, printable, relative_to
+from airflow_provider_blockread.storage.uris import file_uri, name_of, readable_uri, relative_to
 
 _NOWHERE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}  # what a broken link gives
 
@@ -153,7 +153,7 @@ class LocalListing:
         except FileNotFoundError:  # deleted since its name was read
             return None
         except OSError as error:
-            raise system_error(printable(file_uri(path)), error) from error
+            raise system_error(readable_uri(file_uri(path)), error) from error
 
     def _behind_link(self, path: str, relative: str) -> FileVersion | None:
         """Return the file behind a link unless its own path is listed; keep a folder for later."""
@@ -166,7 +166,7 @@ class LocalListing:
         except OSError as error:
             if error.errno in _NOWHERE:
                 return None
-            raise system_error(printable(file_uri(path)), error) from error
+            raise system_error(readable_uri(file_uri(path)), error) from error
         if stat.S_ISDIR(found.st_mode):
             if self._rules.enters(relative):
                 self._waiting.append((path, relative))
@@ -194,7 +194,7 @@ def _scandir(path: str) -> Iterator[os.DirEntry[str]]:
         with os.scandir(path) as entries:
             yield from entries
     except OSError as error:
-        raise _unlisted(printable(file_uri(path)), error) from error
+        raise _unlisted(readable_uri(file_uri(path)), error) from error
 
 
 def _version(path: str, found: os.stat_result) -> FileVersion | None:

@@ -17,7 +17,7 @@ from airflow_provider_blockread.storage.uris import name_of
 _MOST = 10_000
 
 
-class Marker:
+class DoneMarker:
     """The name of a done-marker."""
 
     def __init__(self, text: str) -> None:
@@ -79,7 +79,7 @@ class Marked:
     """
 
     def __init__(
-        self, marker: Marker, exists: Callable[[str], bool], unmarked: Callable[[str], None], *, most: int = _MOST
+        self, marker: DoneMarker, exists: Callable[[str], bool], unmarked: Callable[[str], None], *, most: int = _MOST
     ) -> None:
         self._marker, self._exists, self._unmarked, self._most = marker, exists, unmarked, most
         self._folders: list[_Folder] = []  # each inside the one before

@@ -28,7 +28,7 @@ from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page
 from airflow_provider_blockread.storage.listing.ahead import Ahead
 from airflow_provider_blockread.storage.listing.rules import NameRules
 from airflow_provider_blockread.storage.patience import Patience
-from airflow_provider_blockread.storage.uris import canonical, child, printable
+from airflow_provider_blockread.storage.uris import canonical, child, readable_uri
 
 _Answer = TypeVar("_Answer")
 _Section: TypeAlias = Ahead | Iterable[FileVersion]
@@ -238,7 +238,7 @@ def require_text(uri: str, name: str) -> None:
         name.encode()
     except UnicodeEncodeError as error:
         msg = (
-            f"{printable(uri)}: this name is not UTF-8, so no plan can store it; rename the file, or exclude it by a"
+            f"{readable_uri(uri)}: this name is not UTF-8, so no plan can store it; rename the file, or exclude it by a"
             f" pattern, as exclude={NOT_UTF8!r} does with all such names"
         )
         raise SourceError(msg) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.storage.listing.markers import Marker
+from airflow_provider_blockread.storage.listing.markers import DoneMarker
 from airflow_provider_blockread.storage.listing.patterns import Patterns
 
 _HIDDEN = (".", "_")
@@ -28,7 +28,7 @@ class NameRules:
         self._excluded = Patterns(source.excludes) if source.excludes else None
         self._depth = source.depth
         self._hidden = source.hidden
-        self.marker = None if source.done_marker is None else Marker(source.done_marker)
+        self.marker = None if source.done_marker is None else DoneMarker(source.done_marker)
 
     def skips(self, name: str) -> bool:
         """Return whether a file or folder of this name is hidden or still being written, and is not a marker."""

@@ -136,8 +136,8 @@ def _inside(uri: str, roots: list[str]) -> str:
     if not climbs and any(uris.relative_to(uri, root) is not None for root in roots):
         return uri
     msg = (
-        f"{uris.printable(uri)} is named upstream, but is in none of the source's roots ({', '.join(roots)}); add its"
-        " folder to the roots, or leave it out of the list"
+        f"{uris.readable_uri(uri)} is named upstream, but is in none of the source's roots ({', '.join(roots)}); add"
+        " its folder to the roots, or leave it out of the list"
     )
     raise SourceError(msg, uri)
 
@@ -154,5 +154,5 @@ def _version(stores: Stores, links: Links, uri: str) -> FileVersion | None:
     try:
         return stores.stat(uri) if links.may_follow(uri) else None
     except FileMissingError as error:
-        msg = f"{uris.printable(uri)} is named upstream, but does not exist; restore it, or leave it out of the list"
+        msg = f"{uris.readable_uri(uri)} is named upstream, but does not exist; restore it, or leave it out of the list"
         raise FileMissingError(msg, uri) from error

@@ -227,8 +227,10 @@ CATALOG: list[Entry] = [
         "the same ledger connection",
         f"{_HERE}/test_plans.py::test_a_step_that_reaches_another_ledger",
     ),
-    Remedy("steps/places.py", "is in the source", f"{_HERE}/test_plans.py::test_an_output_in_the_source"),
-    Remedy("steps/places.py", "holds files that ledger", f"{_HERE}/test_plans.py::test_an_output_of_another_ledger"),
+    Remedy("steps/separation.py", "is in the source", f"{_HERE}/test_plans.py::test_an_output_in_the_source"),
+    Remedy(
+        "steps/separation.py", "holds files that ledger", f"{_HERE}/test_plans.py::test_an_output_of_another_ledger"
+    ),
     Remedy("steps/plan/planning.py", "key is blank", f"{_HERE}/test_plans.py::test_a_blank_key"),
     Remedy("steps/upkeep/pruning.py", "must be 0 or more", f"{_HERE}/test_commands.py::test_bounds_of_pruning"),
     Remedy(

@@ -18,7 +18,7 @@ from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.listing.held_back import HeldBack
-from airflow_provider_blockread.storage.listing.markers import Marked, Marker
+from airflow_provider_blockread.storage.listing.markers import DoneMarker, Marked
 from tests.examples import examples
 
 NOW_S = 2_000_000_000.0
@@ -101,7 +101,7 @@ def test_a_flat_listing_in_order_of_keys_serves_too(files: set[str], marker: str
         asked.append(uri)
         return uri.removeprefix("s3://b/") in files
 
-    marked = Marked(Marker(marker), exists, held.append, most=most)
+    marked = Marked(DoneMarker(marker), exists, held.append, most=most)
     found = [v.path for v in marked.of(FileVersion(path=f"s3://b/{k}", size=0, mtime_ns=0) for k in sorted(files))]
     taken, waiting = expected(files, marker)
 
@@ -126,7 +126,7 @@ def test_little_is_held_where_a_marker_begins_as_its_file() -> None:
         nonlocal waited
         waited += 1
 
-    assert list(Marked(Marker("{name}.done"), lambda _: False, wait).of(files())) == []
+    assert list(Marked(DoneMarker("{name}.done"), lambda _: False, wait).of(files())) == []
     assert (waited, most) == (20_000, 2)
 
 
