@@ -48,8 +48,6 @@ WORDED_ELSEWHERE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
     ),
     ("sinks/tables/table.py", "prepare"): _TABLES,
     ("sinks/tables/table.py", "_schema"): _TABLES,
-    ("spark/frames/blaming.py", "blamed"): (_PASSED_ON, ()),
-    ("spark/tasks/partition.py", "_loaded"): (_PASSED_ON, ()),
     ("steps/read/submitting.py", "run_submission"): (_PASSED_ON, ()),
     ("steps/read/waiting.py", "wait_here"): (
         "exchange/vigil.py",
