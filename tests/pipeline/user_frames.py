@@ -41,6 +41,11 @@ def counted(records: DataFrame) -> DataFrame:
     return records.selectExpr("count(*) AS n", "sum(id) AS s", "count(DISTINCT word) AS words")
 
 
+def ignores(records: DataFrame) -> DataFrame:
+    """Return rows of another origin."""
+    return records.sparkSession.createDataFrame([(7,)], "n long")
+
+
 def none(records: DataFrame) -> DataFrame:
     """Keep no record."""
     return records.filter("false")

@@ -11,9 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_blockread.errors import BlockReadError, FunctionError, ProofError, RecordError
+from airflow_provider_blockread.errors import BlockReadError, FunctionError, OptionsError, ProofError, RecordError
 from airflow_provider_blockread.ledger.windows.generations import list_generations
-from airflow_provider_blockread.options import ArrowFunction, Csv, FunctionCode, FunctionText, Lines
+from airflow_provider_blockread.options import (
+    ArrowFunction,
+    AsRead,
+    Csv,
+    FunctionCode,
+    FunctionOption,
+    FunctionText,
+    JsonLines,
+    Lines,
+    Sql,
+)
 from airflow_provider_blockread.sinks import parquet
 from tests.pipeline.here import ReadHere
 from tests.pipeline.make import Pipe
@@ -193,3 +203,16 @@ def test_a_function_of_a_dag(here: Pipe, desk: Desk, write: Callable[[str], Arro
     desk.done("windows", command, "w")
 
     assert len(list_generations(here.env.ledger, window)) == 4
+
+
+@pytest.mark.parametrize("function", [AsRead(columns=["_file"]), Sql("SELECT * FROM records", columns=["_file"])])
+def test_a_place_column_of_the_records(here: Pipe, function: FunctionOption) -> None:
+    """Nothing is planned; without it, the records' own column is published."""
+    here.put({"a.jsonl": b'{"_file": "mine"}\n'})
+    here.record_format, here.function = JsonLines(schema="_file string"), function
+    with pytest.raises(OptionsError, match="columns has '_file', but the records have a column of that name; leave it"):
+        here.plan()
+    here.function = AsRead()
+    here.run()
+
+    assert here.rows() == [{"_file": "mine"}]

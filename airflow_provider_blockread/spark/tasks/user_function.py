@@ -9,7 +9,7 @@ from pathlib import PurePath
 import numpy as np
 import pyarrow as pa
 
-from airflow_provider_blockread.errors import FunctionError
+from airflow_provider_blockread.errors import FunctionError, OptionsError
 from airflow_provider_blockread.options import ArrowFunction, AsRead, DataFrameFunction, FunctionOption
 from airflow_provider_blockread.records.columns.schema import parse_schema
 from airflow_provider_blockread.spark.tasks.block_reader import Rows
@@ -33,7 +33,15 @@ def declared_schema(option: FunctionOption) -> pa.Schema | None:
 
 
 def with_places(option: FunctionOption, schema: pa.Schema) -> pa.Schema:
-    """Return the schema of records with the place columns that the option asks for."""
+    """Return the schema of records with the place columns that the option asks for.
+
+    Raises:
+        OptionsError: when the records have a column of that name.
+    """
+    taken = [name for name in option.columns if name in schema.names]
+    if taken:
+        msg = f"columns has {taken[0]!r}, but the records have a column of that name; leave it out of columns"
+        raise OptionsError(msg)
     return pa.schema([*schema, *(pa.field(name, PLACE_TYPES[name]) for name in option.columns)])
 
 

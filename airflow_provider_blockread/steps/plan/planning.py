@@ -21,7 +21,7 @@ from airflow_provider_blockread.options import FrameFunction, GenerationOptions
 from airflow_provider_blockread.options.parsing.sizes import format_bytes
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.frames.types import as_frame
-from airflow_provider_blockread.spark.tasks.user_function import declared_schema
+from airflow_provider_blockread.spark.tasks.user_function import declared_schema, with_places
 from airflow_provider_blockread.steps.describe import describe_part, describe_readers
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
 from airflow_provider_blockread.steps.plan.discovering import describe_left_out, discover, find_late, left_out
@@ -118,7 +118,7 @@ def check_schemas(options: GenerationOptions) -> None:
     """
     fmt = make_format(options.record_format)
     if not infers_columns(options.record_format):
-        schema = fmt.decoder().schema
+        schema = with_places(options.function, fmt.decoder().schema)
         if isinstance(options.function, FrameFunction):
             as_frame(schema)
     declared_schema(options.function)

@@ -27,6 +27,7 @@ RETURNED: dict[str, tuple[FunctionOption, list[dict[str, object]]]] = {
     "cache": (DataFrameFunction("user_frames:cached"), [{"id": n, "total": COUNT} for n in (398, 399)]),
     "aggregate": (DataFrameFunction("user_frames:counted"), [_SUMS]),
     "declared": (DataFrameFunction("user_frames:counted", schema="n long, s long, words long"), [_SUMS]),
+    "ignored": (DataFrameFunction("user_frames:ignores"), [{"n": 7}]),
     "empty": (DataFrameFunction("user_frames:none"), []),
     "odd names": (
         DataFrameFunction("user_frames:dotted"),

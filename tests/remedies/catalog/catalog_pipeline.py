@@ -13,6 +13,7 @@ _TEXT = "tests/sinks/test_text.py"
 _AUDIT = "tests/pipeline/functions/test_audit.py"
 _BLOCKS = "tests/pipeline/functions/test_files_of_blocks.py"
 _TEXTS = "tests/pipeline/functions/test_function_text.py"
+_CODE = "tests/remedies/test_functions.py"
 _FRAMES = "tests/pipeline/frames/test_remedies.py"
 _SESSION = "spark/engines/session.py"
 _ANSWERS = "tests/spark/engines/test_answers.py"
@@ -41,15 +42,13 @@ CATALOG: list[Entry] = [
     ),
     Explained("exchange/results.py", "use one version", "two versions of this package cannot be installed in one test"),
     Remedy("exchange/states.py", "", "tests/pipeline/read/test_states.py::test_lost_states_of_files_that_span_groups"),
-    Remedy("sinks/conform.py", "distinct columns", f"{_HERE}/test_functions.py::test_a_function_that_is_corrected"),
-    Remedy("sinks/conform.py", "at every call", f"{_HERE}/test_functions.py::test_columns_that_are_declared"),
+    Remedy("sinks/conform.py", "distinct columns", f"{_CODE}::test_a_function_that_is_corrected"),
+    Remedy("sinks/conform.py", "at every call", f"{_CODE}::test_columns_that_are_declared"),
     Explained(
         "sinks/directory.py", "is not a data file", "results name what this package's writer has named, and are sealed"
     ),
-    Remedy("sinks/staging.py", "cast it", f"{_HERE}/test_functions.py::test_a_function_that_is_corrected"),
-    Remedy(
-        "sinks/staging.py", "cannot be written", f"{_HERE}/test_functions.py::test_an_output_that_cannot_be_written"
-    ),
+    Remedy("sinks/staging.py", "cast it", f"{_CODE}::test_a_function_that_is_corrected"),
+    Remedy("sinks/staging.py", "cannot be written", f"{_CODE}::test_an_output_that_cannot_be_written"),
     Remedy(
         "sinks/directory.py",
         "is not published",
@@ -63,7 +62,7 @@ CATALOG: list[Entry] = [
     Remedy(
         "sinks/parquet.py",
         "clear the group that wrote it",
-        f"{_HERE}/test_functions.py::test_a_staged_file_that_was_harmed",
+        f"{_CODE}::test_a_staged_file_that_was_harmed",
     ),
     Remedy("sinks/text.py", "text sink {}: {}", f"{_TEXT}::test_columns_are_refused_before_anything_is_read"),
     Remedy("sinks/text.py", "clear the group", f"{_TEXT}::test_a_staged_file_that_was_harmed"),
@@ -72,7 +71,7 @@ CATALOG: list[Entry] = [
     Remedy(
         "spark/driver.py",
         "different schemas",
-        f"{_HERE}/test_functions.py::test_tasks_and_groups_that_return_other_columns",
+        f"{_CODE}::test_tasks_and_groups_that_return_other_columns",
     ),
     Remedy("spark/tasks/partition.py", "windows exclude", _EXCLUDED),
     Explained("spark/tasks/partition.py", "{} on {} records", _NAMES),
@@ -80,7 +79,7 @@ CATALOG: list[Entry] = [
     Remedy(
         "spark/tasks/partition.py",
         "or set on_bad_record",
-        f"{_HERE}/test_functions.py::test_a_bad_record",
+        f"{_CODE}::test_a_bad_record",
     ),
     Remedy(
         "spark/engines/in_process.py",
@@ -138,10 +137,9 @@ CATALOG: list[Entry] = [
     Remedy("spark/frames/types.py", "differ in case only", f"{_FRAMES}::test_columns_that_differ_in_case_only"),
     Remedy("spark/frames/types.py", "declare another type", f"{_FRAMES}::test_a_type_that_no_dataframe_has"),
     Explained("spark/frames/writing.py", "a row of {}: {}", _NAMES),
-    Remedy("spark/tasks/user_function.py", "raised", f"{_HERE}/test_functions.py::test_a_function_that_is_corrected"),
-    Remedy(
-        "spark/tasks/user_function.py", "must return", f"{_HERE}/test_functions.py::test_a_function_that_is_corrected"
-    ),
+    Remedy("spark/tasks/user_function.py", "out of columns", f"{_CODE}::test_a_place_column_of_the_records"),
+    Remedy("spark/tasks/user_function.py", "raised", f"{_CODE}::test_a_function_that_is_corrected"),
+    Remedy("spark/tasks/user_function.py", "must return", f"{_CODE}::test_a_function_that_is_corrected"),
     Remedy("steps/plan/choosing.py", "status must be", f"{_HERE}/test_commands.py::test_a_status_of_files"),
     Remedy(
         "steps/plan/cleaned.py",
@@ -198,7 +196,7 @@ CATALOG: list[Entry] = [
     Remedy(
         "steps/commit/committing.py",
         "verifying read",
-        f"{_HERE}/test_functions.py::test_a_verification_that_finds_something_else",
+        f"{_CODE}::test_a_verification_that_finds_something_else",
     ),
     Remedy(
         "steps/excluding.py",
@@ -220,7 +218,7 @@ CATALOG: list[Entry] = [
     Remedy(
         "steps/read/inferring.py",
         "cannot be inferred",
-        f"{_HERE}/test_functions.py::test_columns_that_cannot_be_inferred",
+        f"{_CODE}::test_columns_that_cannot_be_inferred",
     ),
     Remedy(
         "steps/model.py",
@@ -279,7 +277,7 @@ CATALOG: list[Entry] = [
         "cannot be written again",
         "tests/pipeline/upkeep/test_corrected_refused.py::test_a_lost_plan_is_told",
     ),
-    Remedy("steps/read/submitting.py", "in a DAG's file", f"{_HERE}/test_functions.py::test_a_function_of_a_dag"),
+    Remedy("steps/read/submitting.py", "in a DAG's file", f"{_CODE}::test_a_function_of_a_dag"),
     Remedy(
         "steps/read/submitting.py",
         "has another text now",
