@@ -63,7 +63,7 @@ def rows(records: DataFrame) -> list[object]:
 
 def pandas(records: DataFrame) -> object:
     """Return a DataFrame of pandas."""
-    return records.toPandas()
+    return records.toArrow().to_pandas()  # `toPandas` warns of newer pandas
 
 
 def raises(records: DataFrame) -> DataFrame:
