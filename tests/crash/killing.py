@@ -32,7 +32,6 @@ _LEARNT = "drops what the next listing records again, in very large feeds"
 _TOLD = "only counts for a message"
 _WORDS = "only reads for an error message"
 
-_RATES = "only reads, to choose readers before the window is opened; a later plan chooses again"
 _SHOWN = "only looked at; another one is left in seconds"
 _WATCHED = "only reads for a watch, which resumes from its mark"
 _CHANGING = "only where a file changes while it is archived; it stays in one of the two places"
@@ -69,7 +68,6 @@ UNREACHED = {
     "statement:ledger.upkeep.requests.was_requested/1": "reads what a page handed over to a run of Airflow",
     "statement:ledger.upkeep.retention.prunable/1": _TOLD,
     "statement:ledger.upkeep.retention.prunable/2": _TOLD,
-    "statement:ledger.windows.rates.reader_rates/1": _RATES,
     "statement:ledger.windows.selection.late_files/1": _TOLD,
     "statement:ledger.windows.selection.late_files/2": _TOLD,
     "store:steps.upkeep.cleaning_files.tag_file/1": _TAGS,
