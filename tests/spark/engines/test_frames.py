@@ -84,6 +84,15 @@ def test_what_is_wrong_is_said_in_a_line(
     assert pipe.published() == []
 
 
+def test_staged_files_that_the_jvm_does_not_open(numbers: Pipe) -> None:
+    """A data source reads them on the server, where the function reads them more than once."""
+    numbers.out_name, (numbers.function, expected) = "out [1]", RETURNED["cache"]
+    done = numbers.run()
+
+    assert sorted(numbers.rows(), key=lambda found: found["id"]) == expected
+    assert (done.records, done.rows) == (COUNT, len(expected))
+
+
 def test_a_task_that_fails_once(numbers: Pipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What Spark tries again leaves no row of its first attempt."""
     monkeypatch.setenv("BLOCKREAD_TEST_MARKS", str(tmp_path))

@@ -11,7 +11,7 @@ import pytest
 
 from airflow_provider_blockread.errors import FunctionError
 from airflow_provider_blockread.observer import LogObserver
-from airflow_provider_blockread.options import ArrowFunction, SparkJob
+from airflow_provider_blockread.options import ArrowFunction, AsRead, FunctionOption, SparkJob, Sql
 from airflow_provider_blockread.spark.engines.session import Server
 from airflow_provider_blockread.spark.remote import RemoteSpark
 from tests.pipeline.make import Pipe, ReadHere
@@ -38,33 +38,35 @@ def _get(url: str) -> str:
         return str(answer.read().decode())
 
 
-def test_no_secret_of_a_closure_is_kept(server: ConnectServer, tmp_path: Path) -> None:
-    """Neither after a read nor after a task that failed; the operation itself is found by its name."""
-    credentials = {"s3://lake": {"key": "ann", "secret": _SECRET}}
-    pipe = Pipe(folder=tmp_path, submitter=ReadHere())
-    pipe.put({"a.txt": b"one\nbad\n"})
-    ref = pipe.plan()
+def read(pipe: Pipe, server: ConnectServer, function: FunctionOption, clear_number: int) -> str:
+    """Read a window in a session of its own, with credentials, and return its id."""
+    pipe.function = function
+    ref, job = pipe.plan(clear_number=clear_number), SparkJob(remote=server.remote, py_files=MODULES)
     with RemoteSpark(
-        server.server, SparkJob(remote=server.remote, py_files=MODULES), credentials=credentials
+        server.server, job, credentials={"s3://lake": {"key": "ann", "secret": _SECRET}}
     ) as pipe.submitter:
-        pipe.read(ref)
-    pipe.function = ArrowFunction("user_functions:fails_on_bad_word")
-    failing = pipe.plan(clear_number=1)
-    with (
-        RemoteSpark(
-            server.server, SparkJob(remote=server.remote, py_files=MODULES), credentials=credentials
-        ) as pipe.submitter,
-        pytest.raises(FunctionError, match="cannot bear it"),
-    ):
-        pipe.read(failing, clear_number=1)
-    secrets = [_SECRET, pipe.env.window_secret(ref.window), pipe.env.ledger.secret]
+        pipe.read(ref, clear_number=clear_number)
+    return ref.window
+
+
+def test_no_secret_of_a_closure_is_kept(server: ConnectServer, tmp_path: Path) -> None:
+    """Neither after a read or a query, nor after a task that failed; the operations are found by their names."""
+    pipe = Pipe(folder=tmp_path, submitter=ReadHere(), out_name="out [1]")  # whose staged files the JVM does not open
+    pipe.put({"a.txt": b"one\nbad\n"})
+    window = read(pipe, server, AsRead(), 0)
+    read(pipe, server, Sql("SELECT upper(value) AS value FROM records"), 1)
+    with pytest.raises(FunctionError, match="cannot bear it"):
+        read(pipe, server, ArrowFunction("user_functions:fails_on_bad_word"), 2)
+    secrets = [_SECRET, pipe.env.window_secret(window), pipe.env.ledger.secret]
     pipe.close()
     deadline = time.monotonic() + 30
-    while ref.window not in server.events and time.monotonic() < deadline:
+    while f"{window}-g3" not in server.events and time.monotonic() < deadline:
         time.sleep(0.2)
     kept = {"log": server.log, "events": server.events, "pages": shown(server)}
 
-    assert [place for place, text in kept.items() if f"blockread-{ref.window}-g1-0-e1" in text] >= ["events"]
+    for number in (1, 2, 3):
+        named = f"blockread-{window}-g{number}-0-e1"
+        assert {place for place, text in kept.items() if named in text} >= {"events", "pages"}
     lines = [f"{place}: {line}" for place, text in kept.items() for line in text.splitlines()]
     assert [line for line in lines if any(secret in line for secret in secrets)] == []
 

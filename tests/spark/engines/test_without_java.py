@@ -30,10 +30,28 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_window_without_java(client: Path, server: ConnectServer, tmp_path: Path) -> None:
+_FUNCTION = """
+def function(records):
+    from pyspark.sql.functions import upper
+
+    return records.select(upper("value").alias("value"))
+"""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--sql", "SELECT upper(value) AS value FROM records"],
+        ["--dataframe-function", "mine:function", "--py-file", "mine.py"],
+    ],
+    ids=["records", "query", "function"],
+)
+def test_a_window_without_java(client: Path, server: ConnectServer, tmp_path: Path, options: list[str]) -> None:
     """It is read and published; neither the command nor what it imports knows a JVM."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.txt").write_text("one\ntwo\n")
+    (tmp_path / "mine.py").write_text(_FUNCTION)
     hidden = {"JAVA_HOME", "SPARK_HOME", "PYTHONPATH", "PATH"}
     environment = {name: value for name, value in os.environ.items() if name not in hidden} | {
         "PATH": str(tmp_path),
@@ -46,7 +64,7 @@ def test_a_window_without_java(client: Path, server: ConnectServer, tmp_path: Pa
     program = str(Path(sys.executable).parent / "blockread")
     command = [sys.executable, program, "run", "in", "--output", "out", "--json"]
     done = subprocess.run(
-        [*command, "--state", "noop://", "--remote", server.remote],
+        [*command, "--state", "noop://", "--remote", server.remote, *options],
         env=environment,
         cwd=tmp_path,
         capture_output=True,
