@@ -10,6 +10,7 @@ import pytest
 
 from airflow_provider_blockread.spark import register
 from tests.servers.store import Store
+from tests.spark.data_source.counting import count_for_one_load
 from tests.spark.engines.server import ConnectServer, connect_server
 
 if TYPE_CHECKING:
@@ -49,6 +50,15 @@ def test_a_session_without_the_package(server: ConnectServer, remote: SparkSessi
 
     assert sorted(map(tuple, found.collect())) == [(1, "a\nb", 1), (2, "c", 3)]
     assert not [secret for secret in moto.secrets if secret in server.log or secret in server.events]
+
+
+def test_one_listing_and_one_scan(remote: SparkSession, tmp_path: Path) -> None:
+    """All queries of one `load` share them."""
+    counts, listed, scanned = count_for_one_load(remote, tmp_path)
+
+    assert counts == [9, 6, 0, 9]
+    assert len(listed) == 1
+    assert sorted(scanned) == ["0-12", "12-24", "24-36", "36-48"]
 
 
 def test_an_error_is_one_line(remote: SparkSession, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from airflow_provider_blockread.spark import register
 from tests.servers.store import Store
+from tests.spark.data_source.counting import count_for_one_load
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,6 +49,15 @@ def test_an_empty_source(spark: SparkSession, tmp_path: Path) -> None:
 
     assert (found.columns, found.count()) == (["id"], 0)
     assert spark.read.format("blockread").load(str(tmp_path)).collect() == []
+
+
+def test_one_listing_and_one_scan(spark: SparkSession, tmp_path: Path) -> None:
+    """All queries of one `load` share them."""
+    counts, listed, scanned = count_for_one_load(spark, tmp_path)
+
+    assert counts == [9, 6, 0, 9]
+    assert len(listed) == 1
+    assert sorted(scanned) == ["0-12", "12-24", "24-36", "36-48"]
 
 
 def test_an_error_is_one_line(spark: SparkSession, folder: Path) -> None:
