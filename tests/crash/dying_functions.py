@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 def waits_once(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -21,3 +26,14 @@ def waits_once(batch: pa.RecordBatch) -> pa.RecordBatch:
         hidden.replace(mark)
         time.sleep(120)
     return batch
+
+
+def waits_once_in_writing(records: DataFrame) -> DataFrame:
+    """Wait to be killed as `waits_once` does, when the records are staged and their result is written."""
+
+    def waiting(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from tests.crash.dying_functions import waits_once
+
+        yield from map(waits_once, batches)
+
+    return records.mapInArrow(waiting, records.schema)

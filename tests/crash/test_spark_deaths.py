@@ -31,6 +31,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.crash]
 _START_S = 240.0  # of Spark, on a machine that has much else to do
 _TRUTH = [f"{name}{number}" for name in "ab" for number in range(1, 4)]
 _FUNCTION = "tests.crash.dying_functions:waits_once"
+_IN_WRITING = "tests.crash.dying_functions:waits_once_in_writing"
 _CONF = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": "false"}
 
 _OPERATOR = f"""
@@ -114,12 +115,12 @@ def _command(folder: Path, function: tuple[str, str] = ("--function", _FUNCTION)
     [
         ("driver", ("--function", _FUNCTION)),
         ("command", ("--function", _FUNCTION)),
-        ("driver", ("--dataframe-function", f"{_FUNCTION}_in_writing")),
-        ("command", ("--dataframe-function", f"{_FUNCTION}_in_writing")),
+        ("driver", ("--dataframe-function", _IN_WRITING)),
+        ("command", ("--dataframe-function", _IN_WRITING)),
     ],
 )
 def test_command_is_killed(tmp_path: Path, victim: str, function: tuple[str, str]) -> None:
-    """The same `blockread run` again is the next epoch, at once: what failed is told, and who died is known dead.
+    """The same `blockread run` again is the next epoch, at once: what failed is said, and who died is known dead.
 
     A function of DataFrames is killed when all is read and its result is written.
     """
