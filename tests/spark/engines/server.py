@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from airflow_provider_blockread.spark.engines.session import Server
@@ -88,13 +89,21 @@ class ConnectServer:
 
 
 @contextmanager
-def connect_server(folder: Path, *, python: str = sys.executable, **environment: str) -> Iterator[ConnectServer]:
+def connect_server(
+    folder: Path,
+    *,
+    python: str = sys.executable,
+    master: str = "local[2,4]",
+    settings: Mapping[str, str] = MappingProxyType({}),
+    **environment: str,
+) -> Iterator[ConnectServer]:
     """Run a server on two cores, with workers of this Python; it knows nothing of this repository."""
     import pyspark
 
     (folder / "events").mkdir()
     token, home = secrets.token_hex(16), Path(pyspark.__file__).parent
     conf = _BOUND | {"spark.connect.authenticate.token": token, "spark.eventLog.dir": f"file://{folder}/events"}
+    conf |= settings
     properties = folder / "spark.conf"
     properties.write_text("".join(f"{key} {value}\n" for key, value in conf.items()))
     guarded = ["setpriv", "--pdeathsig", "KILL"]  # it ends with the tests, however they end
@@ -102,7 +111,7 @@ def connect_server(folder: Path, *, python: str = sys.executable, **environment:
     with (
         (folder / "log").open("wb") as log,
         subprocess.Popen(
-            [*command, "--master", "local[2,4]", "--driver-memory", "512m", "spark-internal"],
+            [*command, "--master", master, "--driver-memory", "512m", "spark-internal"],
             env=_environment(home, python, environment),
             cwd=folder,
             stdin=subprocess.DEVNULL,
