@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from airflow_provider_blockread.options import ArrowFunction, DataFrameFunction, FunctionOption, Policies
+from airflow_provider_blockread.options import ArrowFunction, DataFrameFunction, FunctionOption, Policies, SparkJob
+from airflow_provider_blockread.spark.remote import RemoteSpark
 from tests.pipeline.cluster import standalone
 from tests.pipeline.make import Pipe
+from tests.spark.engines.modules import MODULES
 from tests.spark.engines.server import ConnectServer, connect_server
 
 pytestmark = pytest.mark.spark
@@ -33,6 +36,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
         settings = cluster.conf | _SETTINGS | {"spark.executorEnv.BLOCKREAD_TEST_MARKS": str(folder)}
         with connect_server(folder, master=cluster.master, settings=settings) as running:
             yield running
+
+
+@pytest.fixture
+def pipe(tmp_path: Path, server: ConnectServer) -> Iterator[Pipe]:
+    """A pipeline whose jobs run on the server."""
+    with RemoteSpark(server.server, SparkJob(remote=server.remote, py_files=MODULES)) as submitter:
+        made = Pipe(folder=tmp_path, submitter=submitter)
+        yield made
+        made.close()
 
 
 @pytest.fixture(autouse=True)
