@@ -174,7 +174,7 @@ def test_a_command_is_stopped_while_it_is_imported(place: Place, number: signal.
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_is_not_lost(tmp_path: Path, number: signal.Signals) -> None:
     """The signal may arrive in a callback, whose exceptions Python prints and ignores."""
-    code = "import os, time, weakref; from airflow_provider_blockread.cli import interrupts\n"
+    code = "import os, time, weakref; from airflow_provider_blockread.cli.terminal import interrupts\n"
     code += "class Thing: ...\nthing = Thing(); interrupts.raise_on_signals()\n"
     code += f"reference = weakref.ref(thing, lambda _: os.kill(os.getpid(), {int(number)}))\ntry:\n"
     code += "    del thing\n    time.sleep(60)\nexcept interrupts.Interrupted as stop:\n    print(stop)"
