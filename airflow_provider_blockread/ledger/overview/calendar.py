@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, func, select
+from sqlalchemy import ColumnElement, and_, case, exists, func, select
 
 from airflow_provider_blockread.ledger.dialect import day_of
-from airflow_provider_blockread.ledger.schema.tables import IS_UNFINISHED, generations, windows
+from airflow_provider_blockread.ledger.schema.tables import IS_UNFINISHED, generations, groups, windows
 from airflow_provider_blockread.ledger.store import Ledger
 
 _DAY_NS = 86_400 * 1_000_000_000
@@ -64,14 +64,20 @@ def feed_days(ledger: Ledger, feed: int, days: int) -> list[Day]:
 
 
 def _sums(day: ColumnElement[Any], feed: int, wanted: ColumnElement[bool]) -> Any:  # noqa: ANN401 - a select
-    shown, begun = generations.alias("shown"), generations.alias("begun")
-    unfinished = select(generations.c.window_id, generations.c.error).where(IS_UNFINISHED).subquery(begun.name)
+    shown = generations.alias("shown")
+    broken = exists().where(
+        groups.c.window_id == generations.c.window_id,
+        groups.c.generation == generations.c.number,
+        groups.c.state == "failed",
+    )
+    wrong = generations.c.error.is_not(None) | broken
+    unfinished = select(generations.c.window_id, wrong.label("wrong")).where(IS_UNFINISHED).subquery("begun")
     query = select(
         day.label("day"),
         func.count().label("windows"),
         func.sum(case((windows.c.state == "empty", 1), else_=0)).label("empty"),
         func.count(shown.c.number).label("published"),
-        func.sum(case((unfinished.c.error.is_not(None), 1), else_=0)).label("failed"),
+        func.sum(case((unfinished.c.wrong, 1), else_=0)).label("failed"),
         *(
             func.coalesce(func.sum(shown.c[name]), 0).label(name)
             for name in ("records", "bad_records", "bytes", "rows")

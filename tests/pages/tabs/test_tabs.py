@@ -106,6 +106,15 @@ def test_an_error_comes_first_with_the_record(client: TestClient, env: Environme
     assert f"blockread windows exclude W file:///in/a --reason bad --state {env.ledger.name}" in text
 
 
+def test_a_group_that_failed_fails_its_day(client: TestClient, env: Environment, window: Window) -> None:
+    """The calendar of the DAG shows it at once, not only once the window has failed its proof."""
+    before = client.get("/tabs/dag?dag_id=load").text
+    fail_group(env.ledger, _read(env, window, 0), BAD)
+
+    assert "1 failed" not in before
+    assert "1 failed" in client.get("/tabs/dag?dag_id=load").text
+
+
 def test_an_error_is_only_for_those_who_may_read_records(env: Environment, window: Window) -> None:
     """It quotes the record; who may not see it learns that the group failed, and why nothing more is shown."""
     fail_group(env.ledger, _read(env, window, 0), BAD)
