@@ -101,7 +101,7 @@ def test_a_failed_window_says_what_where_and_what_works(lake: Lake) -> None:
 
     assert "What went wrong" in said
     assert "Not proven yet" in said
-    assert re.search(r"blockread windows exclude [0-9a-f]{16} \S+broken.csv --reason", said)
+    assert re.search(r"blockread windows exclude [0-9a-f]{16} \S+broken.csv --reason \.\.\. --state \S+", said)
     assert said.index("What went wrong") < said.index("Groups")
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from airflow_provider_blockread.ledger.overview.feeds import DAYS, FeedSums
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
+from airflow_provider_blockread.pages.look.troubles import brief
 from airflow_provider_blockread.pages.look.words import at_ns, duration, plural, share
 
 #: By need of attention.
@@ -18,7 +18,6 @@ _LEAST_LAG = timedelta(hours=1)
 _LAG_WITHOUT_PACE = timedelta(days=1)
 _PACES = 2  # so many windows may a file wait for
 _SHOWN_CHARS = 240  # of an error
-_WHERE = re.compile(r"^(\w+Error: )?(feed .{1,200}? )?window [0-9a-f]{16}( group \d+)?: ")  # said beside it already
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +47,9 @@ def condition_of(feed: FeedSums, now: datetime, quoted: Callable[[str | None], s
         word = "healthy" if feed.last_planned_at or feed.backlog.files else "idle"
     else:
         word = "idle"
-    return Condition(word=word, why=_doing(at_work) if at_work else _resting(feed, now))
+    waits = f"a file waits for {duration(lag.total_seconds())}; " if word == "behind" else ""
+    why = waits + (_doing(at_work) if at_work else _resting(feed, now))
+    return Condition(word=word, why=why[0].upper() + why[1:])
 
 
 def _wrong(feed: FeedSums, first: WindowRow, now: datetime, quoted: Callable[[str | None], str | None]) -> str:
@@ -57,7 +58,7 @@ def _wrong(feed: FeedSums, first: WindowRow, now: datetime, quoted: Callable[[st
     if first.state == "stalled" and first.progress.last_sign_at is not None:
         why = f"no sign of life for {duration((now - first.progress.last_sign_at).total_seconds())}"
     else:
-        why = _WHERE.sub("", (quoted(first.error) or "").partition("\n")[0])
+        why = brief(quoted(first.error) or "")
     return f"{' and '.join(counts)}: {why[:_SHOWN_CHARS]}" if why else " and ".join(counts)
 
 
@@ -71,7 +72,7 @@ def _doing(one: WindowRow) -> str:
 
 def _resting(feed: FeedSums, now: datetime) -> str:
     if feed.last_published_at is None:
-        return "No window is published yet."
+        return "no window is published yet"
     ago = duration((now - feed.last_published_at).total_seconds())
-    new = "" if feed.backlog.files else f"Nothing new since {feed.last_published_at:%Y-%m-%d %H:%M} UTC; "
+    new = "" if feed.backlog.files else f"nothing new since {feed.last_published_at:%Y-%m-%d %H:%M} UTC; "
     return f"{new}last published {ago} ago"

@@ -11,6 +11,7 @@ from airflow_provider_blockread.ledger.model import Generation
 from airflow_provider_blockread.ledger.overview.window import WindowDetail
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
 from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.pages.look.troubles import with_ledger
 from airflow_provider_blockread.pages.look.words import plural
 
 _AT_WORK = {"planning", "reading", "proving", "publishing"}
@@ -29,11 +30,12 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextAction:
-    """What can be done now, what it does, and the command that does it."""
+    """What can be done now, what it does, the command that does it, and the action of a page that does."""
 
     title: str
     effect: str
     command: str = ""
+    action: str = ""  # its name; empty where no page does it
 
 
 def stages_of(row: WindowRow) -> list[Stage]:
@@ -97,23 +99,33 @@ def proof_of(row: WindowRow, generation: Generation, detail: WindowDetail) -> li
     return said
 
 
-def next_actions(row: WindowRow, detail: WindowDetail, files: Sequence[str] = ()) -> list[NextAction]:
-    """Return what can be done with a window now; `files` are those that its error names."""
+def next_actions(row: WindowRow, detail: WindowDetail, ledger: str, files: Sequence[str] = ()) -> list[NextAction]:
+    """Return what can be done with a window now.
+
+    Args:
+        row: the window.
+        detail: what it publishes.
+        ledger: the address of its ledger, for the commands.
+        files: those that its error names.
+    """
     window = row.window
     name = shell_word(window.id)
+    fate = "what is published stays" if row.shown else "its files return to the feed, and nothing of it is published"
     give_up = NextAction(
-        title="Give the window up",
-        effect="Its files return to the feed; nothing of it is published.",
-        command=f"blockread windows abandon {name}",
+        title="Give it up",
+        effect=f"Stop here: {fate}.",
+        command=with_ledger(f"blockread windows abandon {name}", ledger),
+        action="abandon",
     )
     if row.shown is not None and row.state == "published":
-        return _published(row, detail, name)
+        return _published(row, detail, ledger)
     if row.state == "failed":
         leave = [
             NextAction(
-                title="Leave the file out",
+                title="Leave a file out",
                 effect="Recorded with your name and reason; the rest of the window is read.",
-                command=f"blockread windows exclude {name} {shell_word(path)} --reason ...",
+                command=with_ledger(f"blockread windows exclude {name} {shell_word(path)} --reason ...", ledger),
+                action="exclude",
             )
             for path in files[:1]
         ]
@@ -127,23 +139,27 @@ def next_actions(row: WindowRow, detail: WindowDetail, files: Sequence[str] = ()
     return []
 
 
-def _published(row: WindowRow, detail: WindowDetail, name: str) -> list[NextAction]:
+def _published(row: WindowRow, detail: WindowDetail, ledger: str) -> list[NextAction]:
     window, outs = row.window, plural(detail.published.files, "output file")
+    name = shell_word(window.id)
     read = f"{plural(window.files, 'file')} ({format_bytes(window.bytes)})"
     return [
         NextAction(
             title="Rebuild",
             effect=f"Read {read} again and replace {outs}. What is published stays until the new pass is proven.",
-            command=f"blockread windows rebuild {name}",
+            command=with_ledger(f"blockread windows rebuild {name}", ledger),
+            action="rebuild",
         ),
         NextAction(
             title="Verify",
             effect=f"Read {read} again and prove them; nothing is written.",
-            command=f"blockread windows verify {name}",
+            command=with_ledger(f"blockread windows verify {name}", ledger),
+            action="verify",
         ),
         NextAction(
-            title="Undo",
+            title="Remove its output",
             effect=f"Remove {outs} from the output; the files return to the feed, or are excluded from it.",
-            command=f"blockread windows undo {name} --files pending",
+            command=with_ledger(f"blockread windows undo {name} --files pending", ledger),
+            action="undo",
         ),
     ]

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.pages.look import words
+from airflow_provider_blockread.pages.look.troubles import brief, with_ledger
 from airflow_provider_blockread.records.excerpts import excerpt
 
 _FILTERS = (
@@ -27,8 +28,9 @@ def make_templates() -> Environment:
         lstrip_blocks=True,
         finalize=_shown,
     )
-    made.filters |= {function.__name__: function for function in _FILTERS} | {"ago": words.when, "excerpt": excerpt}
-    made.globals |= {"plural": words.plural, "rate": words.rate, "left_out_words": words.LEFT_OUT}
+    made.filters |= {function.__name__: function for function in (*_FILTERS, brief, excerpt)} | {"ago": words.when}
+    made.globals |= {function.__name__: function for function in (words.plural, words.rate, with_ledger)}
+    made.globals["left_out_words"] = words.LEFT_OUT
     return made
 
 

@@ -12,9 +12,9 @@ from airflow_provider_blockread.ledger.windows.progress import group_progress
 from airflow_provider_blockread.options.parsing.sizes import format_bytes
 from airflow_provider_blockread.pages.look.proofs import Stage, stages_of
 from airflow_provider_blockread.pages.look.strips import Segment, Strip, strip
+from airflow_provider_blockread.pages.look.troubles import Trouble, trouble_of, with_ledger
 from airflow_provider_blockread.pages.look.words import number, share
 from airflow_provider_blockread.pages.tabs.places import Place, RunWindow
-from airflow_provider_blockread.pages.tabs.troubles import Trouble, trouble_of, with_ledger
 
 #: States in which something moves without anybody's help.
 MOVING = frozenset({"planning", "waiting", "reading", "proving", "publishing"})

@@ -23,6 +23,7 @@ def show(visit: Visit) -> Response:
         "found": found,
         "name": visit.ledger,
         "uuid": ledger.uuid,
+        "address": ledger.name,
         "seen": seen,
         "stuck": [one for one in found.stuck if one.feed_id in seen],
         "at_work": [one for one in found.at_work if one.feed_id in seen],

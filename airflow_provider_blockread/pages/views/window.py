@@ -19,6 +19,7 @@ from airflow_provider_blockread.ledger.windows.progress import Progress, group_p
 from airflow_provider_blockread.options.parsing.sizes import format_bytes
 from airflow_provider_blockread.pages.look.proofs import next_actions, proof_of, stages_of
 from airflow_provider_blockread.pages.look.strips import Segment, Strip, strip
+from airflow_provider_blockread.pages.look.troubles import trouble_of
 from airflow_provider_blockread.pages.look.words import number, plural, whole
 from airflow_provider_blockread.pages.views.evidence import bad_records
 from airflow_provider_blockread.pages.visit import Visit
@@ -63,7 +64,7 @@ def show(visit: Visit) -> Response:
     after, only_bad = whole(visit.asked("file")) or 0, bool(visit.asked("bad"))
     files = window_files(ledger, row.window.id, newest, bad=only_bad, after=after, limit=_PAGE + 1)
     bad, bad_note = bad_records(visit.env, detail.outputs) if visit.may_read_records else ([], "")
-    error = visit.quoted(row.error)
+    error, name = visit.quoted(row.error), visit.env.ledger.name
     values = {
         "row": row,
         "generations": generations[::-1],
@@ -76,8 +77,10 @@ def show(visit: Visit) -> Response:
         "more": files[_PAGE - 1].id if len(files) > _PAGE else None,
         "bad": bad,
         "bad_note": bad_note,
-        "error": error,
-        "advice": next_actions(row, detail, [one.path for one in files if printable(one.path) in (row.error or "")]),
+        "trouble": trouble_of(error, name) if error else None,
+        "advice": next_actions(
+            row, detail, name, [one.path for one in files if printable(one.path) in (row.error or "")]
+        ),
         "withdrawal": find_withdrawal(ledger, row.window.id),
         "planner": _task(visit, row.window.owner),
         "run_link": _run_link(visit, chosen.run if chosen else None),

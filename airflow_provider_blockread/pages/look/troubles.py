@@ -11,6 +11,8 @@ from airflow_provider_blockread.errors import shell_word
 
 _OFFSET = re.compile(r" record at byte (\d+) of ")
 _RECORD = re.compile(r"""; the record is (b'(?:[^'\\]|\\.)*'|b"(?:[^"\\]|\\.)*")""")
+_NAMED = re.compile(r"^(\w+Error: )?(feed .{1,200}? )?window [0-9a-f]{16}( group \d+)?: ")  # said beside it already
+_PLACE = re.compile(r" of (.+) block \d+ bytes \[\d+, \d+\)")
 _COMMAND = re.compile(r"`(blockread [^`]+)`")
 _WIDTH = 16  # bytes of a line
 
@@ -26,9 +28,10 @@ class ByteLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
-    """An error in parts: its first line, the lines behind it, an excerpt of the record, and commands."""
+    """An error in parts: what happened and what to do, lines behind that, an excerpt of the record, and commands."""
 
     headline: str
+    advice: str
     lines: str
     excerpt: tuple[ByteLine, ...]
     commands: tuple[str, ...]
@@ -45,12 +48,20 @@ def trouble_of(error: str, ledger: str) -> Trouble:
     offset, record = _OFFSET.search(headline), _RECORD.search(headline)
     excerpt = tuple(_lines(ast.literal_eval(record[1]), int(offset[1]))) if offset and record else ()
     commands = dict.fromkeys(with_ledger(command, ledger) for command in _COMMAND.findall(error))
+    said, _, advice = _NAMED.sub("", _RECORD.sub("", headline) if excerpt else headline).partition("; ")
     return Trouble(
-        headline=_RECORD.sub("", headline) if excerpt else headline,
+        headline=said,
+        advice=advice[:1].upper() + advice[1:],
         lines=rest,
         excerpt=excerpt,
         commands=tuple(commands),
     )
+
+
+def brief(error: str) -> str:
+    """Return what happened, for a line of a list that names the window: without its folder and what to do."""
+    said = _NAMED.sub("", error.partition("\n")[0])
+    return _PLACE.sub(lambda found: f" of {found[1].rpartition('/')[2]}", said).partition("; ")[0]
 
 
 def with_ledger(command: str, ledger: str) -> str:
