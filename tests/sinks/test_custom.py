@@ -35,6 +35,7 @@ def _suite(folder: Path, *, tests: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_the_suite_runs_over_the_example_as_the_page_says(tmp_path: Path) -> None:
     """From a folder with the page's two files."""
     done = _suite(tmp_path, tests=SNIPPETS[1])
@@ -43,6 +44,7 @@ def test_the_suite_runs_over_the_example_as_the_page_says(tmp_path: Path) -> Non
     assert "20 passed" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_suite_says_which_promise_a_sink_breaks(tmp_path: Path) -> None:
     """One whose undo leaves its files; the failure shows the values that were compared."""
     (tmp_path / "forgetful.py").write_text(_FORGETFUL)

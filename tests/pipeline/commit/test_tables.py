@@ -20,6 +20,8 @@ from tests.pipeline.dying import Died, dying
 from tests.pipeline.make import Pipe, ReadHere
 from tests.sinks.kinds import KINDS
 
+pytestmark = pytest.mark.slow  # into each kind of table
+
 _ALL = ["a1", "a2", "b1", "b2"]
 _MOMENTS = ["before", "after"]
 
