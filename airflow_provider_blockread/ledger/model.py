@@ -196,11 +196,11 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
-    """What waits in a feed for a window."""
+    """Files of a feed that no window has taken."""
 
-    files: int
-    bytes: int
-    oldest_ns: int | None  # time of the oldest file, ns since the epoch; None where none waits
+    files: int = 0
+    bytes: int = 0
+    oldest_ns: int | None = None  # the time by which the first of them is selected, ns since the epoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,8 +20,8 @@ from airflow_provider_blockread.errors import BlockReadError, OptionsError
 from airflow_provider_blockread.ledger.overview.refs import FeedRow, feed_of_file, feed_of_window, feed_row
 from airflow_provider_blockread.pages.actions.guard import require_own_origin
 from airflow_provider_blockread.pages.actions.kinds import ACTIONS
-from airflow_provider_blockread.pages.look.templates import make_templates
-from airflow_provider_blockread.pages.routes import ROUTES, Needs, Page
+from airflow_provider_blockread.pages.display.templates import make_templates
+from airflow_provider_blockread.pages.routes import ROUTES, Needs, PageRoute
 from airflow_provider_blockread.pages.site import FeedRef, Site, Visitor
 from airflow_provider_blockread.pages.visit import Ledgers, Visit, render
 
@@ -53,7 +53,7 @@ def make_app(site: Site) -> Starlette:
     return app
 
 
-def _route(page: Page, site: Site, ledgers: Ledgers, templates: Templates) -> Route:
+def _route(page: PageRoute, site: Site, ledgers: Ledgers, templates: Templates) -> Route:
     async def answer(request: Request) -> Response:
         visitor = await site.visitor(request)
         if page.method != "GET":
@@ -78,7 +78,7 @@ def _route(page: Page, site: Site, ledgers: Ledgers, templates: Templates) -> Ro
     return Route(page.path, answer, methods=[page.method])
 
 
-def _authorized(page: Page, request: Request, ledgers: Ledgers, visitor: Visitor) -> FeedRef:
+def _authorized(page: PageRoute, request: Request, ledgers: Ledgers, visitor: Visitor) -> FeedRef:
     """Return the feed that the path names.
 
     Raises:

@@ -24,7 +24,7 @@ class Needs(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class PageRoute:
     """One route. Its path names the feed by `{feed}`, `{window}` or `{file}` unless only `SIGNED_IN` is needed."""
 
     path: str
@@ -36,21 +36,21 @@ class Page:
 _LEDGER = "/ledgers/{ledger}"
 
 ROUTES = (
-    Page(path="/", view=feeds.show, needs=Needs.SIGNED_IN),
-    Page(path="/search", view=search.show, needs=Needs.SIGNED_IN),
-    Page(path="/tabs/dag", view=dag.show, needs=Needs.SIGNED_IN),
-    Page(path="/tabs/run", view=run.show, needs=Needs.SIGNED_IN),
-    Page(path="/tabs/run/live", view=run.live, needs=Needs.SIGNED_IN),
-    Page(path="/tabs/task", view=task.show, needs=Needs.SIGNED_IN),
-    Page(path="/tabs/task/live", view=task.live, needs=Needs.SIGNED_IN),
-    Page(path=f"{_LEDGER}/health", view=health.show, needs=Needs.SIGNED_IN),
-    Page(path=f"{_LEDGER}/feeds/{{feed:int}}", view=feed.show, needs=Needs.SEE),
-    Page(path=f"{_LEDGER}/windows/{{window}}", view=window.show, needs=Needs.SEE),
-    Page(path=f"{_LEDGER}/windows/{{window}}/live", view=window.live, needs=Needs.SEE),
-    Page(path=f"{_LEDGER}/windows/{{window}}/actions/{{action}}", view=actions.propose, needs=Needs.CHANGE),
-    Page(
+    PageRoute(path="/", view=feeds.show, needs=Needs.SIGNED_IN),
+    PageRoute(path="/search", view=search.show, needs=Needs.SIGNED_IN),
+    PageRoute(path="/tabs/dag", view=dag.show, needs=Needs.SIGNED_IN),
+    PageRoute(path="/tabs/run", view=run.show, needs=Needs.SIGNED_IN),
+    PageRoute(path="/tabs/run/live", view=run.live, needs=Needs.SIGNED_IN),
+    PageRoute(path="/tabs/task", view=task.show, needs=Needs.SIGNED_IN),
+    PageRoute(path="/tabs/task/live", view=task.live, needs=Needs.SIGNED_IN),
+    PageRoute(path=f"{_LEDGER}/health", view=health.show, needs=Needs.SIGNED_IN),
+    PageRoute(path=f"{_LEDGER}/feeds/{{feed:int}}", view=feed.show, needs=Needs.SEE),
+    PageRoute(path=f"{_LEDGER}/windows/{{window}}", view=window.show, needs=Needs.SEE),
+    PageRoute(path=f"{_LEDGER}/windows/{{window}}/live", view=window.live, needs=Needs.SEE),
+    PageRoute(path=f"{_LEDGER}/windows/{{window}}/actions/{{action}}", view=actions.propose, needs=Needs.CHANGE),
+    PageRoute(
         path=f"{_LEDGER}/windows/{{window}}/actions/{{action}}", view=actions.perform, needs=Needs.CHANGE, method="POST"
     ),
-    Page(path=f"{_LEDGER}/files/{{file:int}}", view=file.show, needs=Needs.SEE),
-    Page(path=f"{_LEDGER}/files/{{file:int}}/records", view=file.records, needs=Needs.READ_RECORDS),
+    PageRoute(path=f"{_LEDGER}/files/{{file:int}}", view=file.show, needs=Needs.SEE),
+    PageRoute(path=f"{_LEDGER}/files/{{file:int}}/records", view=file.records, needs=Needs.READ_RECORDS),
 )

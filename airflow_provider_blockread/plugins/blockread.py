@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 
-class Pages:
+class PagesApp:
     """The application of the pages, made at the first request."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -63,5 +63,5 @@ class BlockReadPlugin(AirflowPlugin):
     """Block read in Airflow's web interface."""
 
     name = "blockread"
-    fastapi_apps = [{"app": Pages(), "url_prefix": PREFIX, "name": "Block read"}]  # noqa: RUF012 - as Airflow has it
+    fastapi_apps = [{"app": PagesApp(), "url_prefix": PREFIX, "name": "Block read"}]  # noqa: RUF012 - as Airflow has it
     external_views = external_views()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.hooks.stores import access_by, connection_of, credentials_for
-from airflow_provider_blockread.ledger.overview.places import newest_options, newest_sources
+from airflow_provider_blockread.ledger.overview.feed_options import newest_options, newest_sources
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import FileSource, GenerationOptions
 from airflow_provider_blockread.options.values import from_json

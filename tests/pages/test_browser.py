@@ -64,7 +64,7 @@ def addresses(lake: Lake) -> list[str]:
     tabs = ["dag?dag_id=clicks", "dag?dag_id=none", f"run?{run}", "run?dag_id=clicks&run_id=none"]
     tabs += [f"task?{run}&task_id=clicks.{task}" for task in ("plan", "read&map_index=0", "commit")]
     actions = [f"{windows[0]}/actions/{name}" for name in ("rebuild", "undo", "undo?files=pending", "abandon")]
-    health = "/ledgers/main/health?look=1"
+    health = "/ledgers/main/health?leftovers=1"
     return [*others, *lists, *windows, bad, f"{bad}/records?at=16&length=20", health, *actions] + [
         f"/tabs/{tab}" for tab in tabs
     ]
@@ -115,7 +115,7 @@ def test_a_search_looks_further_until_it_finds(
     wide: BrowserContext, lake: Lake, site: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is not among the files seen last is looked for among older ones by itself."""
-    monkeypatch.setattr("airflow_provider_blockread.ledger.overview.files.LOOKED_AT", 1)
+    monkeypatch.setattr("airflow_provider_blockread.ledger.overview.files.SEARCHED_FILES", 1)
     page = wide.new_page()
     page.goto(f"{site}/search?q=.csv")
     first = page.locator(".found tbody tr").count()

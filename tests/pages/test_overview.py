@@ -17,8 +17,8 @@ from airflow_provider_blockread.ledger.schema.tables import files
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.groups import fail_group
 from airflow_provider_blockread.options import nanoseconds
-from airflow_provider_blockread.pages.look.conditions import condition_of
-from airflow_provider_blockread.pages.look.upcoming import NextWindow, next_window
+from airflow_provider_blockread.pages.display.conditions import condition_of
+from airflow_provider_blockread.pages.display.upcoming import NextWindow, next_window
 from tests.ledger.clock import Clock
 from tests.ledger.make import FEED, claim, close_empty_window, open_window, publish, ref, version
 
@@ -173,7 +173,7 @@ def test_a_search_goes_on_until_all_files_are_looked_at(
     ledger: Ledger, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A call looks at a few files; the calls together find each one once, newest first."""
-    monkeypatch.setattr("airflow_provider_blockread.ledger.overview.files.LOOKED_AT", 3)
+    monkeypatch.setattr("airflow_provider_blockread.ledger.overview.files.SEARCHED_FILES", 3)
     names = ["x0", "y1", "x2", "x3", "y4", "y5", "y6", "y7", "x8", "x9"]
     for name in names:
         record_files(ledger, FEED, [version(name)], complete=False)
@@ -181,7 +181,7 @@ def test_a_search_goes_on_until_all_files_are_looked_at(
     while True:
         page = find_files(ledger, "/x", of=None, limit=limit, below=below)
         found += [one.path[-2:] for one in page.files]
-        shares.append(page.looked)
+        shares.append(page.searched)
         below = page.below
         if below is None:
             break

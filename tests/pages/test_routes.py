@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from airflow_provider_blockread.pages.app import make_app
-from airflow_provider_blockread.pages.routes import ROUTES, Needs, Page
+from airflow_provider_blockread.pages.routes import ROUTES, Needs, PageRoute
 from airflow_provider_blockread.steps.model import Environment
 from tests.ledger.make import open_window
 from tests.pages.visitors import Person, site_of
@@ -21,7 +21,7 @@ class Named:
 
     window: str
 
-    def path(self, page: Page) -> str:
+    def path(self, page: PageRoute) -> str:
         """Return the route's path for the window and file of this ledger."""
         plain = page.path.replace(":int", "")
         return plain.format(ledger="main", feed=1, window=self.window, file=1, action="abandon")
@@ -43,7 +43,7 @@ PEOPLE = (NOBODY, STRANGER, VIEWER, USER)
 
 
 @pytest.mark.parametrize("page", ROUTES, ids=lambda page: f"{page.method} {page.path}")
-def test_a_route_opens_for_those_who_may(page: Page, env: Environment) -> None:
+def test_a_route_opens_for_those_who_may(page: PageRoute, env: Environment) -> None:
     """Nobody, a stranger to the feed, one who may look, and one who may do everything get what the route needs."""
     named = Named(open_window(env.ledger).id)
     clients = [TestClient(make_app(site_of(env, person))) for person in PEOPLE]

@@ -164,8 +164,8 @@ def test_an_offset_beyond_the_file_is_no_mistake(lake: Lake) -> None:
 
 def test_health_finds_what_attempts_have_left(lake: Lake) -> None:
     """On request: the staged files of published attempts, in which windows, with the command that clears them."""
-    before, looked = (words(lake.client.get(f"/ledgers/main/health{query}").text) for query in ("", "?look=1"))
-    stranger = lake.as_seen_by(Person(sees={"another"})).get("/ledgers/main/health?look=1").text
+    before, looked = (words(lake.client.get(f"/ledgers/main/health{query}").text) for query in ("", "?leftovers=1"))
+    stranger = lake.as_seen_by(Person(sees={"another"})).get("/ledgers/main/health?leftovers=1").text
 
     assert "Look into the work area" in before
     assert re.search(r"have left \d+ folders? in the work areas of 1 window of the newest 2", looked)

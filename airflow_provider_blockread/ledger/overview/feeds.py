@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, Select, case, func, select
 
 from airflow_provider_blockread.ledger.dialect import day_of
+from airflow_provider_blockread.ledger.model import Backlog
 from airflow_provider_blockread.ledger.overview.refs import feed_dags
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, open_windows
 from airflow_provider_blockread.ledger.schema.file_tables import listings
@@ -19,15 +20,6 @@ from airflow_provider_blockread.ledger.store import Ledger
 
 DAYS = 14
 """Days that the sums of feeds look back, today included."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Backlog:
-    """Files that no window has taken, without the parts of large ones that windows read already."""
-
-    files: int = 0
-    bytes: int = 0
-    oldest_ns: int | None = None  # the time by which the first of them is selected
 
 
 class DaySums(NamedTuple):

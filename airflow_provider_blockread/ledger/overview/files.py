@@ -23,10 +23,10 @@ from airflow_provider_blockread.ledger.windows.selection import (
     merged_intervals,
 )
 
-LOOKED_AT = 200_000
+SEARCHED_FILES = 200_000
 """Files whose paths one search looks at."""
 
-_MOST_RANGES = 500  # stretches of planned time, the newest, in which late files are looked for
+_MOST_RANGES = 500  # stretches of planned time, the newest, in which late files are sought
 
 
 class WaitingFile(NamedTuple):
@@ -61,11 +61,11 @@ class FoundFile(NamedTuple):
 
 
 class FoundFiles(NamedTuple):
-    """What a search has found, and how far it has looked."""
+    """What a search has found, and how far it has searched."""
 
     files: list[FoundFile]
-    below: int | None  # where it goes on; None once all files were looked at
-    looked: float  # share of the ledger's files, from 0 to 1
+    below: int | None  # where it goes on; None once all files are searched
+    searched: float  # share of the ledger's files, from 0 to 1
 
 
 class ExcludedFile(NamedTuple):
@@ -154,7 +154,7 @@ def find_files(
     """Return file versions of these feeds, or of all, whose path is this text, or else holds it, newest first.
 
     A path is found at once. What holds a text is looked for among the newest files, and from there on by a call with
-    `below`: however many files there are, a call looks at no more than `LOOKED_AT`.
+    `below`: however many files there are, a call looks at no more than `SEARCHED_FILES`.
     """
     columns = (files.c.id, files.c.path, files.c.size, files.c.state, files.c.feed_id, feeds.c.name, files.c.window_id)
     among = true() if of is None else files.c.feed_id.in_(of)
@@ -166,7 +166,7 @@ def find_files(
             return FoundFiles([FoundFile(*row) for row in whole], None, 1.0)
         last = connection.scalar(select(func.max(files.c.id))) or 0
         start = last if below is None else min(below - 1, last)
-        end = max(start - LOOKED_AT, 0)
+        end = max(start - SEARCHED_FILES, 0)
         rows = connection.execute(query.where(files.c.id <= start, files.c.id > end, holds)).all()
     if len(rows) == limit:
         end = rows[-1].id - 1

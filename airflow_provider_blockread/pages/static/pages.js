@@ -71,7 +71,7 @@ async function look() {
 }
 if (live?.dataset.moving === "true") setTimeout(look, 2000);
 
-// A search has looked through the files seen last; while it has found none, it goes on by itself.
+// A search covers the files seen last first; while it has found none, it goes on by itself.
 async function lookFurther() {
   const found = document.querySelector(".found:not(:has(tbody))");
   const link = found?.querySelector("a[data-further]");

@@ -10,11 +10,11 @@ from airflow_provider_blockread.errors import shell_word
 from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.windows.progress import group_progress
 from airflow_provider_blockread.options.parsing.sizes import format_bytes
-from airflow_provider_blockread.pages.look.proofs import Stage, stages_of
-from airflow_provider_blockread.pages.look.strips import Segment, Strip, strip
-from airflow_provider_blockread.pages.look.troubles import Trouble, trouble_of, with_ledger
-from airflow_provider_blockread.pages.look.words import number, share
-from airflow_provider_blockread.pages.tabs.places import Place, RunWindow
+from airflow_provider_blockread.pages.display.proofs import Stage, stages_of
+from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
+from airflow_provider_blockread.pages.display.troubles import Trouble, trouble_of, with_ledger
+from airflow_provider_blockread.pages.display.words import number, share
+from airflow_provider_blockread.pages.tabs.run_windows import AirflowIds, RunWindow
 
 #: States in which something moves without anybody's help.
 MOVING = frozenset({"planning", "waiting", "reading", "proving", "publishing"})
@@ -22,8 +22,8 @@ _WIDEST = 100  # groups that are drawn one by one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
-    """What works now, and its command."""
+class Command:
+    """A command that helps now, and why."""
 
     why: str
     command: str
@@ -59,7 +59,7 @@ class WindowCard:
     stages: list[Stage]
     bar: Strip | None  # of its groups
     trouble: Trouble | None
-    actions: tuple[Action, ...]
+    actions: tuple[Command, ...]
     hides_trouble: bool  # something failed, and the visitor may not see records, which errors quote
 
     @property
@@ -94,7 +94,7 @@ def group_card(found: RunWindow, group: Group) -> GroupCard:
     )
 
 
-def window_card(found: RunWindow, groups: Iterable[Group], place: Place) -> WindowCard:
+def window_card(found: RunWindow, groups: Iterable[Group], ids: AirflowIds) -> WindowCard:
     """Return a window as its run shows it."""
     row, name = found.row, found.env.ledger.name
     error = row.error
@@ -103,7 +103,7 @@ def window_card(found: RunWindow, groups: Iterable[Group], place: Place) -> Wind
         stages=stages_of(row),
         bar=_groups_bar(found, list(groups)),
         trouble=trouble_of(error, name) if error and found.reads_records else None,
-        actions=tuple(_actions(found, place)),
+        actions=tuple(_actions(found, ids)),
         hides_trouble=bool(error) and not found.reads_records,
     )
 
@@ -136,13 +136,13 @@ def _groups_bar(found: RunWindow, groups: list[Group]) -> Strip | None:
     return strip(segments, f"{number(row.groups.done)} of {number(len(groups))} groups read")
 
 
-def _actions(found: RunWindow, place: Place) -> Iterable[Action]:
+def _actions(found: RunWindow, ids: AirflowIds) -> Iterable[Command]:
     row = found.row
     if row.state not in {"failed", "stalled"}:
         return
     what = "Fix the cause, then clear this run" if row.state == "failed" else "Clear this run"
-    clear = f"airflow dags clear {shell_word(place.dag)} --run-id {shell_word(place.run)}"
-    yield Action(why=f"{what}. Groups that are read stay read.", command=clear)
+    clear = f"airflow dags clear {shell_word(ids.dag)} --run-id {shell_word(ids.run)}"
+    yield Command(why=f"{what}. Groups that are read stay read.", command=clear)
     fate = "What is published stays." if row.shown else "Its files go to a later window of the feed."
     abandon = with_ledger(f"blockread windows abandon {row.window.id}", found.env.ledger.name)
-    yield Action(why=f"Give it up. {fate}", command=abandon)
+    yield Command(why=f"Give it up. {fate}", command=abandon)

@@ -14,11 +14,11 @@ from airflow_provider_blockread.ledger.overview.calendar import Day, feed_days
 from airflow_provider_blockread.ledger.overview.feeds import FeedSums, feeds_at_a_glance
 from airflow_provider_blockread.ledger.windows.selection import late_files
 from airflow_provider_blockread.options.parsing.sizes import format_bytes
-from airflow_provider_blockread.pages.look.conditions import Condition, condition_of
-from airflow_provider_blockread.pages.look.strips import Segment, Strip, strip
-from airflow_provider_blockread.pages.look.words import number, plural
+from airflow_provider_blockread.pages.display.conditions import Condition, condition_of
+from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
+from airflow_provider_blockread.pages.display.words import number, plural
 from airflow_provider_blockread.pages.site import FeedRef
-from airflow_provider_blockread.pages.tabs.places import in_ledgers, place_of
+from airflow_provider_blockread.pages.tabs.run_windows import airflow_ids, in_ledgers
 from airflow_provider_blockread.pages.visit import Visit
 from airflow_provider_blockread.steps.model import Environment
 
@@ -45,16 +45,16 @@ class FeedCard:
 
 def show(visit: Visit) -> Response:
     """Return the page."""
-    place = place_of(visit)
+    ids = airflow_ids(visit)
 
-    def look(name: str, env: Environment) -> Iterator[FeedCard]:
+    def collect(name: str, env: Environment) -> Iterator[FeedCard]:
         for sums in feeds_at_a_glance(env.ledger):
             ref = FeedRef(ledger=name, id=sums.id, name=sums.name, dags=sums.dags)
-            if place.dag in sums.dags and visit.may_see(ref):
+            if ids.dag in sums.dags and visit.may_see(ref):
                 yield _card(visit, env, ref, sums)
 
-    cards, problems = in_ledgers(visit, look)
-    return visit.page("tabs/dag.html", {"place": place, "cards": cards, "problems": problems})
+    cards, problems = in_ledgers(visit, collect)
+    return visit.page("tabs/dag.html", {"ids": ids, "cards": cards, "problems": problems})
 
 
 def _card(visit: Visit, env: Environment, ref: FeedRef, sums: FeedSums) -> FeedCard:

@@ -6,7 +6,7 @@ from starlette.responses import JSONResponse, Response
 
 from airflow_provider_blockread.ledger.overview.runs import newest_groups
 from airflow_provider_blockread.pages.tabs.cards import window_card
-from airflow_provider_blockread.pages.tabs.places import place_of, run_windows
+from airflow_provider_blockread.pages.tabs.run_windows import airflow_ids, run_windows
 from airflow_provider_blockread.pages.visit import Visit
 
 
@@ -23,11 +23,11 @@ def live(visit: Visit) -> Response:
 
 
 def _values(visit: Visit) -> dict[str, object]:
-    place = place_of(visit)
-    found, problems = run_windows(visit, place)
-    cards = [window_card(one, newest_groups(one.env.ledger, one.row), place) for one in found]
+    ids = airflow_ids(visit)
+    found, problems = run_windows(visit, ids)
+    cards = [window_card(one, newest_groups(one.env.ledger, one.row), ids) for one in found]
     return {
-        "place": place,
+        "ids": ids,
         "cards": cards,
         "problems": problems,
         "moving": any(card.moves for card in cards),

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.overview.runs import newest_groups
 from airflow_provider_blockread.pages.tabs.cards import group_card, window_card
-from airflow_provider_blockread.pages.tabs.places import Place, RunWindow, place_of, run_windows
+from airflow_provider_blockread.pages.tabs.run_windows import AirflowIds, RunWindow, airflow_ids, run_windows
 from airflow_provider_blockread.pages.visit import Visit
 
 
@@ -34,15 +34,15 @@ def live(visit: Visit) -> Response:
 
 
 def _values(visit: Visit) -> dict[str, object]:
-    place = place_of(visit)
-    windows, problems = run_windows(visit, place)
-    found = _found(windows, place)
+    ids = airflow_ids(visit)
+    windows, problems = run_windows(visit, ids)
+    found = _found(windows, ids)
     group = None if found is None or found.group is None else group_card(found.window, found.group)
-    window = None if found is None else window_card(found.window, found.groups, place)
+    window = None if found is None else window_card(found.window, found.groups, ids)
     moving = (group.moves if group else window.moves) if window else False
     state = (group.state if group else window.found.row.state) if window else ""
     return {
-        "place": place,
+        "ids": ids,
         "group": group,
         "window": window,
         "problems": problems,
@@ -51,7 +51,7 @@ def _values(visit: Visit) -> dict[str, object]:
     }
 
 
-def _found(windows: list[RunWindow], place: Place) -> _Found | None:
+def _found(windows: list[RunWindow], ids: AirflowIds) -> _Found | None:
     """Return what a task instance works on, by the names that the ledger has of tasks.
 
     A task that has not begun is in no ledger. It works on the window that a task of its own task group has planned; its
@@ -59,14 +59,14 @@ def _found(windows: list[RunWindow], place: Place) -> _Found | None:
     """
     listed = [(one, newest_groups(one.env.ledger, one.row)) for one in windows]
     for one, groups in listed:
-        mine = next((group for group in groups if group.owner == place.owner), None)
+        mine = next((group for group in groups if group.owner == ids.owner), None)
         if mine is not None:
             return _Found(one, groups, mine)
-    task_group = place.task.rpartition(".")[0]
+    task_group = ids.task.rpartition(".")[0]
     near = ((one, groups) for one, groups in listed if one.planner.rpartition(".")[0] == task_group)
     found = next(near, None)
     if found is None:
         return None
     one, groups = found
-    mapped = place.map_index if place.task != one.planner else -1
+    mapped = ids.map_index if ids.task != one.planner else -1
     return _Found(one, groups, next((group for group in groups if group.ref.group == mapped), None))

@@ -27,10 +27,10 @@ from airflow_provider_blockread.ledger.overview.windows import (
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.upkeep.cleaning import listed_source
 from airflow_provider_blockread.pages.addresses import Addresses
-from airflow_provider_blockread.pages.look.conditions import condition_of
-from airflow_provider_blockread.pages.look.strips import Segment, Strip, strip
-from airflow_provider_blockread.pages.look.upcoming import next_window
-from airflow_provider_blockread.pages.look.words import duration, number, rate, size, whole
+from airflow_provider_blockread.pages.display.conditions import condition_of
+from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
+from airflow_provider_blockread.pages.display.upcoming import next_window
+from airflow_provider_blockread.pages.display.words import duration, number, rate, size, whole
 from airflow_provider_blockread.pages.site import FeedRef
 from airflow_provider_blockread.pages.views.feeds import days_of
 from airflow_provider_blockread.pages.visit import Visit

@@ -12,8 +12,8 @@ from starlette.responses import Response
 
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.ledger.overview.feeds import DAYS, DaySums, FeedSums, feeds_at_a_glance
-from airflow_provider_blockread.pages.look.conditions import CONDITIONS, Condition, condition_of
-from airflow_provider_blockread.pages.look.upcoming import NextWindow, next_window
+from airflow_provider_blockread.pages.display.conditions import CONDITIONS, Condition, condition_of
+from airflow_provider_blockread.pages.display.upcoming import NextWindow, next_window
 from airflow_provider_blockread.pages.site import FeedRef
 from airflow_provider_blockread.pages.visit import Visit
 

@@ -7,15 +7,15 @@ from starlette.responses import Response
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.ledger.overview.feed_options import newest_source
 from airflow_provider_blockread.ledger.overview.files import FileLife, file_life, file_versions
-from airflow_provider_blockread.ledger.overview.places import newest_source
 from airflow_provider_blockread.ledger.overview.window import window_detail
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
 from airflow_provider_blockread.options import Bounds, FileSource, GenerationOptions
 from airflow_provider_blockread.options.values import from_json
-from airflow_provider_blockread.pages.look.dumps import dump
-from airflow_provider_blockread.pages.look.strips import Segment, Strip, strip
-from airflow_provider_blockread.pages.look.words import plural, whole
+from airflow_provider_blockread.pages.display.dumps import dump
+from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
+from airflow_provider_blockread.pages.display.words import plural, whole
 from airflow_provider_blockread.pages.views.evidence import BadRecord, FileBlock, bad_records, file_blocks
 from airflow_provider_blockread.pages.visit import Visit
 from airflow_provider_blockread.records.format import codec_of

@@ -8,18 +8,18 @@ from airflow_provider_blockread.ledger.overview.health import OLD, ledger_health
 from airflow_provider_blockread.pages.visit import Visit
 from airflow_provider_blockread.steps.upkeep.pruning import find_leftovers
 
-_LOOKED_AT = 50  # windows, the newest, whose work areas are looked into
-_LOOK_S = 5.0
+_SEARCHED = 50  # windows, the newest, whose work areas are searched
+_SEARCH_S = 5.0
 
 
 def show(visit: Visit) -> Response:
-    """Return the page, with `look` also leftovers; of feeds that the visitor may not see, nothing is listed."""
+    """Return the page, with `leftovers` these, too; of feeds that the visitor may not see, nothing is listed."""
     ledger = visit.env.ledger
     found, seen = ledger_health(ledger), visit.seen(visit.ledger)
-    recent = recent_windows(ledger, list(seen), limit=_LOOKED_AT) if visit.asked("look") else None
+    recent = recent_windows(ledger, list(seen), limit=_SEARCHED) if visit.asked("leftovers") else None
     values = {
         "recent": {} if recent is None else {window.id: window for window in recent},
-        "leftovers": None if recent is None else find_leftovers(visit.env, recent, within_s=_LOOK_S),
+        "leftovers": None if recent is None else find_leftovers(visit.env, recent, within_s=_SEARCH_S),
         "found": found,
         "name": visit.ledger,
         "uuid": ledger.uuid,

@@ -10,7 +10,7 @@ from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.ledger.overview.files import FoundFiles, find_files
 from airflow_provider_blockread.ledger.overview.refs import all_feeds
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, find_windows
-from airflow_provider_blockread.pages.look.words import whole
+from airflow_provider_blockread.pages.display.words import whole
 from airflow_provider_blockread.pages.site import FeedRef
 from airflow_provider_blockread.pages.visit import Visit
 

@@ -134,23 +134,23 @@ class Leftovers:
     """What attempts have left in the work areas of some windows, for `prune` to clear."""
 
     folders: Mapping[str, int]  # by window; those without any are not there
-    looked: int  # windows
-    unreached: tuple[str, ...]  # why some could not be looked at
+    searched: int  # windows
+    unreached: tuple[str, ...]  # why some could not be searched
 
 
 def find_leftovers(env: Environment, windows: Iterable[Window], *, within_s: float) -> Leftovers:
     """Return what `prune` would clear of windows that keep their detail; after so many seconds it looks no further."""
-    until, unreached, looked = time.monotonic() + within_s, _Unreached(), 0
+    until, unreached, searched = time.monotonic() + within_s, _Unreached(), 0
     found: dict[str, int] = {}
     for window in windows:
         if time.monotonic() > until:
             break
-        looked += 1
+        searched += 1
         with unreached.skipping(window):
             folders = sum(1 for _ in _leftovers(env, window))
             if folders:
                 found[window.id] = folders
-    return Leftovers(folders=found, looked=looked, unreached=tuple(unreached.lines()))
+    return Leftovers(folders=found, searched=searched, unreached=tuple(unreached.lines()))
 
 
 def prune(env: Environment, request: PruneRequest) -> Pruned:
@@ -191,7 +191,7 @@ def prune(env: Environment, request: PruneRequest) -> Pruned:
 
 @dataclass
 class _Unreached:
-    """Windows whose work area could not be looked at, or cleared, and the errors; the others are gone on with."""
+    """Windows whose work area could not be searched, or cleared, and the errors; the others are gone on with."""
 
     errors: list[tuple[Window, BlockReadError]] = field(default_factory=list)
 

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.queries import list_windows
-from airflow_provider_blockread.pages.routes import ROUTES, Needs, Page
+from airflow_provider_blockread.pages.routes import ROUTES, Needs, PageRoute
 
 pytestmark = pytest.mark.airflow
 
@@ -40,14 +40,14 @@ MAY = {
 KNOWN = set(PEOPLE) - {"nobody"}
 
 
-def _status(browser: TestClient, page: Page, path: str) -> int:
+def _status(browser: TestClient, page: PageRoute, path: str) -> int:
     origin = {"origin": "http://testserver"} if page.method != "GET" else {}
     return browser.request(page.method, f"/blockread{path}", headers=origin).status_code
 
 
 @pytest.mark.parametrize("page", ROUTES, ids=lambda page: f"{page.method} {page.path}")
 @pytest.mark.parametrize("feed", ["of alpha", "shared", "by hand"])
-def test_a_route_opens_for_those_who_may(page: Page, feed: str, browser: Browser, ledger: Ledger) -> None:
+def test_a_route_opens_for_those_who_may(page: PageRoute, feed: str, browser: Browser, ledger: Ledger) -> None:
     """Nobody is asked to sign in (401), those who may not are refused (403), and no one else is."""
     (window, *_) = list_windows(ledger, feed)
     number = ["of alpha", "shared", "by hand"].index(feed) + 1

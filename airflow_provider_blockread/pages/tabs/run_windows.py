@@ -1,4 +1,4 @@
-"""What a place in Airflow has to do with the site's ledgers, as far as the visitor may see it."""
+"""What the ledgers of the site hold of a DAG, run or task of Airflow, as far as the visitor may see it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """A DAG, one of its runs, or a task instance in it; `map_index` is -1 for a task that is not mapped."""
+class AirflowIds:
+    """The ids of a DAG, one of its runs, or a task instance in it; `map_index` is -1 for a task that is not mapped."""
 
     dag: str
     run: str
@@ -35,7 +35,7 @@ class Place:
 
     @property
     def query(self) -> str:
-        """The query of an address of this place."""
+        """The query of an address that names these ids."""
         index = {"map_index": self.map_index} if self.map_index >= 0 else {}
         return urlencode({"dag_id": self.dag, "run_id": self.run, "task_id": self.task} | index)
 
@@ -58,10 +58,10 @@ class RunWindow:
         return parts[-2] if len(parts) > 3 else ""  # noqa: PLR2004 - dag, run, task, index
 
 
-def place_of(visit: Visit) -> Place:
-    """Return the place that the query names. Airflow leaves its placeholder where a task is not mapped."""
+def airflow_ids(visit: Visit) -> AirflowIds:
+    """Return the ids that the query names. Airflow leaves its placeholder where a task is not mapped."""
     index = visit.asked("map_index")
-    return Place(
+    return AirflowIds(
         dag=visit.asked("dag_id"),
         run=visit.asked("run_id"),
         task=visit.asked("task_id"),
@@ -69,11 +69,11 @@ def place_of(visit: Visit) -> Place:
     )
 
 
-def run_windows(visit: Visit, place: Place) -> tuple[list[RunWindow], list[str]]:
+def run_windows(visit: Visit, ids: AirflowIds) -> tuple[list[RunWindow], list[str]]:
     """Return the run's windows that the visitor may see, and why ledgers cannot be looked into."""
 
-    def look(ledger: str, env: Environment) -> Iterator[RunWindow]:
-        for row in windows_of_run(env.ledger, f"{place.dag}/{place.run}"):
+    def collect(ledger: str, env: Environment) -> Iterator[RunWindow]:
+        for row in windows_of_run(env.ledger, f"{ids.dag}/{ids.run}"):
             found = feed_row(env.ledger, row.feed_id)
             if found is None:
                 continue
@@ -83,16 +83,16 @@ def run_windows(visit: Visit, place: Place) -> tuple[list[RunWindow], list[str]]
                 since = last_published(env.ledger, feed.id) if row.window.state == "empty" else None
                 yield RunWindow(ledger=ledger, env=env, feed=feed, row=row, reads_records=reads, since=since)
 
-    return in_ledgers(visit, look)
+    return in_ledgers(visit, collect)
 
 
-def in_ledgers(visit: Visit, look: Callable[[str, Environment], Iterator[T]]) -> tuple[list[T], list[str]]:
+def in_ledgers(visit: Visit, collect: Callable[[str, Environment], Iterator[T]]) -> tuple[list[T], list[str]]:
     """Return what is found in all ledgers of the site, and why some cannot be looked into."""
     found: list[T] = []
     problems = []
     for name in visit.ledgers.names:
         try:
-            found += look(name, visit.ledgers.open(name))
+            found += collect(name, visit.ledgers.open(name))
         except BlockReadError as error:
             problems.append(f"{name}: {error}")
     return found, problems

@@ -8,8 +8,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from airflow_provider_blockread.errors import printable
-from airflow_provider_blockread.pages.look import words
-from airflow_provider_blockread.pages.look.troubles import brief, with_ledger
+from airflow_provider_blockread.pages.display import words
+from airflow_provider_blockread.pages.display.troubles import brief, with_ledger
 from airflow_provider_blockread.records.excerpts import excerpt
 
 _FILTERS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from airflow_provider_blockread.pages.look.words import GLYPHS
+from airflow_provider_blockread.pages.display.words import GLYPHS
 
 _GLYPHS_UP_TO = 80  # segments; more are too narrow for a shape
 _LEAST = 0.004  # of the whole width, so that the smallest segment is seen

@@ -1,0 +1,1 @@
+"""How pages display things: words, numbers, strips and charts."""

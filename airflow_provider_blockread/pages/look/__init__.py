@@ -1,1 +1,0 @@
-"""How things look: words, numbers, strips and charts."""
