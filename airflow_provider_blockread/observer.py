@@ -62,28 +62,28 @@ class Progress:
 
 
 class Observer:
-    """Takes reports, from any thread, and ignores them all; others override what they need."""
+    """Receives reports, from any thread, and ignores them all; others override what they need."""
 
     def log(self, message: str) -> None:
-        """Take a line about what happens."""
+        """Receive a line about what happens."""
 
     def warn(self, message: str) -> None:
-        """Take a line about what needs attention."""
+        """Receive a line about what needs attention."""
 
     def progress(self, progress: Progress) -> None:
-        """Take how far some work is; each report replaces the one before."""
+        """Receive how far some work is; each report replaces the one before."""
 
     def details(self, title: str, lines: Iterable[str]) -> None:
-        """Take lines that people look at only when they need them."""
+        """Receive lines that people look at only when they need them."""
 
     def count(self, name: str, number: float) -> None:
-        """Take a number to add to a sum; docs/metrics.md lists the names of all numbers."""
+        """Receive a number to add to a sum; docs/metrics.md lists the names of all numbers."""
 
     def gauge(self, name: str, number: float) -> None:
-        """Take a number that replaces the one before."""
+        """Receive a number that replaces the one before."""
 
     def took(self, name: str, seconds: float) -> None:
-        """Take how long something took."""
+        """Receive how long something took."""
 
 
 class LogObserver(Observer):

@@ -12,8 +12,8 @@ from airflow_provider_blockread.blocks.split import iter_ranges
 from airflow_provider_blockread.errors import OptionsError
 
 
-class Part(NamedTuple):
-    """The range of a file version that a window reads."""
+class FileRange(NamedTuple):
+    """The range of a file version that a window reads: all of it, or a part."""
 
     file: int  # the ledger's id of the file version
     version: FileVersion
@@ -46,7 +46,7 @@ class GroupLimits:
         return max(self.group_bytes, -(-total_bytes // self.max_groups))
 
 
-def iter_blocks(parts: Iterable[Part], limits: GroupLimits, *, total_bytes: int) -> Iterator[Block]:
+def iter_blocks(parts: Iterable[FileRange], limits: GroupLimits, *, total_bytes: int) -> Iterator[Block]:
     """Yield the blocks of all parts, numbered and assigned to groups, lazily.
 
     A block opens the next group when the current one is full. A file that fits into one group is not divided: it opens
@@ -71,7 +71,7 @@ def iter_blocks(parts: Iterable[Part], limits: GroupLimits, *, total_bytes: int)
             number, filled = number + 1, filled + end - start
 
 
-def _ranges(part: Part, limits: GroupLimits) -> Iterable[tuple[int, int]]:
+def _ranges(part: FileRange, limits: GroupLimits) -> Iterable[tuple[int, int]]:
     if part.whole:
         return [(part.start, part.end)]  # an empty one too: reading it then fails, as no compressed file is empty
     size = limits.size_of(part.version) if limits.splittable else max(part.end, 1)

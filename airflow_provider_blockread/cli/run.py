@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from airflow_provider_blockread.cli.options.pipeline import Pipeline, Reading, pipeline_options
+from airflow_provider_blockread.cli.options.pipeline import Pipeline, ReadOptions, pipeline_options
 from airflow_provider_blockread.cli.options.shared import open_environment, owner
 from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
 from airflow_provider_blockread.cli.terminal.printing import print_facts, print_json, terminal
@@ -26,7 +26,7 @@ JOB = SparkJob(heartbeat_s=1.0, stale_after_s=15.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(Pipeline, Reading, OnSpark):
+class RunOptions(Pipeline, ReadOptions, OnSpark):
     """The options of `run`."""
 
     until_empty: bool

@@ -1,6 +1,6 @@
 """The progress of an attempt: a small file that its driver keeps replacing, and that people alone depend on.
 
-It is sealed like all that an application leaves. Where a group has few tasks, each leaves a mark of what it has read so
+It is sealed like all files that an application writes. Where a group has few tasks, each writes what it has read so
 far, for its driver alone. What is read from either is a set of plausible numbers, or nothing.
 """
 
@@ -24,8 +24,8 @@ from airflow_provider_blockread.storage.stores import Stores
 PROGRESS_NAME = "progress.json"
 #: Seconds between two progress files.
 EVERY_S = 5.0
-#: Seconds between two marks of a task.
-MARK_S = 2.0
+#: Seconds between two progress files of a task.
+TASK_EVERY_S = 2.0
 _NAME = "progress"
 _MAX_BYTES = 2**10  # of a file; ours are smaller
 _MAX_CHARS = 300  # of an address or an id
@@ -41,15 +41,15 @@ class Application:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
-    """What the driver of an attempt has left of its progress."""
+class DriverProgress:
+    """The progress that the driver of an attempt has written."""
 
     tally: Tally
     application: Application = Application()
 
 
 class ProgressFile:
-    """Leaves the progress of an attempt, now and then, and never hinders the attempt."""
+    """Writes the progress of an attempt, now and then, and never hinders the attempt."""
 
     def __init__(
         self,
@@ -62,50 +62,50 @@ class ProgressFile:
         """Take the place of the file; `clock` returns seconds."""
         self._stores, self._submission, self._clock = stores, submission, clock
         self._application, self._due = application, clock() + EVERY_S
-        self._left = Left(tally=Tally())
+        self._last = DriverProgress(tally=Tally())
 
-    def leave(self, tally: Tally) -> None:
-        """Leave what has been read so far, if it is news and some seconds have passed since the last time."""
-        now, left = self._clock(), Left(tally=tally, application=self._application)
-        if left == self._left or now < self._due or (tally == Tally() and self._left.tally != tally):
+    def write(self, tally: Tally) -> None:
+        """Write what has been read so far, if it is news and some seconds have passed since the last time."""
+        now, progress = self._clock(), DriverProgress(tally=tally, application=self._application)
+        if progress == self._last or now < self._due or (tally == Tally() and self._last.tally != tally):
             return
-        self._left, self._due = left, now + EVERY_S
+        self._last, self._due = progress, now + EVERY_S
         with suppress(Exception):  # of any store
-            write_progress(self._stores, self._submission, left)
+            write_progress(self._stores, self._submission, progress)
 
 
-class Mark:
-    """What a task at work has read so far, left now and then, and never in its way; the task's end removes it."""
+class TaskProgress:
+    """What a task at work has read so far, written now and then, and never in its way; the task's end removes it."""
 
     def __init__(self, stores: Stores, uri: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         """Take the place of the file, empty for none; `clock` returns seconds."""
         self._stores, self._uri, self._clock = stores, uri, clock
-        self._read, self._due = Tally(), clock() + MARK_S
-        self._left = False
+        self._read, self._due = Tally(), clock() + TASK_EVERY_S
+        self._written = False
 
     def add(self, read: Tally) -> None:
         """Add what was read just now."""
         self._read = self._read.plus(read)
         now = self._clock()
         if self._uri and now >= self._due:
-            self._due = now + MARK_S
-            self._left = True
+            self._due = now + TASK_EVERY_S
+            self._written = True
             with suppress(Exception):  # of any store
                 self._stores.write_bytes_atomic(self._uri, json.dumps(asdict(self._read)).encode())
 
     def remove(self) -> None:
         """Remove the file, if there is one: the driver learns from the task's answer what it has read."""
-        if self._left:
+        if self._written:
             with suppress(Exception):
                 self._stores.remove(self._uri)
 
 
-def mark_uri(folder: str, block: int) -> str:
-    """Return the place for the mark of the task that begins with a block."""
+def task_progress_uri(folder: str, block: int) -> str:
+    """Return the place for the progress of the task that begins with a block."""
     return f"{folder}/progress/{block}.json"
 
 
-def read_mark(stores: Stores, uri: str, *, blocks: int, size: int) -> Tally:
+def read_task_progress(stores: Stores, uri: str, *, blocks: int, size: int) -> Tally:
     """Return what a task at work has read, at most its blocks and their size; nothing where it says nothing."""
     with suppress(Exception):
         tally = _tally(json.loads(read_small(stores, uri, _MAX_BYTES)))
@@ -114,14 +114,14 @@ def read_mark(stores: Stores, uri: str, *, blocks: int, size: int) -> Tally:
     return Tally()
 
 
-def write_progress(stores: Stores, submission: Submission, left: Left) -> None:
-    """Write what an attempt has read so far, in the place of what it left before."""
-    fields = asdict(left.tally) | asdict(left.application)
+def write_progress(stores: Stores, submission: Submission, progress: DriverProgress) -> None:
+    """Write what an attempt has read so far, in the place of what it wrote before."""
+    fields = asdict(progress.tally) | asdict(progress.application)
     data = sealed(_NAME, fields, secret=submission.secret, bound=submission.spec_hash)
     stores.write_bytes_atomic(_uri(submission), data)
 
 
-def read_progress(stores: Stores, submission: Submission) -> Left | None:
+def read_progress(stores: Stores, submission: Submission) -> DriverProgress | None:
     """Return what the application of a submission says it has read; None if it says nothing that can be."""
     try:
         data = read_small(stores, _uri(submission), _MAX_BYTES)
@@ -132,7 +132,9 @@ def read_progress(stores: Stores, submission: Submission) -> Left | None:
     tally = _tally(fields)
     if tally is None or not (isinstance(name, str) and isinstance(ui, str)):
         return None
-    return Left(tally=tally, application=Application(id=name if _is_plain(name) else "", ui=ui if _is_page(ui) else ""))
+    return DriverProgress(
+        tally=tally, application=Application(id=name if _is_plain(name) else "", ui=ui if _is_page(ui) else "")
+    )
 
 
 def _tally(fields: dict[str, Any] | None) -> Tally | None:

@@ -31,7 +31,7 @@ from sqlalchemy.sql.dml import Insert
 from airflow_provider_blockread.ledger.schema.columns import Digest, short_text
 
 _BUSY_TIMEOUT_S = 60
-_LOOK_MS = 8  # SQLite looks 1, 2 and 5 ms after each other then
+_POLL_MS = 8  # SQLite looks 1, 2 and 5 ms after each other then
 _LONG_S = 0.05  # of a transaction that kept others waiting
 _TURN_S = 0.01  # what others need to get their turn
 _CONNECT_TIMEOUT_S = 10
@@ -184,7 +184,7 @@ def _begin_sqlite(connection: Connection) -> None:
     # A deferred transaction that writes later fails at once when another one wrote in between; this one waits. SQLite's
     # own handler polls less and less often, at last every 100 ms, and would miss the gaps between a listing's batches.
     deadline = time.monotonic() + _BUSY_TIMEOUT_S
-    raw.execute(f"PRAGMA busy_timeout = {_LOOK_MS}")
+    raw.execute(f"PRAGMA busy_timeout = {_POLL_MS}")
     try:
         while not _begun(raw, deadline):
             pass

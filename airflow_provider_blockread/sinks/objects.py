@@ -16,12 +16,12 @@ import pyarrow.csv as pc_csv
 from airflow_provider_blockread.errors import FunctionError, RowError
 from airflow_provider_blockread.options import CsvSink
 from airflow_provider_blockread.sinks.conform import check_schema
-from airflow_provider_blockread.sinks.text import Lines
+from airflow_provider_blockread.sinks.text import TextLines
 
 _NEWLINE, _QUOTE = 10, 34
 
 
-class JsonObjects(Lines):
+class JsonObjects(TextLines):
     """A JSON object on a line for each row, with all of its columns, null ones too."""
 
     has_columns = True

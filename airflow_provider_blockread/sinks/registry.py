@@ -29,7 +29,7 @@ from airflow_provider_blockread.sinks.protocol import Access, RecordSink
 from airflow_provider_blockread.sinks.tables.format import TableFormat
 from airflow_provider_blockread.sinks.tables.rows import RowTable
 from airflow_provider_blockread.sinks.tables.table import Table
-from airflow_provider_blockread.sinks.text import Lines, TextDirectory
+from airflow_provider_blockread.sinks.text import TextDirectory, TextLines
 from airflow_provider_blockread.storage import Stores
 
 #: The module and class of each table format, whose library is loaded only where commits are made, and its extra.
@@ -85,7 +85,7 @@ def _format(stores: Stores, option: ColumnarSink, access: Access) -> TableFormat
 
 _MAKERS: dict[type[Sink], Callable[[Stores, Any, str, Access], RecordSink]] = {
     ParquetSink: lambda stores, option, kind, _: ParquetDirectory(stores, option, kind),
-    TextSink: lambda stores, option, kind, _: TextDirectory(stores, option, Lines(option.terminator_bytes), kind),
+    TextSink: lambda stores, option, kind, _: TextDirectory(stores, option, TextLines(option.terminator_bytes), kind),
     JsonLinesSink: lambda stores, option, kind, _: TextDirectory(stores, option, JsonObjects(), kind),
     CsvSink: lambda stores, option, kind, _: TextDirectory(stores, option, CsvRows(option), kind),
     DeltaSink: _table,

@@ -92,7 +92,7 @@ class TextDirectory(Directory):
         return rows
 
 
-class Lines:
+class TextLines:
     """A line for each row: its one column, with a terminator behind it."""
 
     has_columns = False

@@ -14,7 +14,7 @@ from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import BlockReadError, FunctionError
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.model import GroupResult, JobSpec, ReadSpec, ScanSpec, Submission
-from airflow_provider_blockread.exchange.progress import ProgressFile, mark_uri, read_mark
+from airflow_provider_blockread.exchange.progress import ProgressFile, read_task_progress, task_progress_uri
 from airflow_provider_blockread.exchange.receipts import receipt_sums, write_receipts
 from airflow_provider_blockread.exchange.results import RECEIPTS_NAME, read_spec, write_result
 from airflow_provider_blockread.exchange.states import read_states, require_states, write_states
@@ -38,21 +38,23 @@ MakeStores: TypeAlias = Callable[[], Stores]
 _DIFFERENT = "{} returned batches of different schemas, {} and {}; return the same columns and types always"
 
 
-_MOST_MARKED = 32  # tasks that say how far they are; of more, those that are done say enough
+_MOST_WATCHED = 32  # tasks that say how far they are; of more, those that are done say enough
 
 
 class Portion(NamedTuple):
-    """The blocks that one task reads, the states in which they are entered, by number, and where it leaves its mark."""
+    """The blocks that one task reads, the states in which they are entered, and where it writes its progress."""
 
     blocks: list[Block]
     states: dict[int, int]
-    mark: str = ""
+    progress: str = ""
 
     def so_far(self, stores: Stores) -> Tally:
         """Return what the task at work on it has read."""
-        if not self.mark:
+        if not self.progress:
             return Tally()
-        return read_mark(stores, self.mark, blocks=len(self.blocks), size=sum(b.end - b.start for b in self.blocks))
+        return read_task_progress(
+            stores, self.progress, blocks=len(self.blocks), size=sum(b.end - b.start for b in self.blocks)
+        )
 
 
 #: Reads a portion by a specification, as a numbered attempt.
@@ -141,12 +143,12 @@ class Driver:
         """Return the reports of the tasks that read the blocks."""
         states = self._entry_states(spec, blocks)
         packed = self._packed(spec, blocks)
-        few = len(packed) <= _MOST_MARKED
+        few = len(packed) <= _MOST_WATCHED
         portions = [
             Portion(
                 run,
                 {b.number: states[b.number] for b in run if b.number in states},
-                mark_uri(spec.folder, run[0].number) if few else "",
+                task_progress_uri(spec.folder, run[0].number) if few else "",
             )
             for run in packed
         ]
@@ -200,17 +202,17 @@ class Driver:
     def _run_tasks(
         self, job: str, task: Task[Item, Answer], items: Sequence[Item], *, verb: str, size: int
     ) -> list[Answer]:
-        marked = [item for item in items if isinstance(item, Portion) and item.mark]
-        report, progress = partial(self._report, verb, size, marked), self._progress  # whose seconds begin here
+        watched = [item for item in items if isinstance(item, Portion) and item.progress]
+        report, progress = partial(self._report, verb, size, watched), self._progress  # whose seconds begin here
         answers = self.engine.run(partial(_timed, task), items, title=f"{job}: {verb}", report=report, measure=_read_by)
-        progress.leave(reduce(Tally.plus, map(_read_by, answers), Tally()))
+        progress.write(reduce(Tally.plus, map(_read_by, answers), Tally()))
         self._spent.extend(seconds for _, seconds in answers)
         return [answer for answer, _ in answers]
 
     def _report(self, verb: str, size: int, at_work: Sequence[Portion], progress: Progress) -> None:
         tally = reduce(Tally.plus, (portion.so_far(self._stores) for portion in at_work), progress.tally)
         self.observer.progress(replace(progress, what=verb, size=size, tally=tally))
-        self._progress.leave(tally)
+        self._progress.write(tally)
 
 
 def _timed(task: Task[Item, Answer], item: Item, attempt: int) -> tuple[Answer, float]:
@@ -227,12 +229,16 @@ def _read_by(answered: tuple[object, float]) -> Tally:
 
 def _read(spec: ReadSpec, make_stores: MakeStores, portion: Portion, attempt: int) -> TaskReport:
     leave_pandas_out(spec.options)
-    return read_blocks(spec, make_stores(), portion.blocks, attempt=attempt, states=portion.states, mark=portion.mark)
+    return read_blocks(
+        spec, make_stores(), portion.blocks, attempt=attempt, states=portion.states, progress=portion.progress
+    )
 
 
 def _stage(spec: ReadSpec, make_stores: MakeStores, portion: Portion, attempt: int) -> TaskReport:
     """Do the same in a worker that Spark may use for the user's code afterwards, which may need pandas."""
-    return read_blocks(spec, make_stores(), portion.blocks, attempt=attempt, states=portion.states, mark=portion.mark)
+    return read_blocks(
+        spec, make_stores(), portion.blocks, attempt=attempt, states=portion.states, progress=portion.progress
+    )
 
 
 def _scan(spec: JobSpec, make_stores: MakeStores, blocks: list[Block], attempt: int) -> StateMaps:

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.blocks import Block, FileVersion, GroupLimits, iter_blocks
-from airflow_provider_blockread.blocks.group import Part
+from airflow_provider_blockread.blocks.group import FileRange
 from airflow_provider_blockread.errors import OptionsError
 
 
 @st.composite
-def part_lists(draw: st.DrawFn) -> list[Part]:
+def part_lists(draw: st.DrawFn) -> list[FileRange]:
     """Return parts of files, some of them not from their file's first byte."""
     parts = []
     for number, (start, length) in enumerate(
@@ -22,7 +22,7 @@ def part_lists(draw: st.DrawFn) -> list[Part]:
     ):
         version = FileVersion(path=f"file:///data/{number}", size=start + length + 5, mtime_ns=number)
         whole = draw(st.booleans())
-        parts.append(Part(file=100 + number, version=version, start=start, end=start + length, whole=whole))
+        parts.append(FileRange(file=100 + number, version=version, start=start, end=start + length, whole=whole))
     return parts
 
 
@@ -35,13 +35,13 @@ limits = st.builds(
 )
 
 
-def pack(parts: list[Part], given_limits: GroupLimits) -> list[Block]:
+def pack(parts: list[FileRange], given_limits: GroupLimits) -> list[Block]:
     """Return all blocks of the parts."""
     return list(iter_blocks(parts, given_limits, total_bytes=sum(p.end - p.start for p in parts)))
 
 
 @given(parts=part_lists(), limits=limits)
-def test_blocks_cover_every_part_in_order(parts: list[Part], limits: GroupLimits) -> None:
+def test_blocks_cover_every_part_in_order(parts: list[FileRange], limits: GroupLimits) -> None:
     """The blocks of a part tile it, carry its file and range, and come in the order of the parts."""
     blocks = pack(parts, limits)
     by_file = [(file, list(run)) for file, run in groupby(blocks, key=lambda b: b.file)]
@@ -58,7 +58,7 @@ def test_blocks_cover_every_part_in_order(parts: list[Part], limits: GroupLimits
 
 
 @given(parts=part_lists(), limits=limits)
-def test_groups_are_contiguous_and_never_too_many(parts: list[Part], limits: GroupLimits) -> None:
+def test_groups_are_contiguous_and_never_too_many(parts: list[FileRange], limits: GroupLimits) -> None:
     """Blocks are numbered from 0; group numbers start at 0, rise by one, and stay below `max_groups`."""
     blocks = pack(parts, limits)
     groups = [block.group for block in blocks]
@@ -69,7 +69,7 @@ def test_groups_are_contiguous_and_never_too_many(parts: list[Part], limits: Gro
 
 
 @given(parts=part_lists(), limits=limits)
-def test_a_group_is_filled_but_hardly_overfilled(parts: list[Part], limits: GroupLimits) -> None:
+def test_a_group_is_filled_but_hardly_overfilled(parts: list[FileRange], limits: GroupLimits) -> None:
     """Each group but the last allowed one stops with the block that fills it, or before a file it has no room for."""
     target = limits.target(sum(p.end - p.start for p in parts))
     for group, run in groupby(pack(parts, limits), key=lambda b: b.group):
@@ -79,7 +79,7 @@ def test_a_group_is_filled_but_hardly_overfilled(parts: list[Part], limits: Grou
 
 
 @given(parts=part_lists(), limits=limits)
-def test_a_file_that_fits_into_a_group_is_not_torn(parts: list[Part], limits: GroupLimits) -> None:
+def test_a_file_that_fits_into_a_group_is_not_torn(parts: list[FileRange], limits: GroupLimits) -> None:
     """A file no larger than a full group is in one group, so that it is scanned and read by one application."""
     target = limits.target(sum(p.end - p.start for p in parts))
     for _, run in groupby(pack(parts, limits), key=lambda b: b.file):
@@ -91,7 +91,7 @@ def test_a_file_that_fits_into_a_group_is_not_torn(parts: list[Part], limits: Gr
 def test_a_small_window_is_one_group() -> None:
     """Below the group's target one Spark application does it all."""
     version = FileVersion(path="file:///a", size=1000, mtime_ns=1)
-    part = Part(file=1, version=version, start=0, end=1000)
+    part = FileRange(file=1, version=version, start=0, end=1000)
     blocks = pack([part] * 3, GroupLimits(block_size=64, group_bytes=2**30, max_groups=10))
 
     assert {block.group for block in blocks} == {0}
@@ -107,7 +107,7 @@ def test_a_block_says_where_it_lies() -> None:
     """Errors name the file, the block and its bytes."""
     version = FileVersion(path="s3://bucket/a.log", size=10, mtime_ns=1)
     block = pack(
-        [Part(file=1, version=version, start=0, end=10)], GroupLimits(block_size=4, group_bytes=99, max_groups=1)
+        [FileRange(file=1, version=version, start=0, end=10)], GroupLimits(block_size=4, group_bytes=99, max_groups=1)
     )[1]
 
     assert str(block) == "s3://bucket/a.log block 1 bytes [4, 8)"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.blocks import AutoSize, FileVersion, GroupLimits, iter_blocks
-from airflow_provider_blockread.blocks.group import Part
+from airflow_provider_blockread.blocks.group import FileRange
 from airflow_provider_blockread.blocks.sizing import LARGEST, SMALLEST, STORE_BLOCK, choose_block_size
 from airflow_provider_blockread.errors import OptionsError
 
@@ -85,7 +85,8 @@ def test_groups_hold_blocks_of_each_files_own_size() -> None:
     limits = GroupLimits(block_size=auto, group_bytes=2**40, max_groups=1)
     sizes = [5, 40 * MIB, 1000 * MIB]
     parts = [
-        Part(file=n, version=FileVersion(path=str(n), size=s, mtime_ns=0), start=0, end=s) for n, s in enumerate(sizes)
+        FileRange(file=n, version=FileVersion(path=str(n), size=s, mtime_ns=0), start=0, end=s)
+        for n, s in enumerate(sizes)
     ]
     blocks = [(b.file, (b.end - b.start) // MIB) for b in iter_blocks(parts, limits, total_bytes=sum(sizes))]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_blockread.blocks import GroupLimits, iter_blocks
-from airflow_provider_blockread.blocks.group import Part
+from airflow_provider_blockread.blocks.group import FileRange
 from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.exchange.model import GroupResult, OutputFile, ReadSpec, Receipt, Target
 from airflow_provider_blockread.exchange.receipts import read_receipts
@@ -53,7 +53,7 @@ class Reading:
         for path, data in zip(self.paths, self.files, strict=True):
             path.write_bytes(data)
         versions = [STORES.stat(str(path)) for path in self.paths]
-        parts = [Part(file=10 + i, version=v, start=0, end=v.size) for i, v in enumerate(versions)]
+        parts = [FileRange(file=10 + i, version=v, start=0, end=v.size) for i, v in enumerate(versions)]
         limits = GroupLimits(block_size=self.block_size, group_bytes=2**40, max_groups=1)
         self.blocks = list(iter_blocks(parts, limits, total_bytes=sum(map(len, self.files))))
         self.spec = ReadSpec(

@@ -18,11 +18,11 @@ from airflow_provider_blockread.exchange import progress
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.progress import (
     Application,
-    Left,
+    DriverProgress,
     ProgressFile,
-    mark_uri,
-    read_mark,
     read_progress,
+    read_task_progress,
+    task_progress_uri,
     write_progress,
 )
 from airflow_provider_blockread.exchange.seals import new_secret, sealed
@@ -122,7 +122,7 @@ def test_files_are_left_now_and_then(tmp_path: Path) -> None:
     file = ProgressFile(Stores(), submission, clock=lambda: next(clock))
     found = []
     for blocks in (1, 2, 3, 4, 0):
-        file.leave(Tally(blocks=blocks))
+        file.write(Tally(blocks=blocks))
         found.append(read_progress(Stores(), submission))
 
     assert [one and one.tally.blocks for one in found] == [None, 2, 2, 4, 4]
@@ -133,12 +133,12 @@ def test_people_find_the_application_before_it_has_read_anything(tmp_path: Path)
     clock = iter(n * progress.EVERY_S for n in range(9))
     submission, application = _submission(tmp_path), Application(id="local-1", ui="http://host:4040")
     file = ProgressFile(Stores(), submission, application=application, clock=lambda: next(clock))
-    file.leave(Tally())
+    file.write(Tally())
     first = read_progress(Stores(), submission)
-    file.leave(_WHOLE)
+    file.write(_WHOLE)
 
-    assert first == Left(tally=Tally(), application=application)
-    assert read_progress(Stores(), submission) == Left(tally=_WHOLE, application=application)
+    assert first == DriverProgress(tally=Tally(), application=application)
+    assert read_progress(Stores(), submission) == DriverProgress(tally=_WHOLE, application=application)
 
 
 @pytest.mark.parametrize(
@@ -159,9 +159,9 @@ def test_an_address_that_is_no_page_is_left_out(tmp_path: Path, address: str) ->
     """Whoever can write the file makes no page of ours link to a script, or to what people cannot read."""
     submission = _submission(tmp_path)
     hostile = Application(id="a" * 400 + "\n", ui=address)
-    write_progress(Stores(), submission, Left(tally=_WHOLE, application=hostile))
+    write_progress(Stores(), submission, DriverProgress(tally=_WHOLE, application=hostile))
 
-    assert read_progress(Stores(), submission) in (Left(tally=_WHOLE), None)  # or too large to be ours
+    assert read_progress(Stores(), submission) in (DriverProgress(tally=_WHOLE), None)  # or too large to be ours
 
 
 class Looks(Observer):
@@ -190,7 +190,7 @@ class Peeking(Stores):
 
 def test_a_task_at_work_says_how_far_it_is(here: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     """After each block; its mark is added to what is done, and goes when the task ends, also by an error."""
-    monkeypatch.setattr(progress, "MARK_S", 0.0)
+    monkeypatch.setattr(progress, "TASK_EVERY_S", 0.0)
     here.block_size = 4
     here.put({"a.txt": b"one\ntwo\n", "b.txt": b"six\n"})
     looks, stores = Looks(), Peeking()
@@ -212,13 +212,13 @@ def test_a_task_at_work_says_how_far_it_is(here: Pipe, monkeypatch: pytest.Monke
 
 def test_a_mark_that_cannot_be(tmp_path: Path) -> None:
     """It exceeds no task's own blocks and bytes; anything else is nothing."""
-    uri = mark_uri(str(tmp_path), 3)
-    assert read_mark(Stores(), uri, blocks=2, size=5) == Tally()
+    uri = task_progress_uri(str(tmp_path), 3)
+    assert read_task_progress(Stores(), uri, blocks=2, size=5) == Tally()
     Stores().write_bytes_atomic(uri, json.dumps(asdict(Tally(9, 9, 1, 9))).encode())
-    assert read_mark(Stores(), uri, blocks=2, size=5) == Tally(2, 9, 1, 5)
+    assert read_task_progress(Stores(), uri, blocks=2, size=5) == Tally(2, 9, 1, 5)
     for data in (b"", b"[]", b"null", b'{"blocks": 1}', json.dumps(asdict(Tally(1, -1))).encode(), b" " * 2000):
         Stores().write_bytes_atomic(uri, data)
-        assert read_mark(Stores(), uri, blocks=2, size=5) == Tally(), data
+        assert read_task_progress(Stores(), uri, blocks=2, size=5) == Tally(), data
 
 
 def _submission(folder: Path) -> Submission:
@@ -228,8 +228,8 @@ def _submission(folder: Path) -> Submission:
 def test_what_is_not_progress_is_nothing(tmp_path: Path) -> None:
     """A file of another attempt, without a seal, too large, or of numbers that cannot be."""
     ours = _submission(tmp_path)
-    write_progress(Stores(), ours, Left(tally=_WHOLE))
-    assert read_progress(Stores(), ours) == Left(tally=_WHOLE)
+    write_progress(Stores(), ours, DriverProgress(tally=_WHOLE))
+    assert read_progress(Stores(), ours) == DriverProgress(tally=_WHOLE)
     for other in (replace(ours, secret=new_secret()), replace(ours, spec_hash="other")):
         assert read_progress(Stores(), other) is None
 

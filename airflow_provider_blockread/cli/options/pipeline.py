@@ -62,7 +62,7 @@ class Pipeline(Sourcing, Selecting):
         """Return the feed's name."""
         return self.feed_name(env, self.name)
 
-    def request(self, env: Environment, reading: Reading) -> PlanRequest:
+    def request(self, env: Environment, reading: ReadOptions) -> PlanRequest:
         """Return what to plan, in one block group, as this process runs one Spark application."""
         key = self.window if self.window is not None else self.interval_key
         this_run = f"run {env.ledger.now():%Y%m%dT%H%M%S.%fZ}"
@@ -86,7 +86,7 @@ class Pipeline(Sourcing, Selecting):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class ReadOptions:
     """The options for processing and writing records."""
 
     output: str

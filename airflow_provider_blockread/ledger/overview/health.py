@@ -48,7 +48,7 @@ class Unfinished(NamedTuple):
     began_at: datetime
 
 
-class Listing(NamedTuple):
+class NewestListing(NamedTuple):
     """The newest listing of a feed."""
 
     feed_id: int
@@ -69,11 +69,11 @@ class Health:
     stuck: tuple[WindowRow, ...]  # failed and stalled windows
     at_work: tuple[WindowRow, ...]
     unfinished: tuple[Unfinished, ...]
-    listings: tuple[Listing, ...]  # the newest of each feed
+    listings: tuple[NewestListing, ...]  # the newest of each feed
     prunable: int  # windows published longer ago than `OLD` whose detail is still there
     now: datetime
 
-    def is_late(self, listing: Listing) -> bool:
+    def is_late(self, listing: NewestListing) -> bool:
         """Return whether a listing should have ended by now."""
         return listing.finished_at is None and listing.began_at < self.now - _LATE
 
@@ -138,12 +138,14 @@ def _unfinished(connection: Connection) -> list[Unfinished]:
     return found + [Unfinished("cleaning", *row) for row in connection.execute(cleaned.limit(100))]
 
 
-def _listings(connection: Connection) -> list[Listing]:
+def _listings(connection: Connection) -> list[NewestListing]:
     newest = select(func.max(listings.c.id)).group_by(listings.c.feed_id)
     query = select(
         listings.c.feed_id, feeds.c.name, listings.c.started_at, listings.c.finished_at, listings.c.seen
     ).join(feeds)
-    return [Listing(*row) for row in connection.execute(query.where(listings.c.id.in_(newest)).order_by(feeds.c.name))]
+    return [
+        NewestListing(*row) for row in connection.execute(query.where(listings.c.id.in_(newest)).order_by(feeds.c.name))
+    ]
 
 
 def _prunable(connection: Connection, before: datetime) -> int:

@@ -68,7 +68,7 @@ class OutputSums(NamedTuple):
     bytes: int = 0
 
 
-class Excluded(NamedTuple):
+class WindowExclusion(NamedTuple):
     """A file that a window leaves out."""
 
     file: int
@@ -85,7 +85,7 @@ class WindowDetail:
     outputs: tuple[Output, ...]  # of the generation that is asked for
     published: OutputSums
     quarantined: OutputSums
-    excluded: tuple[Excluded, ...]
+    excluded: tuple[WindowExclusion, ...]
     replaced: dict[int, int]  # generation -> files of which it reads a newer version
     asked_by: dict[int, str]  # generation -> who asked for it by a command over many windows
 
@@ -106,7 +106,7 @@ def window_detail(ledger: Ledger, window: str, generation: int) -> WindowDetail:
             outputs=tuple(Output(*row) for row in connection.execute(listed.order_by(outputs.c.seq).limit(_SHOWN))),
             published=by_kind.get("output", OutputSums()),
             quarantined=by_kind.get("quarantine", OutputSums()),
-            excluded=tuple(Excluded(*row) for row in connection.execute(left.limit(_SHOWN))),
+            excluded=tuple(WindowExclusion(*row) for row in connection.execute(left.limit(_SHOWN))),
             replaced={row[0]: row[1] for row in connection.execute(newer.group_by(replacements.c.generation))},
             asked_by={row[0]: row[1] for row in connection.execute(asked)},
         )

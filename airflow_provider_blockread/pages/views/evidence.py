@@ -32,7 +32,7 @@ _BAD_COLUMNS = pa.schema(
 )
 
 
-class BadRecord(NamedTuple):
+class QuarantinedRecord(NamedTuple):
     """A record in the quarantine."""
 
     path: str
@@ -92,9 +92,9 @@ def _receipts(env: Environment, group: Group, file: int) -> list[Receipt]:
 
 def bad_records(
     env: Environment, outputs: Sequence[Output], *, path: str = "", limit: int = 100
-) -> tuple[list[BadRecord], str]:
+) -> tuple[list[QuarantinedRecord], str]:
     """Return the first records of quarantine files, or those of one path; and why there are no more, if that failed."""
-    found: list[BadRecord] = []
+    found: list[QuarantinedRecord] = []
     try:
         for output in outputs:
             if output.kind == "quarantine" and output.size <= _MOST_BYTES and len(found) < limit:
@@ -104,9 +104,9 @@ def bad_records(
     return found, ""
 
 
-def _of_file(env: Environment, uri: str, path: str) -> Iterator[BadRecord]:
+def _of_file(env: Environment, uri: str, path: str) -> Iterator[QuarantinedRecord]:
     with pq.ParquetFile(io.BytesIO(read_small(env.stores, uri, _MOST_BYTES))) as opened:
         for batch in opened.iter_batches(1000, columns=_BAD_COLUMNS.names):
             found = [name for name in _BAD_COLUMNS.names if name in batch.schema.names]
             columns = (column.to_pylist() for column in batch.select(found).cast(_BAD_COLUMNS).columns)
-            yield from (row for row in map(BadRecord, *columns) if not path or row.path == path)
+            yield from (row for row in map(QuarantinedRecord, *columns) if not path or row.path == path)

@@ -16,7 +16,7 @@ from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.pages.display.dumps import dump
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.display.words import plural, whole
-from airflow_provider_blockread.pages.views.evidence import BadRecord, FileBlock, bad_records, file_blocks
+from airflow_provider_blockread.pages.views.evidence import FileBlock, QuarantinedRecord, bad_records, file_blocks
 from airflow_provider_blockread.pages.visit import Visit
 from airflow_provider_blockread.records.format import codec_of
 from airflow_provider_blockread.records.reading import open_bytes
@@ -107,14 +107,16 @@ def _bounds(visit: Visit, options: GenerationOptions | None) -> Bounds:
     return bounds_of(source) if isinstance(source, FileSource) else Bounds(link_roots=())
 
 
-def _evidence(visit: Visit, life: FileLife, row: WindowRow | None) -> tuple[list[FileBlock], str, list[BadRecord], str]:
+def _evidence(
+    visit: Visit, life: FileLife, row: WindowRow | None
+) -> tuple[list[FileBlock], str, list[QuarantinedRecord], str]:
     """Return the file's blocks and bad records in its newest window, and why there are none if that failed."""
     if row is None:
         return [], "No window has taken this file yet, so it has no blocks.", [], ""
     generation = row.shown or row.generation
     if generation is None or row.window.pruned_at is not None:
         return [], "The window's detail is gone: it was pruned, or never opened.", [], ""
-    bad: list[BadRecord] = []
+    bad: list[QuarantinedRecord] = []
     bad_note = ""
     if visit.may_read_records and life.bad_records:
         detail = window_detail(visit.env.ledger, row.window.id, generation.number)
@@ -125,7 +127,7 @@ def _evidence(visit: Visit, life: FileLife, row: WindowRow | None) -> tuple[list
         return [], str(error), bad, bad_note
 
 
-def _strip(blocks: list[FileBlock], bad: list[BadRecord]) -> Strip:
+def _strip(blocks: list[FileBlock], bad: list[QuarantinedRecord]) -> Strip:
     size = -(-len(blocks) // _DRAWN)
     pieces = [blocks[start : start + size] for start in range(0, len(blocks), size)]
     numbers = {one.block for one in bad}

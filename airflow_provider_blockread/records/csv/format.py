@@ -18,7 +18,7 @@ from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.options.parsing.encodings import encode_text
 from airflow_provider_blockread.records.csv.decode import csv_decoder
 from airflow_provider_blockread.records.csv.fields import Dialect
-from airflow_provider_blockread.records.csv.modes import Marks
+from airflow_provider_blockread.records.csv.modes import SpecialBytes
 from airflow_provider_blockread.records.csv.rows import MarkedRows, QuotedRows
 from airflow_provider_blockread.records.io.source import ByteSource, too_wide
 from airflow_provider_blockread.records.model import Decoder, Mask, Offsets, Walk
@@ -51,7 +51,7 @@ class CsvFormat(TextFormat):
             None if mark is None else encode_text(self.name, mark, option.encoding)[:1]  # more only before `for_file`
             for mark in (option.delimiter, option.quote, option.escape, option.comment)
         )
-        self._marks = Marks(delimiter=delimiter or b",", quote=quote, escape=escape, comment=comment)
+        self._marks = SpecialBytes(delimiter=delimiter or b",", quote=quote, escape=escape, comment=comment)
         self.needs_scan = quote is not None or escape is not None
         marked = escape is not None or (quote is not None and comment is not None)
         self._rows: MarkedRows | QuotedRows = MarkedRows(self._marks) if marked else QuotedRows(self._marks)

@@ -39,7 +39,7 @@ _TABLE = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Marks:
+class SpecialBytes:
     """The bytes with a meaning in CSV, one each."""
 
     delimiter: bytes
@@ -51,7 +51,7 @@ class Marks:
 class Automaton:
     """The modes of a CSV dialect, numbered from 0 = at a row's start, and the effect of bytes on them."""
 
-    def __init__(self, marks: Marks) -> None:
+    def __init__(self, marks: SpecialBytes) -> None:
         used = [_OTHER, _NEWLINE, _DELIMITER]
         classes = bytearray(256)
         classes[ord("\n")] = classes[ord("\r")] = _NEWLINE

@@ -15,7 +15,7 @@ from airflow_provider_blockread.records.csv.modes import (
     START,
     TEXT,
     Automaton,
-    Marks,
+    SpecialBytes,
 )
 from airflow_provider_blockread.records.csv.runs import QuoteRuns
 from airflow_provider_blockread.records.io.source import ByteSource
@@ -29,7 +29,7 @@ _WINDOW_BYTES = 2**20
 class MarkedRows:
     """Rows with escapes or comments; the states are the automaton's modes, 0 at a row's start."""
 
-    def __init__(self, marks: Marks) -> None:
+    def __init__(self, marks: SpecialBytes) -> None:
         self._marks = marks
         self._automaton = Automaton(marks)
         self._pairs = QuotePairs(marks, self._automaton)
@@ -72,9 +72,9 @@ class QuotedRows:
 
     modes = 2
 
-    def __init__(self, marks: Marks) -> None:
+    def __init__(self, marks: SpecialBytes) -> None:
         """Take the marks; comments have no effect on newlines here."""
-        marks = Marks(delimiter=marks.delimiter, quote=marks.quote, escape=None, comment=None)
+        marks = SpecialBytes(delimiter=marks.delimiter, quote=marks.quote, escape=None, comment=None)
         self._quote = marks.quote
         self._automaton = Automaton(marks)
         self._pairs = QuotePairs(marks, self._automaton)
@@ -107,7 +107,7 @@ class QuotedRows:
 class QuotePairs:
     """Row ends by counting quotes where each opening quote starts a field, without escapes and comments."""
 
-    def __init__(self, marks: Marks, automaton: Automaton) -> None:
+    def __init__(self, marks: SpecialBytes, automaton: Automaton) -> None:
         self._quote = marks.quote
         self._mark = -1 if marks.quote is None else ord(marks.quote)
         self._inside = automaton.number(QUOTED)

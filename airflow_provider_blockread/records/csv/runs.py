@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from airflow_provider_blockread.errors import LookBackError
-from airflow_provider_blockread.records.csv.modes import Marks
+from airflow_provider_blockread.records.csv.modes import SpecialBytes
 from airflow_provider_blockread.records.format import MAX_LOOK_BACK, ONE_BLOCK
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import Mask
@@ -26,7 +26,7 @@ _WINDOW = 2**18  # processed at once: its arrays fit the processor's cache
 class QuoteRuns:
     """Runs of quotes in a file; states: 0 outside and 1 inside quotes."""
 
-    def __init__(self, marks: Marks) -> None:
+    def __init__(self, marks: SpecialBytes) -> None:
         self._quote = marks.quote or b""
         self._delimiter = ord(marks.delimiter)
         self._field_starts = {self._delimiter, _LF, _CR}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from airflow_provider_blockread.blocks import AutoSize, Block, FileVersion, GroupLimits, iter_blocks
-from airflow_provider_blockread.blocks.group import Part
+from airflow_provider_blockread.blocks.group import FileRange
 from airflow_provider_blockread.blocks.sizing import READERS, STORE_BLOCK
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import parse_size
@@ -94,9 +94,9 @@ def _states(
     return entry_states(fmt, files, maps)
 
 
-def _parts(versions: Iterable[FileVersion], fmt: RecordFormat) -> Iterator[Part]:
+def _parts(versions: Iterable[FileVersion], fmt: RecordFormat) -> Iterator[FileRange]:
     for number, version in enumerate(versions):
-        yield Part(number, version, 0, version.size, whole=codec_of(fmt, version.path) is not None)
+        yield FileRange(number, version, 0, version.size, whole=codec_of(fmt, version.path) is not None)
 
 
 def _limits(options: ReadOptions, stores: Stores, fmt: RecordFormat) -> GroupLimits:

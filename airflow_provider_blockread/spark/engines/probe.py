@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: The schema of what `look_around` yields.
+#: The schema of what `probe` yields.
 FOUND = "found string"
 
 _NEEDED = ("fsspec", "numpy", "pyarrow")
 
 
-def look_around(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def probe(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield one row: the minor version of this Python, and the packages that it lacks; runs on executors."""
     import pyarrow as pa  # noqa: PLC0415 - may be missing
 

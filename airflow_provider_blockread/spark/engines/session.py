@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_blockread.errors import OptionsError, SparkJobError
 from airflow_provider_blockread.exchange.seals import derived
-from airflow_provider_blockread.spark.engines.probe import FOUND, look_around
+from airflow_provider_blockread.spark.engines.probe import FOUND, probe
 from airflow_provider_blockread.spark.installed import require_pyspark
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _check_python(session: SparkSession, server: Server) -> None:
     """Run a small task, which also starts the Python of the session's later ones."""
     ours = "{}.{}".format(*sys.version_info)
     try:
-        [row] = session.range(1, numPartitions=1).mapInArrow(look_around, FOUND).toArrow().to_pylist()
+        [row] = session.range(1, numPartitions=1).mapInArrow(probe, FOUND).toArrow().to_pylist()
     except Exception as error:
         text = str(error)
         if other := _OTHER_PYTHON.search(text):

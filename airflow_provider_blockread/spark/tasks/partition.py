@@ -22,7 +22,7 @@ from airflow_provider_blockread.errors import (
 from airflow_provider_blockread.exchange.failures import naming_file
 from airflow_provider_blockread.exchange.layout import quarantine_folder
 from airflow_provider_blockread.exchange.model import JobSpec, OutputFile, ReadSpec, Target
-from airflow_provider_blockread.exchange.progress import Mark
+from airflow_provider_blockread.exchange.progress import TaskProgress
 from airflow_provider_blockread.exchange.receipts import ReceiptLog, receipt_sums, with_rows_out
 from airflow_provider_blockread.observer import Tally
 from airflow_provider_blockread.options import AsRead
@@ -72,7 +72,13 @@ def scan_blocks(spec: JobSpec, stores: Stores, blocks: Iterable[Block]) -> State
 
 
 def read_blocks(
-    spec: ReadSpec, stores: Stores, blocks: Iterable[Block], *, attempt: int, states: Mapping[int, int], mark: str = ""
+    spec: ReadSpec,
+    stores: Stores,
+    blocks: Iterable[Block],
+    *,
+    attempt: int,
+    states: Mapping[int, int],
+    progress: str = "",
 ) -> TaskReport:
     """Read the blocks and return the task's report.
 
@@ -82,20 +88,20 @@ def read_blocks(
         blocks: consecutive blocks, in order.
         attempt: a number that is in the names of its files, and that no other attempt has.
         states: entry states by block number, for formats that need them.
-        mark: where to say what has been read so far; empty for nowhere.
+        progress: where to write what has been read so far; empty for nowhere.
     """
     keep_freed_memory()
     task = _Task(spec, stores, attempt)
-    marked = Mark(stores, mark)
+    written = TaskProgress(stores, progress)
     try:
         for tally in task.read(blocks, states):
-            marked.add(tally)
+            written.add(tally)
         return task.report()
     except BaseException:
         task.abort()
         raise
     finally:
-        marked.remove()
+        written.remove()
 
 
 @contextmanager
@@ -148,7 +154,7 @@ class _Task:
                 yield from self._read_file(run, states)
                 continue
             for read in self._small_files.read(run):
-                yield from self._read_file([read], states) if isinstance(read, Block) else self._take(read)
+                yield from self._read_file([read], states) if isinstance(read, Block) else self._read_together(read)
 
     def _read_file(self, blocks: Sequence[Block], states: Mapping[int, int]) -> Iterator[Tally]:
         version = blocks[0].version
@@ -164,7 +170,7 @@ class _Task:
                 self._receipts.add(receipt)
                 yield Tally(1, receipt.records, receipt.bad_records, block.end - block.start)
 
-    def _take(self, read: Together) -> Iterator[Tally]:
+    def _read_together(self, read: Together) -> Iterator[Tally]:
         """Do with several small files what is done with one."""
         for block, chunk, bad in read.bad:
             self._handle_bad(block, chunk, bad)

@@ -45,7 +45,7 @@ class _Bound:
     decoder: Decoder
     header: bytes
 
-    def takes(self, content: bytes) -> bool:
+    def applies_to(self, content: bytes) -> bool:
         """Return whether it applies to a file: one with this header, or one whose head means nothing special."""
         if self.header:
             return content.startswith(self.header)
@@ -115,9 +115,9 @@ class SmallFiles:
         for content in contents:
             if content is None:
                 break
-            if not alike and (self._bound is None or not self._bound.takes(content)):
+            if not alike and (self._bound is None or not self._bound.applies_to(content)):
                 self._bound = self._bind(first, content)
-            if self._bound is None or not self._bound.takes(content):
+            if self._bound is None or not self._bound.applies_to(content):
                 break
             alike.append(content)
         return alike

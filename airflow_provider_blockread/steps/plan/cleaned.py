@@ -43,7 +43,7 @@ def require_sources(
     again: Collection[int] | None = None,
     *,
     renewed: Collection[int] = (),
-    only_look: bool = False,
+    dry_run: bool = False,
 ) -> int:
     """Make sure that no file was cleaned away that is to be read again, and return how many others were.
 
@@ -54,7 +54,7 @@ def require_sources(
         window: an open window that is published.
         again: the groups that are to be read; None for all.
         renewed: ids of files that are read in a newer version, which is there.
-        only_look: write nothing down.
+        dry_run: write nothing.
 
     Raises:
         CleanedError: naming the files and where they are; nothing was changed.
@@ -66,7 +66,7 @@ def require_sources(
     for page in _pages(env, window.id):
         back = [file.file for file in page if _is_back(env, file)]
         away = [file for file in page if file.file not in set(back)]
-        if back and not only_look:
+        if back and not dry_run:
             mark_back(env.ledger, back)
         total -= len(back)
         wanted = [f for f in away if (needed is None or f.file in needed) and f.file not in renewed]

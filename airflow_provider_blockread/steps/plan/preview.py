@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from airflow_provider_blockread.blocks import AutoSize, BlockGroup, GroupLimits
-from airflow_provider_blockread.blocks.group import Part, iter_blocks
+from airflow_provider_blockread.blocks.group import FileRange, iter_blocks
 from airflow_provider_blockread.blocks.readers import ReaderChoice
 from airflow_provider_blockread.blocks.sizing import BlockChoice
 from airflow_provider_blockread.exchange.manifest import summarize
@@ -108,7 +108,7 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
     )
 
 
-def _shown(part: Part, limits: GroupLimits) -> FileSample:
+def _shown(part: FileRange, limits: GroupLimits) -> FileSample:
     auto = limits.block_size if isinstance(limits.block_size, AutoSize) and not part.whole else None
     return FileSample(
         path=part.version.path,
@@ -117,7 +117,7 @@ def _shown(part: Part, limits: GroupLimits) -> FileSample:
     )
 
 
-def _sized(parts: Iterable[Part], auto: AutoSize, sizes: Counter[BlockChoice]) -> Iterator[Part]:
+def _sized(parts: Iterable[FileRange], auto: AutoSize, sizes: Counter[BlockChoice]) -> Iterator[FileRange]:
     """Yield the parts, and count the block sizes of those that can be split."""
     for part in parts:
         if not part.whole:
@@ -125,7 +125,9 @@ def _sized(parts: Iterable[Part], auto: AutoSize, sizes: Counter[BlockChoice]) -
         yield part
 
 
-def _tallied(parts: Iterable[Part], option: FormatOption, limits: GroupLimits, tally: Counter[str]) -> Iterator[Part]:
+def _tallied(
+    parts: Iterable[FileRange], option: FormatOption, limits: GroupLimits, tally: Counter[str]
+) -> Iterator[FileRange]:
     """Yield the parts, and count those that are compressed and those that must be scanned."""
     fmt = make_format(option)
     for part in parts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow_provider_blockread.blocks import GroupLimits, iter_blocks
-from airflow_provider_blockread.blocks.group import Part
+from airflow_provider_blockread.blocks.group import FileRange
 from airflow_provider_blockread.errors import ExchangeError, OptionsError, PrunedError
 from airflow_provider_blockread.exchange.files import MANIFEST, read_checked
 from airflow_provider_blockread.exchange.manifest import read_manifest, render_manifest, summarize
@@ -23,7 +23,7 @@ def manifest_identity(env: Environment, window: str, feed: str) -> dict[str, str
     return {"window": window, "feed": feed, "ledger": env.ledger.uuid}
 
 
-def part_of(ledger: Ledger, found: PendingFile, fmt: RecordFormat) -> Part:
+def part_of(ledger: Ledger, found: PendingFile, fmt: RecordFormat) -> FileRange:
     """Return what a window reads of a file: a part or all of it, in one block where it is compressed.
 
     Raises:
@@ -32,7 +32,7 @@ def part_of(ledger: Ledger, found: PendingFile, fmt: RecordFormat) -> Part:
     version, part = found.version, found.part
     whole = codec_of(fmt, version.path) is not None
     if part is None:
-        return Part(found.file, version, 0, version.size, whole)
+        return FileRange(found.file, version, 0, version.size, whole)
     if part.start and (whole or not fmt.splittable):
         msg = (
             f"{version.path} was read up to byte {part.start} by earlier windows, and format {fmt.name} cannot continue"
@@ -40,7 +40,7 @@ def part_of(ledger: Ledger, found: PendingFile, fmt: RecordFormat) -> Part:
             f" {', '.join(giving_up_parts(ledger, found.file))}"
         )
         raise OptionsError(msg)
-    return Part(file=found.file, version=version, start=part.start, end=part.end, whole=whole)
+    return FileRange(file=found.file, version=version, start=part.start, end=part.end, whole=whole)
 
 
 def restore_pruned(env: Environment, window: Window) -> None:

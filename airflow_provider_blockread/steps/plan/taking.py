@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TypeVar
 
 from airflow_provider_blockread.blocks import AutoSize, Block, GroupLimits, iter_blocks
-from airflow_provider_blockread.blocks.group import Part
+from airflow_provider_blockread.blocks.group import FileRange
 from airflow_provider_blockread.blocks.readers import ReaderChoice
 from airflow_provider_blockread.blocks.sizing import READERS
 from airflow_provider_blockread.errors import PlanConflictError, ProofError
@@ -79,7 +79,7 @@ class Taken:
         self.late = 0  # files of another interval
         self.in_parts: dict[int, PendingFile] = {}  # by file
 
-    def choose(self) -> Generator[Part]:
+    def choose(self) -> Generator[FileRange]:
         """Yield what the window reads of each file, while they are being chosen."""
         with closing(self._batches()) as batches:  # whatever ends it, nothing is being taken any more then
             for found in batches:
@@ -130,7 +130,7 @@ class Taken:
             planner.take(whole)
         return found
 
-    def _count(self, found: list[PendingFile], parts: list[Part]) -> None:
+    def _count(self, found: list[PendingFile], parts: list[FileRange]) -> None:
         files = blocks = read = 0
         for pending, part in zip(found, parts, strict=True):
             version, some = pending.version, pending.part
@@ -184,7 +184,7 @@ class Taken:
         whole = window_files(self._env.ledger, planner.window, order=self._request.selection.order)
         return chain(self.in_parts.values(), whole)  # as `pending_files` orders them
 
-    def again(self) -> Iterator[Part]:
+    def again(self) -> Iterator[FileRange]:
         """Yield the same in the same order, once all are chosen; files that came since are left for the next window."""
         position = 0
         # The ids are chosen already: files that have come or grown old since must not move the limits.

@@ -201,7 +201,7 @@ def _intent(env: Environment, window: Window, mine: Generation | None, files: Fi
     )
     warnings = [] if chosen is None else list(foreseen_failures(env, window, chosen))
     try:
-        require_readable(env, window, files, only_look=True)
+        require_readable(env, window, files, dry_run=True)
     except (CleanedError, OptionsError) as error:
         warnings.append(f"this will fail: {error}")
     if latest.state in UNFINISHED and not resumed:
@@ -260,17 +260,17 @@ def _begin(runner: WindowRunner, request: Request, window: Window, files: FileCh
     return open_ref(env, window, latest, status="read", message=f"{which} {latest.number} {says}")
 
 
-def require_readable(env: Environment, window: Window, files: FileChoice | None, *, only_look: bool = False) -> None:
+def require_readable(env: Environment, window: Window, files: FileChoice | None, *, dry_run: bool = False) -> None:
     """Make sure that nothing was cleaned away of what would be read, and that its function can be called."""
     shown = published_generation(env.ledger, window.id)
     require_code(env, shown or latest_generation(env.ledger, window.id))
     if not count_away(env.ledger, window.id):
         return
     if files is None or shown is None:
-        require_sources(env, window, only_look=only_look)
+        require_sources(env, window, dry_run=dry_run)
         return
     chosen = choose(env, window, shown, files)
-    require_sources(env, window, chosen.again, renewed=chosen.renewed, only_look=only_look)
+    require_sources(env, window, chosen.again, renewed=chosen.renewed, dry_run=dry_run)
 
 
 def _has_changed(env: Environment, window: Window, begun: Generation, files: FileChoice) -> bool:

@@ -87,7 +87,7 @@ def propose_undoing(env: Environment, window: Window, *, files: str | None = Non
         CleanedError: when they were cleaned from the source.
     """
     if files == "pending":
-        require_sources(env, window, only_look=True)
+        require_sources(env, window, dry_run=True)
     held = check_undoing(env.ledger, window.id, files=files)
     if held is not None:
         return _continued(env, "undo", window, held, files)

@@ -20,7 +20,7 @@ from airflow_provider_blockread.storage.listing.held_back import HeldBack, Versi
 from airflow_provider_blockread.storage.listing.local import LocalListing, Root, RootListings
 from airflow_provider_blockread.storage.listing.markers import Marked
 from airflow_provider_blockread.storage.listing.paged import PagedListing
-from airflow_provider_blockread.storage.listing.roots import Inside, Links, bounds_of, real_uri
+from airflow_provider_blockread.storage.listing.roots import Inside, LinkRules, bounds_of, real_uri
 from airflow_provider_blockread.storage.listing.rules import NameRules
 from airflow_provider_blockread.storage.patience import Patience
 from airflow_provider_blockread.storage.stores import Stores
@@ -56,7 +56,7 @@ def list_files(
     held = HeldBack() if held is None else held
     stores = stores.within(bounds_of(source))
     rules, versions = NameRules(source), VersionRules(source, now_s, held)
-    roots, links = list(_roots(stores, source, absent)), Links(stores, source)
+    roots, links = list(_roots(stores, source, absent)), LinkRules(stores, source)
 
     def may_follow(uri: str) -> bool:
         follows = links.may_follow(uri)

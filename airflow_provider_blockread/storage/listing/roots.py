@@ -50,7 +50,7 @@ class Inside:
         return real.startswith(self._folders) or real in self._roots
 
 
-class Links:
+class LinkRules:
     """Which links of a source may be followed: on the local disk, and in stores that resolve links, as over SSH."""
 
     def __init__(self, stores: Stores, source: FileSource) -> None:

@@ -17,7 +17,7 @@ from airflow_provider_blockread.options import FileList, FileSource
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.backends.shared.errors import translated
 from airflow_provider_blockread.storage.listing.held_back import HeldBack
-from airflow_provider_blockread.storage.listing.roots import Links
+from airflow_provider_blockread.storage.listing.roots import LinkRules
 from airflow_provider_blockread.storage.schemes import scheme_for
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -115,7 +115,7 @@ def named_files(
     roots = [uris.canonical(root) for root in source.roots]
     named = (_inside(uris.canonical(path), roots) for path in paths)
     held = HeldBack() if held is None else held
-    for uri, version in _versions(stores, named, partial(_version, stores, Links(stores, source))):
+    for uri, version in _versions(stores, named, partial(_version, stores, LinkRules(stores, source))):
         if version is None:
             held.add("linked_out", uri)
         else:
@@ -149,7 +149,7 @@ def _are_concurrent(stores: Stores, batch: list[str]) -> bool:
     return bool(remote) and all(stores.remote(uri)[0].concurrent for uri in remote)
 
 
-def _version(stores: Stores, links: Links, uri: str) -> FileVersion | None:
+def _version(stores: Stores, links: LinkRules, uri: str) -> FileVersion | None:
     """Return the version of a file, None if a link leads out of the source."""
     try:
         return stores.stat(uri) if links.may_follow(uri) else None

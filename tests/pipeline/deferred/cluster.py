@@ -5,7 +5,7 @@ from __future__ import annotations
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.failures import write_failure
 from airflow_provider_blockread.exchange.model import Submission
-from airflow_provider_blockread.exchange.progress import Left, write_progress
+from airflow_provider_blockread.exchange.progress import DriverProgress, write_progress
 from airflow_provider_blockread.exchange.signs import read_stop, write_sign
 from airflow_provider_blockread.observer import Tally
 from tests.pipeline.here import ReadHere
@@ -51,7 +51,7 @@ class Cluster(ReadHere):
 
     def progress(self, tally: Tally) -> None:
         """Let the oldest application's driver leave its progress."""
-        write_progress(self.stores, self.queued[0], Left(tally=tally))
+        write_progress(self.stores, self.queued[0], DriverProgress(tally=tally))
 
     def work(self) -> bool:
         """Let the oldest application work to its end, unless it is to stop; return whether it has worked."""

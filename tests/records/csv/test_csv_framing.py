@@ -16,7 +16,7 @@ from airflow_provider_blockread.errors import LookBackError, RecordError
 from airflow_provider_blockread.records import RecordFormat, StateMap, read_records, record_format, scan_block
 from airflow_provider_blockread.records.csv import runs
 from airflow_provider_blockread.records.csv.format import CsvFormat
-from airflow_provider_blockread.records.csv.modes import Automaton, Marks
+from airflow_provider_blockread.records.csv.modes import Automaton, SpecialBytes
 from airflow_provider_blockread.records.reading import open_source
 from airflow_provider_blockread.records.walking import WalkLimits, first_start, walk_block
 from tests.examples import examples
@@ -204,9 +204,8 @@ def test_maps_compose_at_any_splits(dialect: Dialect, data: st.DataObject, split
 def test_the_automaton_does_what_its_table_says(dialect: Dialect, data: st.DataObject) -> None:
     """From every mode, a text has the same effect as byte by byte, and the same newlines end rows."""
     text = data.draw(dialect.texts(30))
-    marks = (dialect.quote, dialect.escape, dialect.comment)
-    quote, escape, comment = (None if mark is None else mark.encode() for mark in marks)
-    automaton = Automaton(Marks(delimiter=dialect.delimiter.encode(), quote=quote, escape=escape, comment=comment))
+    special = {name: getattr(dialect, name) for name in ("delimiter", "quote", "escape", "comment")}
+    automaton = Automaton(SpecialBytes(**{name: char and char.encode() for name, char in special.items()}))
     effect = automaton.effect(text.encode())
     for mode in range(8):
         if (number := automaton.number(mode)) < 0:
