@@ -14,13 +14,17 @@ from airflow_provider_blockread.spark.engines.reporting import job_failed
 
 
 class InProcessEngine:
-    """An `Engine` without Spark; `cores` only decides into how many items a job is cut."""
+    """An `Engine` without Spark; `cores` only decides into how many items a job is cut.
+
+    A task that raises is repeated until it failed `failures` times, as with Spark's master `local[cores, failures]`.
+    """
 
     may_grow = False
     application = Application()
 
-    def __init__(self, cores: int = 1) -> None:
+    def __init__(self, cores: int = 1, failures: int = 1) -> None:
         self.cores = cores
+        self._failures = failures
         self._attempts = count()
         self._cancelled = False
 
@@ -41,15 +45,23 @@ class InProcessEngine:
             if self._cancelled:
                 msg = f"{title} was cancelled; retry to start again"
                 raise SparkJobError(msg)
-            try:
-                answers.append(task(item, next(self._attempts)))
-            except BlockReadError:
-                raise
-            except Exception as error:
-                raise job_failed(error) from error
+            answers.append(self._answer(task, item))
             tally = tally.plus(measure(answers[-1]))
             report(Progress(done=len(answers), total=len(items), tally=tally))
         return answers
+
+    def _answer(self, task: Task[Item, Answer], item: Item) -> Answer:
+        failed = 0
+        while True:
+            try:
+                return task(item, next(self._attempts))
+            except Exception as error:
+                failed += 1
+                if failed < self._failures:
+                    continue
+                if isinstance(error, BlockReadError):
+                    raise
+                raise job_failed(error) from error
 
     def session(self, *, title: str, report: Callable[[Progress], None]) -> NoReturn:
         """Refuse: there is no Spark.

@@ -58,24 +58,11 @@ def rdd_engine() -> Iterator[RddEngine]:
             yield submitter._started()
 
 
-_ON_SPARK = [pytest.param(name, marks=pytest.mark.spark) for name in ("rdd", "connect")]
-
-
-@pytest.fixture(params=_ON_SPARK)
-def spark_engine(request: pytest.FixtureRequest) -> Engine:
-    """Each engine whose tasks are Spark's."""
-    return _made(request)
-
-
-@pytest.fixture(params=["in process", *_ON_SPARK])
+@pytest.fixture(params=["in process", *(pytest.param(name, marks=pytest.mark.spark) for name in ("rdd", "connect"))])
 def engine(request: pytest.FixtureRequest) -> Engine:
     """Each engine."""
-    return _made(request)
-
-
-def _made(request: pytest.FixtureRequest) -> Engine:
     if request.param == "in process":
-        return InProcessEngine(cores=2)
+        return InProcessEngine(cores=2, failures=4)
     if request.param == "connect":
         connected: ConnectEngine = request.getfixturevalue("connect_engine")
         return connected
