@@ -5,7 +5,6 @@ The commands call the same steps as the operators and run the Spark job in this 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from airflow_provider_blockread.cli.terminal.interrupts import exit_on_signals
@@ -18,7 +17,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     signal's number when SIGINT, SIGTERM or SIGHUP stopped the command.
     """
     exit_on_signals()  # importing the commands takes a second
-    sys.path.append("")  # functions, formats and sinks may be modules of the working directory
     from airflow_provider_blockread.cli.commands import call  # noqa: PLC0415
+    from airflow_provider_blockread.records.custom import MODULE_FOLDERS  # noqa: PLC0415
 
+    MODULE_FOLDERS.append("")  # functions, formats and sinks may be modules of the working directory
     call(arguments)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, cast
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError
@@ -33,6 +35,11 @@ _FORMAT = Demands(
 )
 
 
+#: Folders where `load_object` looks for a module that is not installed; "" is the working directory. They join `sys.path`
+#: only then: libraries try to import modules that this system lacks, which files of such a folder may be called.
+MODULE_FOLDERS: list[str] = []
+
+
 def load_object(path: str, what: str) -> Any:  # noqa: ANN401 - whatever the user named
     """Return what the import path `"package.module:name"` names.
 
@@ -40,7 +47,10 @@ def load_object(path: str, what: str) -> Any:  # noqa: ANN401 - whatever the use
         OptionsError: when it cannot be imported; the message gives the path and the cause.
     """
     module, _, name = path.partition(":")
+    package = module.partition(".")[0]
     try:
+        if package not in sys.modules and find_spec(package) is None:
+            sys.path += [folder for folder in MODULE_FOLDERS if folder not in sys.path]
         return getattr(importlib.import_module(module), name)
     except Exception as error:  # a module may raise anything while it is imported
         why = f"{type(error).__name__}: {error}"

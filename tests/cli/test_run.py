@@ -163,6 +163,16 @@ def test_function_of_the_working_folder(place: Place) -> None:
     assert not Path(place.folder / "out.blockread").is_relative_to(place.folder / "out")
 
 
+def test_files_of_the_working_folder_are_not_imported(place: Place) -> None:
+    """Libraries try to import modules of other systems; a file that landed under such a name is no module."""
+    for name in ("org", "msvcrt", "nt", "_winapi"):
+        (place.folder / f"{name}.py").write_text("open('imported', 'w')\n")
+    done = place.shell("plan", ".", "--pattern", "*.py")
+
+    assert done.returncode == 0, done.stderr
+    assert not (place.folder / "imported").exists()
+
+
 def test_a_function_of_dataframes(place: Place) -> None:
     """It is imported from the working directory, too."""
     (place.folder / "frames.py").write_text("def first(records):\n    return records.orderBy('value').limit(1)\n")
