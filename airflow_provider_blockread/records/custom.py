@@ -35,8 +35,8 @@ _FORMAT = Demands(
 )
 
 
-#: Folders where `load_object` looks for a module that is not installed; "" is the working directory. They join `sys.path`
-#: only then: libraries try to import modules that this system lacks, which files of such a folder may be called.
+#: Folders where `load_object` looks for a module that is not installed; "" is the working directory. They join
+#: `sys.path` only then: libraries try to import modules that this system lacks, and files there may have their names.
 MODULE_FOLDERS: list[str] = []
 
 

@@ -230,15 +230,19 @@ class PlannedScan:
             failed = FailedTry(who=_WHO, left_out=spec.excluded)
             window, options = self.states.window, self.states.options
             if not excluded_by_policy(self.env, window, options.policies, error, failed):
-                fail_scan(self.env.ledger, window.id, epoch, f"{type(error).__name__}: {error}")
+                self._record(epoch, error)
                 raise
             return None
         except BaseException as error:
-            fail_scan(self.env.ledger, self.ref.window, epoch, f"{type(error).__name__}: {error}")
             self.stop(epoch, str(error))
             if not self.submitter.keeps_secrets:
                 cast("DetachedSubmitter", self.submitter).kill(None)
+            self._record(epoch, error)
             raise
+
+    def _record(self, epoch: int, error: BaseException) -> None:
+        with suppress(BlockReadError):  # without its ledger, a scan fails with its own error
+            fail_scan(self.env.ledger, self.ref.window, epoch, f"{type(error).__name__}: {error}")
 
     def stop(self, epoch: int, why: str) -> None:
         """Stop the driver of a try on its cluster; even if that fails, its files never count for another try."""

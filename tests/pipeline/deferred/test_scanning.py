@@ -10,11 +10,14 @@ import pytest
 from airflow_provider_blockread.errors import SparkJobError
 from airflow_provider_blockread.exchange.failures import write_failure
 from airflow_provider_blockread.exchange.layout import name_before
+from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.signs import read_stop
 from airflow_provider_blockread.exchange.vigil import LEAST_PATIENCE_S, Vigil
+from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.steps import DeferredScan
 from airflow_provider_blockread.steps.read.waiting import poll, stop
+from tests.pipeline.deferred.cluster import Cluster
 from tests.pipeline.deferred.task import Task
 
 
@@ -58,6 +61,34 @@ def test_a_scan_that_fails(task: Task) -> None:
         scan.resume(waiting)
     assert scan.start() is not None
     assert not Path(waiting.answer.removeprefix("file://")).exists()
+
+
+class _Forsaken(Cluster):
+    """A cluster whose submission fails when its application works already, and the ledger's tables are gone."""
+
+    ledger: Ledger
+
+    def start(self, submission: Submission, *, name: str) -> str:
+        """Take an application."""
+        super().start(submission, name=name)
+        with self.ledger.writing() as connection:
+            connection.exec_driver_sql("ALTER TABLE generations RENAME TO lost")
+        msg = "spark-submit has ended"
+        raise SparkJobError(msg)
+
+
+def test_a_scan_that_fails_without_its_ledger(task: Task) -> None:
+    """It ends the application, and raises its own error."""
+    task.pipe.put({"c.csv": b'1,"a\nb"\n2,c\n' * 20})
+    task.pipe.record_format, task.pipe.block_size, task.pipe.group_bytes = Csv(schema="id long, s string"), 16, 64
+    ref = task.pipe.plan("csv")
+    cluster = _Forsaken()
+    cluster.ledger = task.pipe.env.ledger
+    with pytest.raises(SparkJobError, match="spark-submit has ended"):
+        DeferredScan(env=task.pipe.env, ref=ref, submitter=cluster).start()
+
+    assert cluster.killed == ["own"]
+    assert not cluster.work()
 
 
 def test_each_try_to_scan_is_told_apart(task: Task) -> None:
