@@ -48,7 +48,7 @@ def trouble_of(error: str, ledger: str) -> Trouble:
     offset, record = _OFFSET.search(headline), _RECORD.search(headline)
     excerpt = tuple(_lines(ast.literal_eval(record[1]), int(offset[1]))) if offset and record else ()
     commands = dict.fromkeys(with_ledger(command, ledger) for command in _COMMAND.findall(error))
-    said, _, advice = _NAMED.sub("", _RECORD.sub("", headline) if excerpt else headline).partition("; ")
+    said, advice = _parted(_NAMED.sub("", _RECORD.sub("", headline) if excerpt else headline))
     return Trouble(
         headline=said,
         advice=advice[:1].upper() + advice[1:],
@@ -60,8 +60,15 @@ def trouble_of(error: str, ledger: str) -> Trouble:
 
 def brief(error: str) -> str:
     """Return what happened, for a line of a list that names the window: without its folder and what to do."""
-    said = _NAMED.sub("", error.partition("\n")[0])
-    return _PLACE.sub(lambda found: f" of {found[1].rpartition('/')[2]}", said).partition("; ")[0]
+    said, _ = _parted(_NAMED.sub("", error.partition("\n")[0]))
+    return _PLACE.sub(lambda found: f" of {found[1].rpartition('/')[2]}", said)
+
+
+def _parted(said: str) -> tuple[str, str]:
+    """Return what happened and what to do, which a semicolon parts; names of files may hold one, too."""
+    place = _PLACE.search(said)
+    happened, _, advice = said[place.end() if place else 0 :].partition("; ")
+    return said[: place.end() if place else 0] + happened, advice
 
 
 def with_ledger(command: str, ledger: str) -> str:
