@@ -22,6 +22,7 @@ _SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst"}  # of 
 class Sink(Value):
     """Where records go. `work_uri` (manifests, results, staging) is beside the output, never inside."""
 
+    keeps_files: ClassVar[bool] = True  # what tasks write is what readers find; otherwise its rows are, or nobody knows
     uri: str
     _: KW_ONLY
     work_uri: str | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
@@ -14,7 +14,9 @@ from airflow_provider_blockread.options.sinks import ColumnarSink, Sink
 from airflow_provider_blockread.options.values import parse_options
 
 _SECRET = re.compile(r"token|credential|secret|password|access[-_.]key|sas", re.IGNORECASE)
-_PASSWORD = re.compile(r"[\w.+-]+://[^/@:]*:[^/@]+@|.*[?&\s]password=")  # a URL with one
+_PASSWORD = re.compile(
+    r"[\w.+-]+://[^/@:]*:[^/@]+@|.*[?&\s]password=|(?i:bearer|basic) +\S"
+)  # a URL or header with one
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,7 @@ class PostgresSink(TableSink):
     """
 
     kind: ClassVar[str] = "postgres"
+    keeps_files: ClassVar[bool] = False
     _: KW_ONLY
     url: str | None = None
     postgres_conn_id: str | None = None
@@ -188,6 +191,7 @@ class CustomSink(Sink):
     """
 
     kind: ClassVar[str] = "custom_sink"
+    keeps_files: ClassVar[bool] = False
     _: KW_ONLY
     path: str = ""
     options: Mapping[str, object] = field(default_factory=dict)
@@ -200,7 +204,8 @@ class CustomSink(Sink):
             msg = f"custom_sink: path must read 'package.module:Class', not {self.path!r}"
             raise OptionsError(msg)
         for option, value in self.options.items():
-            refuse_secret(f"custom_sink: option {option}", option, str(value))
+            for name, text in _texts(option, value):
+                refuse_secret(f"custom_sink: option {option}", name, text)
         super().__post_init__()
 
     @classmethod
@@ -208,6 +213,18 @@ class CustomSink(Sink):
         """Return the sink of an output; what is no option of its own is an argument of the class."""
         given, own = _parted(cls, texts, {"options"})
         return cls(output, options=own, **given)
+
+
+def _texts(name: str, value: object) -> Iterator[tuple[str, str]]:
+    """Yield each plain value inside of a value that JSON can hold, under the name that is nearest to it."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _texts(str(key), inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(name, inner)
+    else:
+        yield name, str(value)
 
 
 def _parted(cls: type[Sink], texts: Mapping[str, str], rests: set[str]) -> tuple[dict[str, Any], dict[str, str]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, cast
 
-from airflow_provider_blockread.errors import BlockReadError, OptionsError
+from airflow_provider_blockread.errors import BlockReadError, OptionsError, TransientError
 from airflow_provider_blockread.options import CustomFormat
 from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.model import Walk
@@ -74,20 +74,25 @@ def make_object(
 
     Raises:
         OptionsError: when the class cannot be imported or built, or lacks what is demanded.
+        TransientError: when the class does not reach what it needs.
     """
     cls = load_object(path, demands.what)
     if not isinstance(cls, type):
         raise _refused(demands, path, "is not a class")
     if not all(hasattr(cls, name) for name in demands.methods):  # what is of another kind is not called
-        _require_members(path, cls, demands)
+        _require_members(path, cls, demands, demands.methods)
     try:
         made = make(cls, options)
     except BlockReadError:
         raise
+    except OSError as error:
+        msg = f"{demands.what} {path!r} cannot be made now ({type(error).__name__}: {error}); retry when it can"
+        raise TransientError(msg) from error
     except Exception as error:
-        msg = f"{demands.what} {path!r} does not take the options {dict(options)} ({error}); correct them"
+        why = f"{type(error).__name__}: {error}"
+        msg = f"{demands.what} {path!r} does not take the options {dict(options)} ({why}); correct them, or the class"
         raise OptionsError(msg) from error
-    _require_members(path, made, demands)
+    _require_members(path, made, demands, (*demands.values, *demands.methods))
     _require_types(path, made, demands)
     return made
 
@@ -105,8 +110,8 @@ def make_custom(option: CustomFormat) -> RecordFormat:
     return cast("RecordFormat", made)
 
 
-def _require_members(path: str, found: object, demands: Demands) -> None:
-    missing = [member for member in (*demands.values, *demands.methods) if not hasattr(found, member)]
+def _require_members(path: str, found: object, demands: Demands, members: Sequence[str]) -> None:
+    missing = [member for member in members if not hasattr(found, member)]
     if missing:
         raise _refused(demands, path, f"lacks {', '.join(missing)}")
 

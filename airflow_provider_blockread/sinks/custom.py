@@ -13,7 +13,7 @@ _SINK = Demands(
     what="sink",
     base="sinks.Directory",
     page="docs/how_to/own_sink.md",
-    values={"uri": str, "kind": str, "in_place": bool, "keeps_files": bool},
+    values={"uri": str, "kind": str, "in_place": bool},
     methods=("prepare", "writer", "placed", "count", "steps", "state", "apply", "undo", "sweep", "is_empty"),
 )
 

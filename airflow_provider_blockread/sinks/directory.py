@@ -25,7 +25,6 @@ class Directory:
     """
 
     in_place = False
-    keeps_files = True
 
     def __init__(self, stores: Stores, option: Sink, kind: str = "output") -> None:
         self._stores = stores

@@ -135,7 +135,6 @@ class RecordSink(Protocol):
     uri: str  # of the directory or table
     kind: str  # output | quarantine
     in_place: bool  # tasks write where readers look, in files that no commit names yet
-    keeps_files: bool  # the files that tasks write are what is published; otherwise their rows are, and the files go
 
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
         """Create or check the place before anything is read for it, and return where tasks write.

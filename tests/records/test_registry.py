@@ -56,7 +56,7 @@ def test_an_incomplete_format_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_what_is_no_format_is_not_called(tmp_path: Path) -> None:
     """A class without the methods of a format is refused before its options reach it."""
     option = CustomFormat(path="subprocess:Popen", options={"args": ["touch", str(tmp_path / "ran")]})
-    with pytest.raises(OptionsError, match=r"lacks name, .*, cut, walk"):
+    with pytest.raises(OptionsError, match=r"lacks for_file, .*, cut, walk"):
         make_format(option)
     assert not list(tmp_path.iterdir())
 

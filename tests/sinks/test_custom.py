@@ -79,7 +79,7 @@ def test_what_is_no_sink_is_refused() -> None:
     assert "'json:loads' is not a class; derive it from sinks.Directory" in _refusal(
         CustomSink("/o", path="json:loads")
     )
-    assert "lacks uri, kind" in _refusal(CustomSink("/o", path="pathlib:Path"))
+    assert "'pathlib:Path' lacks prepare, writer" in _refusal(CustomSink("/o", path="pathlib:Path"))
     assert "see docs/how_to/own_sink.md" in _refusal(CustomSink("/o", path="pathlib:Path"))
     assert "does not take the options {'width': 'x'}" in _refusal(
         CustomSink("/o", path=f"{MODULE}:ArrowDirectory", options={"width": "x"})
@@ -91,6 +91,7 @@ def test_a_path_must_name_a_class_and_options_hold_no_secret() -> None:
     """Both are refused when the DAG is parsed."""
     with pytest.raises(OptionsError, match=r"path must read 'package\.module:Class', not 'orc'"):
         CustomSink("/o", path="orc")
-    with pytest.raises(OptionsError, match="option api_token holds a secret"):
-        CustomSink("/o", path="a:B", options={"api_token": "x"})
+    for secret in ({"api_token": "x"}, {"auth": [{"password": "x"}]}, {"headers": ["Bearer x"]}):
+        with pytest.raises(OptionsError, match=f"option {next(iter(secret))} holds a secret"):
+            CustomSink("/o", path="a:B", options=secret)
     assert CustomSink("/o", path="a:B", access_conn_id="c").access_conn_id == "c"

@@ -21,7 +21,6 @@ class RowTable(Table):
     """A sink of rows that a database keeps; files are staged in the work area, and go once their rows are there."""
 
     in_place = False
-    keeps_files = False
     _misfit = staticmethod(misfit)
 
     def writer(self, target: Target, name: AttemptName, schema: pa.Schema | None) -> Writer:

@@ -52,7 +52,6 @@ class Table:
     """
 
     in_place = True
-    keeps_files = True
     _misfit = staticmethod(misfit)
 
     def __init__(self, stores: Stores, option: ColumnarSink, kind: str, make: Callable[[], TableFormat]) -> None:

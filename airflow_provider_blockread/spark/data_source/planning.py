@@ -25,7 +25,7 @@ _SCANS = 8  # at once: they wait for the store more than they compute
 def plan_partitions(
     options: ReadOptions, stores: Stores, versions: Sequence[FileVersion]
 ) -> Iterator[tuple[list[Block], dict[int, int]]]:
-    """Yield the blocks of each partition, about as many bytes as one block has, and their entry states.
+    """Yield the blocks of each partition, about as many bytes as the largest block has, and their entry states.
 
     Numbers count the blocks of all files in order, whichever are chosen. States are found here, in one process: by a
     scan of those files of more than one block whose format requires it.

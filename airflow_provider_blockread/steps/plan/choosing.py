@@ -145,7 +145,7 @@ def _wanted(env: Environment, window: Window, shown: Generation, choice: FileCho
 
 
 def _lost(env: Environment, window: Window, shown: Generation) -> frozenset[int]:
-    sink = env.sink(GenerationOptions.from_json(shown.options).sink)
+    sink = GenerationOptions.from_json(shown.options).sink
     copied = shown.published_at is not None and not sink.keeps_files
     groups = list_groups(env.ledger, window.id, shown.number)
     return frozenset(

@@ -37,6 +37,7 @@ def test_no_page_and_no_action_loads_a_sink_that_the_ledger_names(
 
     assert "runs no code that an option names" in shown["undo"]
     assert "blockread windows" in shown["undo"]
+    assert "runs no code" not in shown["reprocess"]
     undo(pipe.env, get_window(pipe.env.ledger, window), who="ann")
     assert pipe.values() == []
     pipe.close()

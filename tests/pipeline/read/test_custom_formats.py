@@ -169,7 +169,7 @@ a_function = Good.cut
     ("name", "options", "message"),
     [
         ("LacksCut", {}, "lacks cut; derive it from records.BaseFormat and see docs/custom_formats.md"),
-        ("LacksMost", {}, "lacks name, .*, cut, scan, explain, content, decoder; derive it from records.BaseFormat"),
+        ("LacksMost", {}, "lacks for_file, .*, cut, scan, explain, content, decoder; derive it from records.Base"),
         ("WalkIsData", {}, "has a member walk that is not a method"),
         ("WalkReturnsList", {}, r"walks an empty buffer to \[\] instead of a Walk without records"),
         ("WalkRaises", {}, r"raises IndexError \(index out of range\) when it walks an empty buffer"),

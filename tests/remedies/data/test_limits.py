@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from airflow_provider_blockread.errors import OptionsError, RecordError
+from airflow_provider_blockread.errors import OptionsError, RecordError, TransientError
 from airflow_provider_blockread.options import CustomFormat
 from airflow_provider_blockread.records import ByteSource, make_format, read_records, record_format
 from airflow_provider_blockread.records.columns.schema import parse_schema
@@ -128,7 +128,7 @@ def write(folder: Path, code: str) -> None:
 @pytest.mark.parametrize(
     ("code", "says"),
     [
-        ("class Format:\n    walk = None", "lacks name"),
+        ("class Format:\n    walk = None", "lacks for_file"),
         (FORMAT + "    needs_scan = 1", "has needs_scan=1, which must be of type bool"),
         (FORMAT + "    explain = ''", "has a member explain that is not a method"),
         ("Format = 1", "is not a class"),
@@ -178,6 +178,19 @@ def test_a_class_takes_the_options_that_it_has(desk: Desk, monkeypatch: pytest.M
     made = make_format(CustomFormat(path="mine:Format", options={"width": 3}))
 
     assert list(read_records(io.BytesIO(b"abc"), 0, 3, made)) == [(0, b"abc")]
+
+
+def test_a_class_that_needs_what_is_away_is_made_later(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The task is retried; the options are not to blame."""
+    monkeypatch.syspath_prepend(desk.folder)
+    needed = desk.folder / "widths"
+    width = f"pathlib.Path({str(needed)!r}).read_text()"
+    write(desk.folder, "import pathlib" + FORMAT.replace("= width", f"= int({width})"))
+    with pytest.raises(TransientError, match=r"cannot be made now \(FileNotFoundError: .*\); retry when it can"):
+        make_format(CustomFormat(path="mine:Format"))
+    needed.write_text("3")
+
+    assert list(read_records(io.BytesIO(b"abc"), 0, 3, make_format(CustomFormat(path="mine:Format")))) == [(0, b"abc")]
 
 
 def test_a_format_that_looks_back_reads_a_file_that_is_not_compressed(
