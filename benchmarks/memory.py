@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 
 from airflow_provider_blockread.options import Lines
+from airflow_provider_blockread.periodic import repeating
 from benchmarks.harness.data import log_line, write_lines
 from benchmarks.harness.lab import Lab, Windows
 from benchmarks.harness.measure import Row
@@ -56,20 +56,13 @@ def _peak(lab: Lab, folder: Path, size: int) -> int:
 def _watched() -> Iterator[dict[int, int]]:
     """Provide the peak resident memory, in bytes, of each Python process below this one, by its id."""
     peaks: dict[int, int] = {}
-    done = threading.Event()
 
-    def watch() -> None:
-        while not done.wait(_EVERY_S):
-            for pid, resident in _python_processes():
-                peaks[pid] = max(peaks.get(pid, 0), resident)
+    def sample() -> bool:
+        peaks.update({pid: max(peaks.get(pid, 0), resident) for pid, resident in _python_processes()})
+        return True
 
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
+    with repeating(sample, every_s=_EVERY_S, name="memory"):
         yield peaks
-    finally:
-        done.set()
-        thread.join()
 
 
 def _python_processes() -> Iterator[tuple[int, int]]:

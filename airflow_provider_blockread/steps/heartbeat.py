@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from airflow_provider_blockread.errors import ConflictError, TransientError
+from airflow_provider_blockread.periodic import repeating
 
 
 @contextmanager
@@ -18,30 +18,23 @@ def beating(beat: Callable[[], None], *, interval_s: float, on_lost: Callable[[]
     Raises:
         ConflictError: what `beat` raised, once the body has ended.
     """
-    done = threading.Event()
     lost: list[ConflictError] = []
 
-    def run() -> None:
-        while not done.wait(interval_s):
-            try:
+    def still_ours() -> bool:
+        try:
+            with suppress(TransientError):
                 beat()
-            except ConflictError as error:
-                lost.append(error)
-                on_lost()
-                return
-            except TransientError:
-                continue
+        except ConflictError as error:
+            lost.append(error)
+            on_lost()
+        return not lost
 
-    thread = threading.Thread(target=run, name="blockread-heartbeat", daemon=True)
-    thread.start()
     try:
-        yield
+        with repeating(still_ours, every_s=interval_s, name="blockread-heartbeat"):
+            yield
     except Exception:
         if lost:
             raise lost[0] from None
         raise
-    finally:
-        done.set()
-        thread.join()
     if lost:
         raise lost[0]

@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ import psutil
 
 from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import FileSource, GenerationOptions, Lines, ParquetSink
+from airflow_provider_blockread.periodic import repeating
 from airflow_provider_blockread.steps import Environment, PlanRequest, plan
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.stores import Stores
@@ -146,19 +146,14 @@ def measure(key: str, url: str, source: str) -> dict[str, float]:
 @contextmanager
 def _watched() -> Iterator[list[int]]:
     """Give the peak resident memory of this process in the body, in bytes."""
-    peak, over, process = [0], threading.Event(), psutil.Process()
+    peak, process = [0], psutil.Process()
 
-    def look() -> None:
-        while not over.wait(_EVERY_S):
-            peak[0] = max(peak[0], process.memory_info().rss)
+    def sample() -> bool:
+        peak[0] = max(peak[0], process.memory_info().rss)
+        return True
 
-    thread = threading.Thread(target=look, daemon=True)
-    thread.start()
-    try:
+    with repeating(sample, every_s=_EVERY_S, name="memory"):
         yield peak
-    finally:
-        over.set()
-        thread.join()
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
@@ -10,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import psutil
+
+from airflow_provider_blockread.periodic import repeating
 
 _EVERY_S = 0.5
 _SETTLED_S = 3.0
@@ -41,20 +42,15 @@ def watched(secrets: Sequence[str], ui_port: int, ours: int) -> Iterator[Sightin
         ui_port: where the application shows its pages.
         ours: the process that runs the test, which knows the secrets.
     """
-    seen, ended = Sightings(secrets), threading.Event()
+    seen = Sightings(secrets)
 
-    def watch() -> None:
-        while not ended.wait(_EVERY_S):
-            _look_at_processes(seen, ours)
-            _look_at_pages(seen, ui_port)
+    def watch() -> bool:
+        _look_at_processes(seen, ours)
+        _look_at_pages(seen, ui_port)
+        return True
 
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
+    with repeating(watch, every_s=_EVERY_S, name="watch"):
         yield seen
-    finally:
-        ended.set()
-        thread.join()
 
 
 def _look_at_processes(seen: Sightings, ours: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -13,6 +12,7 @@ from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.progress import Application
 from airflow_provider_blockread.exchange.seals import new_secret
 from airflow_provider_blockread.observer import Progress, Tally
+from airflow_provider_blockread.periodic import repeating
 from airflow_provider_blockread.spark.engines.context import quiet_session
 from airflow_provider_blockread.spark.engines.protocol import (
     REPORT_S,
@@ -157,21 +157,15 @@ def _alive() -> Iterator[None]:
 @contextmanager
 def _reporting(tracker: Any, report: Callable[[Progress], None]) -> Iterator[None]:  # noqa: ANN401 - pyspark's StatusTracker
     """Report every `REPORT_S` seconds how far the run in the body is."""
-    done = threading.Event()
 
-    def poll() -> None:
+    def poll() -> bool:
         with _alive():
-            while not done.wait(REPORT_S):
-                for progress in _stages(tracker):
-                    report(progress)
+            for progress in _stages(tracker):
+                report(progress)
+        return True
 
-    thread = threading.Thread(target=poll, name="blockread-progress", daemon=True)
-    thread.start()
-    try:
+    with repeating(poll, every_s=REPORT_S, name="blockread-progress"):
         yield
-    finally:
-        done.set()
-        thread.join()
 
 
 def _stages(tracker: Any) -> Iterator[Progress]:  # noqa: ANN401

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -10,6 +9,7 @@ from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.progress import DriverProgress, read_progress
 from airflow_provider_blockread.ledger.model import Claim
 from airflow_provider_blockread.ledger.windows.groups import record_progress
+from airflow_provider_blockread.periodic import repeating
 from airflow_provider_blockread.steps.model import Environment
 
 _LAST_COPY_S = 1.0  # that the end of the work waits for a copy that has begun
@@ -31,18 +31,13 @@ def showing(env: Environment, claim: Claim, submission: Submission, *, interval_
 
     It has a thread of its own: a store that hangs must not delay a heartbeat, and a copy that fails is not missed.
     """
-    done = threading.Event()
+    last: DriverProgress | None = None
 
-    def copy() -> None:
-        last: DriverProgress | None = None
-        while not done.wait(interval_s):
-            with suppress(Exception):
-                last = copy_progress(env, claim, submission, last)
+    def copy() -> bool:
+        nonlocal last
+        with suppress(Exception):
+            last = copy_progress(env, claim, submission, last)
+        return True
 
-    thread = threading.Thread(target=copy, name="blockread-progress-watch", daemon=True)
-    thread.start()
-    try:
+    with repeating(copy, every_s=interval_s, name="blockread-progress-watch", join_s=_LAST_COPY_S):
         yield
-    finally:
-        done.set()
-        thread.join(_LAST_COPY_S)
