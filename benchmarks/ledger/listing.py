@@ -10,10 +10,6 @@ import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from html import unescape
-from typing import Any
-
-import botocore.session
-from botocore.config import Config
 
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
@@ -101,7 +97,7 @@ def _walk(folder: str) -> Iterator[os.stat_result]:
 
 def _arrive(store: Store, root: str) -> int:
     """Return the number of keys on all pages, fetched one after the other and parsed for their cursor only."""
-    client, cursor, keys = _signer(store), "", 0
+    client, cursor, keys = servers.s3_client(store), "", 0
     while True:
         asked = {"Bucket": root.removeprefix("s3://")} | ({"ContinuationToken": cursor} if cursor else {})
         address = client.generate_presigned_url("list_objects_v2", Params=asked)
@@ -114,23 +110,12 @@ def _arrive(store: Store, root: str) -> int:
         cursor = unescape(following[1].decode())
 
 
-def _signer(store: Store) -> Any:  # noqa: ANN401 - botocore makes its clients' classes
-    return botocore.session.get_session().create_client(
-        "s3",
-        region_name="us-east-1",
-        endpoint_url=store.options["endpoint_url"],
-        aws_access_key_id=store.options["key"],
-        aws_secret_access_key=store.options["secret"],
-        config=Config(signature_version="s3v4"),
-    )
-
-
 def _fill(store: Store, root: str, count: int) -> None:
     client, bucket = servers.s3_client(store), root.removeprefix("s3://")
 
     def put(number: int) -> None:
         key = f"{number * 10 // count}/part-{number:07d}.csv"
-        client.put_object(Bucket=bucket, Key=key, Body=b"x")  # type: ignore[attr-defined]
+        client.put_object(Bucket=bucket, Key=key, Body=b"x")
 
     with ThreadPoolExecutor(8) as pool:
         for _ in pool.map(put, range(count)):

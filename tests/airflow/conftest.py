@@ -49,6 +49,12 @@ def landing(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """Where records are published."""
+    return tmp_path / "lake"
+
+
+@pytest.fixture
 def land(landing: Path) -> Callable[..., None]:
     """What puts files of lines into the landing folder: by name, how many lines each."""
 

@@ -88,15 +88,7 @@ def test_the_version_agrees_everywhere() -> None:
 
 def test_the_compose_file_is_valid() -> None:
     """docker-compose.yml follows the Compose specification (its schema is in the test tool, no network is needed)."""
-    command = [
-        sys.executable,
-        "-m",
-        "check_jsonschema",
-        "--builtin-schema",
-        "vendor.compose-spec",
-        ROOT / "docker-compose.yml",
-    ]
-    answer = subprocess.run(command, capture_output=True, check=False, text=True)
+    answer = _compose_check(ROOT / "docker-compose.yml")
 
     assert answer.returncode == 0, answer.stdout
 
@@ -104,16 +96,13 @@ def test_the_compose_file_is_valid() -> None:
 def test_a_bad_compose_file_is_refused(tmp_path: Path) -> None:
     """The check of the Compose file would notice a misspelt key."""
     (tmp_path / "bad.yml").write_text("services: {a: {imagee: x}}", encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "check_jsonschema",
-        "--builtin-schema",
-        "vendor.compose-spec",
-        tmp_path / "bad.yml",
-    ]
 
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 1
+    assert _compose_check(tmp_path / "bad.yml").returncode == 1
+
+
+def _compose_check(file: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", file]
+    return subprocess.run(command, capture_output=True, check=False, text=True)
 
 
 def test_the_package_has_a_py_typed_marker() -> None:

@@ -1,4 +1,4 @@
-"""A window that failed at a file, which is corrected then; what tests of it share."""
+"""A window that is published, or failed at a file, and that file corrected then; what tests of it share."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.ledger.windows.queries import list_files
 from airflow_provider_blockread.steps import WindowRef
+from airflow_provider_blockread.steps.model import Published
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, rebuild
@@ -40,17 +41,30 @@ def correct(here: Pipe, *records: str) -> None:
     here.put({"b.txt": "".join(f"{record}\n" for record in records or ("b3", "b4", "b5")).encode()})
 
 
+def publish(here: Pipe) -> dict[str, str]:
+    """Publish three files in three groups; return the name of the output file of each."""
+    here.put({f"{name}.txt": f"{name}1\n{name}2\n".encode() for name in "abc"})
+    here.group_bytes = 6
+    here.run()
+    return dict(zip("abc", here.published(), strict=True))
+
+
 def states(here: Pipe) -> list[tuple[int, str, bool]]:
     """Return size, state and whether a window holds it, of each version of b, the oldest first."""
     rows = [row for row in list_files(here.env.ledger, "feed") if row.version.path.endswith("b.txt")]
     return [(r.version.size, r.state, r.window is not None) for r in sorted(rows, key=lambda row: row.file)]
 
 
+def carry_out(here: Pipe, asked: RebuildRequest) -> list[Published]:
+    """Rebuild what a request asks for."""
+    runner = WindowRunner(env=here.env, owner=here.owner, job=here.job, submitter=here.submitter)
+    return rebuild(here.env, asked, runner)
+
+
 def reprocess(here: Pipe, path: str | None = None) -> list[int]:
     """Reprocess window w, and return the generations that were published."""
     asked = RebuildRequest(range=WindowRange(window="w", feed="feed"), files=FileChoice(path=path))
-    runner = WindowRunner(env=here.env, owner=here.owner, job=here.job, submitter=here.submitter)
-    return [done.generation for done in rebuild(here.env, asked, runner)]
+    return [done.generation for done in carry_out(here, asked)]
 
 
 def die(*_: object, **__: object) -> None:

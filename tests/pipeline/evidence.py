@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import strategies as st
 
 from airflow_provider_blockread.blocks import GroupLimits, iter_blocks
 from airflow_provider_blockread.blocks.group import FileRange
@@ -32,6 +33,7 @@ from tests.pipeline.make import write_group
 
 QUOTED = CustomFormat(path="quoted_lines:QuotedLines")
 
+_UNSEEN = ("digest", "skipped_records")  # a sum for comparison, and a count that only goes with its bytes
 
 STORES = Stores()
 
@@ -111,6 +113,22 @@ class Reading:
         with pytest.raises(ProofError) as caught:
             prove(self.evidence(receipts, result))
         return str(caught.value)
+
+    def with_a_changed_number(self) -> st.SearchStrategy[list[Receipt]]:
+        """Return receipts, in one of which a single number that matters is changed, by however much."""
+
+        @st.composite
+        def drawn(draw: st.DrawFn) -> list[Receipt]:
+            index = draw(st.integers(0, len(self.receipts) - 1))
+            receipt = self.receipts[index]
+            last_of_file = index + 1 == len(self.receipts) or self.receipts[index + 1].file != receipt.file
+            # No block follows that would be entered in it.
+            unseen = (*_UNSEEN, "exit_state") if last_of_file else _UNSEEN
+            name = draw(st.sampled_from([name for name in Receipt._fields if name not in unseen]))
+            by = draw(st.integers(-40, 40).filter(bool))
+            return self.changed(index, **{name: getattr(receipt, name) + by})
+
+        return drawn()
 
     def changed(self, index: int, **fields: int) -> list[Receipt]:
         """Return the receipts with one of them changed."""

@@ -9,6 +9,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from airflow_provider_blockread.errors import BlockReadError, ConflictError
 from airflow_provider_blockread.ledger.windows.queries import get_window, list_windows
 from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.options import (
@@ -147,6 +150,16 @@ class Pipe:
             )
             for group in (range(ref.groups) if groups is None else groups)
         ]
+
+    def fails(self, error: type[BlockReadError], message: str) -> WindowRef:
+        """Plan, and see the read fail with an error, and nothing published."""
+        ref = self.plan()
+        with pytest.raises(error, match=message):
+            self.read(ref)
+        with pytest.raises(ConflictError, match=r"are not done; clear their read tasks"):
+            self.commit(ref)
+        assert self.published() == []
+        return ref
 
     def commit(self, ref: WindowRef) -> Published:
         """Prove and publish."""

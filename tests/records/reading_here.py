@@ -8,12 +8,24 @@ from collections.abc import Iterable
 from typing import BinaryIO
 
 from airflow_provider_blockread.errors import RecordError
-from airflow_provider_blockread.records import RecordFormat, read_records, scan_block
+from airflow_provider_blockread.records import ByteSource, RecordFormat, read_records, scan_block
 from airflow_provider_blockread.records.model import Chunk
 from airflow_provider_blockread.records.reading import open_source
 from airflow_provider_blockread.records.walking import WalkLimits, first_start, walk_block
 from tests.records.oracles import ShortReads
 from tests.records.reference import UNREADABLE, Records
+
+
+class CountingSource(ByteSource):
+    """A source that counts the bytes that a format reads, including repeated ones."""
+
+    bytes_read = 0
+
+    def read(self, start: int, end: int) -> bytes:
+        """Return the bytes, and count them."""
+        data = super().read(start, end)
+        self.bytes_read += len(data)
+        return data
 
 
 def read_block(

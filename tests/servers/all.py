@@ -9,9 +9,11 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import botocore.session
 import fsspec
+from botocore.config import Config
 
 from tests.servers.ceph import Keys, gateway
 from tests.servers.processes import PROGRAMS, answers, free_port, install, new_folder, run, running
@@ -140,7 +142,7 @@ def _s3(name: str, keys: Keys) -> Store:
     return store
 
 
-def s3_client(store: Store) -> object:
+def s3_client(store: Store) -> Any:
     """Return botocore's client of an S3 store, for what fsspec has no words for."""
     return botocore.session.get_session().create_client(
         "s3",
@@ -148,4 +150,5 @@ def s3_client(store: Store) -> object:
         endpoint_url=store.options["endpoint_url"],
         aws_access_key_id=store.options["key"],
         aws_secret_access_key=store.options["secret"],
+        config=Config(signature_version="s3v4"),  # of addresses, too
     )

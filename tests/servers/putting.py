@@ -25,7 +25,7 @@ def _s3(store: Store, bucket: str) -> Put:
     client = s3_client(store)
 
     def put(name: str, data: bytes) -> None:
-        client.put_object(Bucket=bucket, Key=name, Body=data)  # type: ignore[attr-defined]
+        client.put_object(Bucket=bucket, Key=name, Body=data)
 
     return put
 

@@ -175,15 +175,15 @@ def opened(kind: str, store: str = "memory") -> Iterator[Bench]:
     fsspec.filesystem("memory").store.clear()
 
 
-def racing(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """Let something happen once, between the reading of the table and the commit."""
+def racing(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object], table: type[Any] = tables.Table) -> None:
+    """Let something happen once, between the reading of a table and the commit."""
     left = [act]
-    changes = tables.Table._changes
+    changes = table._changes
 
-    def looked(self: Any, *arguments: Any) -> Any:
+    def read(self: Any, *arguments: Any) -> Any:
         found = changes(self, *arguments)
         if left:
             left.pop()()
         return found
 
-    monkeypatch.setattr(tables.Table, "_changes", looked)
+    monkeypatch.setattr(table, "_changes", read)

@@ -27,12 +27,6 @@ RETRIES = {"retries": 2, "retry_delay": timedelta(0)}
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Path:
-    """Where records are published."""
-    return tmp_path / "lake"
-
-
-@pytest.fixture
 def make_dag(dag_id: str, landing: Path, lake: Path) -> Callable[..., DAG]:
     """What makes the test's DAG, of two tries more for each task and a group for each file."""
 

@@ -20,12 +20,6 @@ pytestmark = pytest.mark.airflow
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Path:
-    """Where records are published."""
-    return tmp_path / "lake"
-
-
-@pytest.fixture
 def make_dag(dag_id: str, landing: Path, lake: Path) -> Callable[..., DAG]:
     """What makes the test's DAG, with options changed from one run to the next."""
 

@@ -22,12 +22,6 @@ pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("without_spark")]
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Path:
-    """Where records are published."""
-    return tmp_path / "lake"
-
-
-@pytest.fixture
 def reading(dag_id: str, landing: Path, lake: Path) -> Callable[..., DAG]:
     """What makes a DAG that reads what has landed."""
 

@@ -21,12 +21,6 @@ pytestmark = [pytest.mark.airflow, pytest.mark.spark]
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Path:
-    """Where records are published."""
-    return tmp_path / "lake"
-
-
-@pytest.fixture
 def feeding(dag_id: str, landing: Path, lake: Path) -> Callable[[str], DAG]:
     """What makes a DAG that reads the feed of this test into a window of a key."""
 

@@ -84,24 +84,21 @@ def test_a_schema_that_is_declared(pipe: Pipe) -> None:
     assert pipe.run(clear_number=1).rows == 2
 
 
-def test_a_type_that_no_dataframe_has(pipe: Pipe) -> None:
-    """A column of another type is read, and nothing was planned before."""
-    pipe.put({"a": b"1\n2\n"})
-    pipe.record_format, pipe.function = Csv(schema="n uint8"), Sql("SELECT n FROM records")
-    with pytest.raises(OptionsError, match=r"column 'n' is of type uint8, .*declare another type in the schema"):
-        pipe.plan()
-    pipe.record_format = Csv(schema="n short")
-
-    assert pipe.run().rows == 2
-
-
-def test_columns_that_differ_in_case_only(pipe: Pipe) -> None:
-    """A column of another name is read, and nothing was planned before."""
+@pytest.mark.parametrize(
+    ("refused", "message", "schema"),
+    [
+        ("n uint8, m long", r"column 'n' is of type uint8, .*declare another type in the schema", "n short, m long"),
+        ("n long, N long", r"columns 'n' and 'N' differ in case only, .* rename one in the schema", "n long, m long"),
+    ],
+    ids=["type", "name"],
+)
+def test_a_column_that_no_dataframe_has(pipe: Pipe, refused: str, message: str, schema: str) -> None:
+    """A column of another type or name is read, and nothing was planned before."""
     pipe.put({"a": b"1,2\n"})
-    pipe.record_format, pipe.function = Csv(schema="n long, N long"), Sql("SELECT n + m AS s FROM records")
-    with pytest.raises(OptionsError, match=r"columns 'n' and 'N' differ in case only, .* rename one in the schema"):
+    pipe.record_format, pipe.function = Csv(schema=refused), Sql("SELECT n + m AS s FROM records")
+    with pytest.raises(OptionsError, match=message):
         pipe.plan()
-    pipe.record_format = Csv(schema="n long, m long")
+    pipe.record_format = Csv(schema=schema)
     pipe.run()
 
     assert pipe.rows() == [{"s": 3}]

@@ -1,4 +1,4 @@
-"""A standalone cluster for the tests of this folder, and a pipeline whose jobs go there."""
+"""Pipelines for the tests of this folder, and a standalone cluster."""
 
 from __future__ import annotations
 
@@ -17,6 +17,14 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A master and two workers."""
     with standalone(tmp_path_factory.mktemp("cluster")) as running:
         yield running
+
+
+@pytest.fixture
+def two(here: Pipe) -> Pipe:
+    """Two files in two groups."""
+    here.put({"a.txt": b"a1\na2\n", "b.txt": b"b1\nb2\n"})
+    here.group_bytes = 6
+    return here
 
 
 @pytest.fixture

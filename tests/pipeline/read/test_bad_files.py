@@ -10,7 +10,6 @@ import pytest
 
 from airflow_provider_blockread.errors import (
     BlockReadError,
-    ConflictError,
     FileChangedError,
     FileMissingError,
     ProofError,
@@ -23,28 +22,11 @@ from airflow_provider_blockread.steps import WindowRef
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.make import Pipe, ReadHere
 
-
-@pytest.fixture
-def two(here: Pipe) -> Pipe:
-    """Two files in two groups."""
-    here.put({"a.txt": b"a1\na2\n", "b.txt": b"b1\nb2\n"})
-    here.group_bytes = 6
-    return here
-
-
 _ALL = ["a1", "a2", "b1", "b2"]
 
 
 def _fails(pipe: Pipe, error: type[BlockReadError], message: str) -> WindowRef:
-    """Plan, and see the read fail and nothing published."""
-    ref = pipe.plan()
-    with pytest.raises(error, match=message) as raised:
-        pipe.read(ref)
-    assert str(raised.value).startswith(f"feed feed window {ref.window}: ")
-    with pytest.raises(ConflictError, match=r"are not done; clear their read tasks"):
-        pipe.commit(ref)
-    assert pipe.published() == []
-    return ref
+    return pipe.fails(error, rf"(?s)^feed feed window \w{{16}}: (?=.*(?:{message}))")
 
 
 def test_missing_source(here: Pipe) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_blockread.errors import (
-    BlockReadError,
     ConflictError,
     ExchangeError,
     FencedError,
@@ -21,30 +20,10 @@ from airflow_provider_blockread.ledger.model import GroupRef
 from airflow_provider_blockread.ledger.windows.groups import claim_group
 from airflow_provider_blockread.ledger.windows.publishing import claim_publication
 from airflow_provider_blockread.options import SparkJob
-from airflow_provider_blockread.steps import Caller, Environment, WindowRef, commit, read
+from airflow_provider_blockread.steps import Caller, Environment, commit, read
 from tests.pipeline.make import Pipe, ReadHere
 
-
-@pytest.fixture
-def two(here: Pipe) -> Pipe:
-    """Two files in two groups."""
-    here.put({"a.txt": b"a1\na2\n", "b.txt": b"b1\nb2\n"})
-    here.group_bytes = 6
-    return here
-
-
 _ALL = ["a1", "a2", "b1", "b2"]
-
-
-def _fails(pipe: Pipe, error: type[BlockReadError], message: str) -> WindowRef:
-    """Plan, and see the read fail and nothing published."""
-    ref = pipe.plan()
-    with pytest.raises(error, match=message):
-        pipe.read(ref)
-    with pytest.raises(ConflictError, match=r"are not done; clear their read tasks"):
-        pipe.commit(ref)
-    assert pipe.published() == []
-    return ref
 
 
 class _Dies(ReadHere):
@@ -153,7 +132,7 @@ def test_foreign_result(two: Pipe, text: str) -> None:
                 two.attempt_files("result.json")[0].write_text(text)
 
     two.submitter = Foreign()
-    ref = _fails(two, ExchangeError, r"result file file://.*result\.json was not .*clear the group's task")
+    ref = two.fails(ExchangeError, r"result file file://.*result\.json was not .*clear the group's task")
     two.read(ref)
     two.commit(ref)
 

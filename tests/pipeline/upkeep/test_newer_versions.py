@@ -9,13 +9,11 @@ from collections.abc import Callable
 import pytest
 
 from airflow_provider_blockread.errors import ConflictError, ExchangeError, FileChangedError, OptionsError, ProofError
-from airflow_provider_blockread.ledger.windows.queries import get_window, list_files
+from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import Limits, Selection
 from airflow_provider_blockread.steps import plan
 from airflow_provider_blockread.steps.commit import committing
-from airflow_provider_blockread.steps.model import Published
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
-from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep import rebuilding
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 from airflow_provider_blockread.steps.upkeep.rebuilding import (
@@ -23,93 +21,60 @@ from airflow_provider_blockread.steps.upkeep.rebuilding import (
     WindowRange,
     give_up_rebuild,
     propose_rebuild,
-    rebuild,
 )
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, undo
+from tests.pipeline.correcting import NEW, OLD, Died, carry_out, correct, die, publish, states
 from tests.pipeline.dying import param, place, place_param
 from tests.pipeline.make import Pipe
 
-_OLD = ["a1", "a2", "b1", "b2", "c1", "c2"]
-_NEW = ["a1", "a2", "b3", "b4", "b5", "c1", "c2"]
 _B = RebuildRequest(range=WindowRange(window="w", feed="feed"), files=FileChoice(path="b.*"))
 
 
-class _Died(BaseException):
-    """A process that is gone."""
-
-
-def _die(*_: object, **__: object) -> None:
-    raise _Died
-
-
-def _reprocess(here: Pipe, asked: RebuildRequest = _B) -> list[Published]:
-    runner = WindowRunner(env=here.env, owner=here.owner, job=here.job, submitter=here.submitter)
-    return rebuild(here.env, asked, runner)
-
-
-def _publish(here: Pipe) -> dict[str, str]:
-    """Publish three files in three groups; return the name of the output file of each."""
-    here.put({f"{name}.txt": f"{name}1\n{name}2\n".encode() for name in "abc"})
-    here.group_bytes = 6
-    here.run()
-    return dict(zip("abc", here.published(), strict=True))
-
-
-def _change(here: Pipe, *records: str) -> None:
-    here.put({"b.txt": "".join(f"{record}\n" for record in records or ("b3", "b4", "b5")).encode()})
-
-
 def _add(here: Pipe, key: str) -> str:
-    """Plan a window that takes newer versions, too; return what came of it."""
+    """Plan a window that takes newer versions, too; return its status."""
     request = here.request(key)
     selection = dataclasses.replace(request.selection, on_modified="add")
     return plan(here.env, dataclasses.replace(request, selection=selection)).status
 
 
-def _states(here: Pipe) -> list[tuple[int, str, bool]]:
-    """Return size, state and whether a window holds it, of each version of b, the oldest first."""
-    rows = [row for row in list_files(here.env.ledger, "feed") if row.version.path.endswith("b.txt")]
-    return [(r.version.size, r.state, r.window is not None) for r in sorted(rows, key=lambda row: row.file)]
-
-
 @pytest.mark.carried
 def test_the_newer_version_is_read_in_the_place_of_the_old_one(here: Pipe) -> None:
     """Only its group is read again; it is said before, and the ledger tells which version is which."""
-    old = _publish(here)
-    _change(here)
+    old = publish(here)
+    correct(here)
     (told,) = propose_rebuild(here.env, _B).windows
-    (done,) = _reprocess(here)
+    (done,) = carry_out(here, _B)
 
     uri = here.uri("b.txt")
     assert "1 of 3 groups are read again for 1 files; of 1 of them a newer version in the place of the old" in told.what
     assert f"{uri} (9 B, of 20" in told.what
-    assert (done.generation, done.records, done.files, here.values()) == (2, 7, 3, _NEW)
+    assert (done.generation, done.records, done.files, here.values()) == (2, 7, 3, NEW)
     assert len(list(here.work.glob("**/g2/*"))) == 1
     assert {old["a"], old["c"]} < set(here.published())
-    assert _states(here) == [(6, "replaced", True), (9, "done", True)]
+    assert states(here) == [(6, "replaced", True), (9, "done", True)]
     assert propose_rebuild(here.env, _B).windows[0].what.startswith("1 of 3 groups are read again for 1 files as gen")
 
 
 @pytest.mark.parametrize("adds", [False, True])
 def test_a_scan_in_between_leaves_it_to_the_window(here: Pipe, *, adds: bool) -> None:
     """While it is read, and when it was published, no listing takes it, nor counts it as left out."""
-    _publish(here)
-    _change(here)
+    publish(here)
+    correct(here)
     if adds:
         assert _add(here, "looks") == "read"
         abandon(here.env, get_window(here.env.ledger, "looks", "feed"), who="me")
     else:
         assert here.plan("looks").ignored == 1
-    assert _states(here)[1][1] == ("pending" if adds else "ignored")
+    assert states(here)[1][1] == ("pending" if adds else "ignored")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(committing, "mark_proven", _die)
-        with pytest.raises(_Died):
-            _reprocess(here)
+        patch.setattr(committing, "mark_proven", die)
+        with pytest.raises(Died):
+            carry_out(here, _B)
     assert (_add(here, "next"), here.plan("next too").ignored) == ("empty", 0)
-    assert _states(here)[1] == (9, "planned", True)
-    _reprocess(here)
+    assert states(here)[1] == (9, "planned", True)
+    carry_out(here, _B)
 
-    assert (_add(here, "last"), here.values()) == ("empty", _NEW)
+    assert (_add(here, "last"), here.values()) == ("empty", NEW)
 
 
 _STEPS = [
@@ -124,89 +89,89 @@ _STEPS = [
 @pytest.mark.parametrize("after", [False, True])
 def test_whatever_dies_the_same_command_goes_on(here: Pipe, module: object, step: str, *, after: bool) -> None:
     """Readers see the old version of the file, or the new one, or for a moment both, and in the end the new one."""
-    _publish(here)
-    _change(here)
+    publish(here)
+    correct(here)
     done: Callable[..., object] = getattr(module, step)
 
     def dies(*args: object, **options: object) -> None:
         if after:
             done(*args, **options)
-        raise _Died
+        raise Died
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, step, dies)
-        with pytest.raises(_Died):
-            _reprocess(here)
-    assert set(here.values()) in (set(_OLD), set(_NEW), {*_OLD, *_NEW})
-    _reprocess(here)
+        with pytest.raises(Died):
+            carry_out(here, _B)
+    assert set(here.values()) in (set(OLD), set(NEW), {*OLD, *NEW})
+    carry_out(here, _B)
 
-    assert (here.values(), len(here.published())) == (_NEW, 3)
-    assert _states(here) == [(6, "replaced", True), (9, "done", True)]
+    assert (here.values(), len(here.published())) == (NEW, 3)
+    assert states(here) == [(6, "replaced", True), (9, "done", True)]
 
 
 @pytest.mark.files
 def test_a_failure_leaves_what_is_published(here: Pipe) -> None:
     """The version stays with the generation that failed, and goes back when another takes its place."""
-    old = _publish(here)
-    _change(here)
+    old = publish(here)
+    correct(here)
     (here.out / old["c"]).rename(here.folder / "aside")
     with pytest.raises(ProofError):
-        _reprocess(here)
+        carry_out(here, _B)
     assert set(here.published()) == {old["a"], old["b"]}
-    assert (here.state(), _states(here)[1]) == ("failed", (9, "planned", True))
+    assert (here.state(), states(here)[1]) == ("failed", (9, "planned", True))
     (here.folder / "aside").rename(here.out / old["c"])
 
     here.plan(clear_number=1)
-    assert _states(here)[1] == (9, "planned", True)  # a clear continues with what failed
+    assert states(here)[1] == (9, "planned", True)  # a clear continues with what failed
     here.sink_options = {"compression": "zstd"}
     here.plan()
-    assert _states(here) == [(6, "done", True), (9, "ignored", False)]
+    assert states(here) == [(6, "done", True), (9, "ignored", False)]
     with pytest.raises(FileChangedError):
         here.run()
-    assert here.values() == _OLD
+    assert here.values() == OLD
     give_up_rebuild(here.env, _B)
-    assert (_reprocess(here)[0].generation, here.values()) == (4, _NEW)
+    assert (carry_out(here, _B)[0].generation, here.values()) == (4, NEW)
 
 
 def test_one_that_changes_once_more(here: Pipe) -> None:
     """What was begun makes way for a generation that reads what is there; one that was put back counts again."""
-    _publish(here)
+    publish(here)
     first = (here.source / "b.txt").stat()
-    _change(here)
+    correct(here)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rebuilding, "open_ref", _die)
-        with pytest.raises(_Died):
-            _reprocess(here)
-    _change(here, "b6")
-    assert [d.generation for d in _reprocess(here)] == [3]
+        patch.setattr(rebuilding, "open_ref", die)
+        with pytest.raises(Died):
+            carry_out(here, _B)
+    correct(here, "b6")
+    assert [d.generation for d in carry_out(here, _B)] == [3]
     assert here.values() == ["a1", "a2", "b6", "c1", "c2"]
-    assert _states(here) == [(6, "replaced", True), (9, "ignored", False), (3, "done", True)]
+    assert states(here) == [(6, "replaced", True), (9, "ignored", False), (3, "done", True)]
 
-    _change(here, "b1", "b2")
+    correct(here, "b1", "b2")
     os.utime(here.source / "b.txt", ns=(first.st_atime_ns, first.st_mtime_ns))
     assert here.run("next").status == "empty"
-    assert [d.generation for d in _reprocess(here)] == [4]
-    assert here.values() == _OLD
-    assert _states(here) == [(6, "done", True), (3, "replaced", True)]
+    assert [d.generation for d in carry_out(here, _B)] == [4]
+    assert here.values() == OLD
+    assert states(here) == [(6, "done", True), (3, "replaced", True)]
 
 
 def test_what_comes_after_goes_on_from_the_newer_version(here: Pipe) -> None:
     """A clear rebuilds it, another reprocess carries it over, and undo gives it back to be read, not the old one."""
-    _publish(here)
-    _change(here)
-    _reprocess(here)
-    assert (here.run(clear_number=1).generation, here.values()) == (3, _NEW)
+    publish(here)
+    correct(here)
+    carry_out(here, _B)
+    assert (here.run(clear_number=1).generation, here.values()) == (3, NEW)
     here.put({"c.txt": b"c9\n"})
     asked = dataclasses.replace(_B, files=FileChoice(path="c.txt"))
-    assert [d.records for d in _reprocess(here, asked)] == [6]
-    assert here.values() == [*_NEW[:5], "c9"]
+    assert [d.records for d in carry_out(here, asked)] == [6]
+    assert here.values() == [*NEW[:5], "c9"]
     whole = dataclasses.replace(_B, files=None)
-    assert [d.records for d in _reprocess(here, whole)] == [6]
+    assert [d.records for d in carry_out(here, whole)] == [6]
 
     undo(here.env, get_window(here.env.ledger, "w"), files="pending", who="me")
     assert here.published() == []
-    assert _states(here) == [(6, "replaced", True), (9, "pending", False)]
-    assert (here.run("next").files, here.values()) == (3, [*_NEW[:5], "c9"])
+    assert states(here) == [(6, "replaced", True), (9, "pending", False)]
+    assert (here.run("next").files, here.values()) == (3, [*NEW[:5], "c9"])
 
 
 @pytest.mark.parametrize("files", ["pending", "excluded"])
@@ -215,18 +180,18 @@ def test_what_comes_after_goes_on_from_the_newer_version(here: Pipe) -> None:
 )
 def test_an_undo_in_the_middle(here: Pipe, files: str, step: str) -> None:
     """Nothing is left in the output, and the newer version is read once by a later window, if it is to be read."""
-    _publish(here)
-    _change(here)
+    publish(here)
+    correct(here)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(*place(step), _die)
-        with pytest.raises(_Died):
-            _reprocess(here)
+        patch.setattr(*place(step), die)
+        with pytest.raises(Died):
+            carry_out(here, _B)
     here.pass_seconds(3600)
     undo(here.env, get_window(here.env.ledger, "w"), files=files, who="me")
 
     assert here.published() == []
     if files == "pending":
-        assert (here.run("next").files, here.values()) == (3, _NEW)
+        assert (here.run("next").files, here.values()) == (3, NEW)
     assert here.run("last").status in {"empty", "published"}
     assert here.run("very last").status == "empty"
     assert here.values().count("b3") <= 1
@@ -234,13 +199,13 @@ def test_an_undo_in_the_middle(here: Pipe, files: str, step: str) -> None:
 
 def test_a_version_that_another_window_has_is_refused(here: Pipe) -> None:
     """Under on_modified="add" a later window may have read it; the refusal names that window, before and after."""
-    old = _publish(here)
-    _change(here)
+    old = publish(here)
+    correct(here)
     assert _add(here, "later") == "read"
     later = get_window(here.env.ledger, "later", "feed").id
     assert f"is planned in window {later} 'later'" in propose_rebuild(here.env, _B).all_warnings()[0]
     with pytest.raises(ConflictError, match=f"is planned in window {later} 'later', which has taken it"):
-        _reprocess(here)
+        carry_out(here, _B)
     assert (set(here.published()), here.state()) == (set(old.values()), "published")
 
 
@@ -250,30 +215,30 @@ def test_a_file_of_parts_is_refused(here: Pipe) -> None:
     here.put({"b.txt": b"".join(b"b%d\n" % n for n in range(5))})
     here.run()
     here.run("rest")
-    _change(here)
+    correct(here)
 
     assert "this will fail: window" in propose_rebuild(here.env, _B).all_warnings()[0]
     with pytest.raises(OptionsError, match=r"parts of two versions make no file; give up the windows"):
-        _reprocess(here)
+        carry_out(here, _B)
     assert here.values() == [f"b{n}" for n in range(5)]
 
 
 def test_a_file_that_has_become_too_small_is_refused(here: Pipe) -> None:
     """Each of its blocks needs a byte, since groups and numbers stay."""
     here.block_size = 4
-    _publish(here)
+    publish(here)
     (here.source / "b.txt").write_bytes(b"\n")
     with pytest.raises(OptionsError, match=r"has 1 bytes, too few for the 2 blocks .* --files pending"):
-        _reprocess(here)
-    assert here.values() == _OLD
+        carry_out(here, _B)
+    assert here.values() == OLD
 
 
 @pytest.mark.parametrize("keeps", [True, False])
 def test_a_pruned_window(here: Pipe, *, keeps: bool) -> None:
     """Neither version is taken again; with its manifest kept, the newer plan is what is rebuilt, and changes again."""
-    _publish(here)
-    _change(here)
-    _reprocess(here)
+    publish(here)
+    correct(here)
+    carry_out(here, _B)
     here.pass_seconds(100)
     prune(here.env, PruneRequest(older_than=10, keep=0, keep_manifests=keeps))
 
@@ -282,19 +247,19 @@ def test_a_pruned_window(here: Pipe, *, keeps: bool) -> None:
     if not keeps:
         assert "its plan is gone" in propose_rebuild(here.env, _B).windows[0].what
         return
-    assert (here.run(clear_number=1).generation, here.values()) == (3, _NEW)
-    _change(here, "b7")
-    assert [d.records for d in _reprocess(here)] == [5]
+    assert (here.run(clear_number=1).generation, here.values()) == (3, NEW)
+    correct(here, "b7")
+    assert [d.records for d in carry_out(here, _B)] == [5]
     assert "b7" in here.values()
     assert here.run("last").status == "empty"
 
 
 def test_a_lost_plan_is_told(here: Pipe) -> None:
     """The manifest of a newer plan cannot be made again from the ledger; what is published stays."""
-    _publish(here)
-    _change(here)
-    _reprocess(here)
+    publish(here)
+    correct(here)
+    carry_out(here, _B)
     [path.unlink() for path in here.work.rglob("manifest-*")]
     with pytest.raises(ExchangeError, match="manifest"):
         here.run(clear_number=1)
-    assert here.values() == _NEW
+    assert here.values() == NEW

@@ -11,41 +11,17 @@ from airflow_provider_blockread.errors import FileMissingError, OptionsError, Pr
 from airflow_provider_blockread.ledger.windows.generations import latest_generation, list_groups
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import Csv
-from airflow_provider_blockread.steps.model import Published
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
-from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
-from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, propose_rebuild, rebuild
+from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, propose_rebuild
 from airflow_provider_blockread.steps.upkeep.withdrawing import undo
+from tests.pipeline.correcting import OLD, Died, carry_out, die, publish
 from tests.pipeline.dying import param, place
 from tests.pipeline.make import Pipe, ReadHere
-
-_ALL = ["a1", "a2", "b1", "b2", "c1", "c2"]
-
-
-class _Died(BaseException):
-    """A process that is gone."""
-
-
-def _die(*_: object, **__: object) -> None:
-    raise _Died
 
 
 def _asked(path: str | None = None, status: str = "done") -> RebuildRequest:
     return RebuildRequest(range=WindowRange(feed="feed"), files=FileChoice(path=path, status=status))
-
-
-def _reprocess(here: Pipe, asked: RebuildRequest) -> list[Published]:
-    runner = WindowRunner(env=here.env, owner=here.owner, job=here.job, submitter=here.submitter)
-    return rebuild(here.env, asked, runner)
-
-
-def _publish(here: Pipe) -> dict[str, str]:
-    """Publish three files in three groups; return the name of the output file of each."""
-    here.put({f"{name}.txt": f"{name}1\n{name}2\n".encode() for name in "abc"})
-    here.group_bytes = 6
-    here.run()
-    return dict(zip("abc", here.published(), strict=True))
 
 
 def _reads(here: Pipe) -> list[list[int]]:
@@ -59,11 +35,11 @@ def _reads(here: Pipe) -> list[list[int]]:
 @pytest.mark.parametrize("path", ["b.txt", "**/b.*", "{source}/b*", "file://{source}/?.txt", "nothing.txt"])
 def test_only_the_groups_of_the_files_are_read(here: Pipe, path: str) -> None:
     """The others keep their published files, and the sums are those of the whole window."""
-    old = _publish(here)
+    old = publish(here)
     path = path.format(source=here.source).replace("?", "b" if "file:" in path else "?")
     asked = _asked(path)
     intent = propose_rebuild(here.env, asked)
-    done = _reprocess(here, asked)
+    done = carry_out(here, asked)
     new = dict(zip("abc", sorted(here.published(), key=lambda name: name.split("-")), strict=False))
 
     if path == "nothing.txt":
@@ -72,7 +48,7 @@ def test_only_the_groups_of_the_files_are_read(here: Pipe, path: str) -> None:
     assert intent.windows[0].what.startswith("1 of 3 groups are read again for 1 files as generation 2, which replaces")
     assert [(d.generation, d.records, d.files, d.outputs) for d in done] == [(2, 6, 3, 3)]
     assert _reads(here) == [[1, 1, 1], [0, 1, 0]]
-    assert (here.values(), len(new)) == (_ALL, 3)
+    assert (here.values(), len(new)) == (OLD, 3)
     assert {old["a"], old["c"]} < set(here.published())
     assert old["b"] not in here.published()
 
@@ -80,17 +56,17 @@ def test_only_the_groups_of_the_files_are_read(here: Pipe, path: str) -> None:
 @pytest.mark.carried
 def test_what_was_carried_over_is_carried_on_and_replaced(here: Pipe) -> None:
     """A second reprocess carries results of two generations; a rebuild replaces all; an undo takes all away."""
-    _publish(here)
-    _reprocess(here, _asked("b.txt"))
-    (second,) = _reprocess(here, _asked("c.txt"))
+    publish(here)
+    carry_out(here, _asked("b.txt"))
+    (second,) = carry_out(here, _asked("c.txt"))
     names = here.published()
-    assert (second.generation, second.records, here.values()) == (3, 6, _ALL)
+    assert (second.generation, second.records, here.values()) == (3, 6, OLD)
     assert _reads(here) == [[1, 1, 1], [0, 1, 0], [0, 0, 1]]
 
     here.run(clear_number=1)
     assert set(here.published()).isdisjoint(names)
-    assert here.values() == _ALL
-    _reprocess(here, _asked("a.txt"))
+    assert here.values() == OLD
+    carry_out(here, _asked("a.txt"))
     undo(here.env, get_window(here.env.ledger, "w"), who="me")
     assert here.published() == []
 
@@ -104,79 +80,79 @@ def test_files_with_bad_records(here: Pipe) -> None:
     here.run()
     kept = sorted(path.name for path in (here.work / "quarantine").rglob("*.parquet"))
     groups = len(list_groups(here.env.ledger, get_window(here.env.ledger, "w").id, 1))
-    (done,) = _reprocess(here, RebuildRequest(range=WindowRange(window="w"), files=FileChoice(path="a*", status="bad")))
+    (done,) = carry_out(here, RebuildRequest(range=WindowRange(window="w"), files=FileChoice(path="a*", status="bad")))
     now = sorted(path.name for path in (here.work / "quarantine").rglob("*.parquet"))
 
     assert (done.bad_records, done.rows, here.values()) == (2, 2, ["a", "b"])
     assert groups == 2
     assert (len(kept), len(now), len(set(kept) & set(now))) == (2, 2, 1)
-    assert [d.generation for d in _reprocess(here, _asked(status="quarantined"))] == [3]
+    assert [d.generation for d in carry_out(here, _asked(status="quarantined"))] == [3]
     with pytest.raises(OptionsError, match="status must be done, bad, quarantined, not 'gone'"):
         FileChoice(status="gone")
 
 
 def test_without_bad_records_nothing_is_read(here: Pipe) -> None:
     """A window without a file of that status is not listed at all."""
-    _publish(here)
+    publish(here)
     for status in ("bad", "quarantined"):
         assert propose_rebuild(here.env, _asked(status=status)).is_empty
-        assert _reprocess(here, _asked(status=status)) == []
+        assert carry_out(here, _asked(status=status)) == []
 
 
 @pytest.mark.carried
 def test_a_source_that_is_gone(here: Pipe) -> None:
     """Files of the groups that are carried over may be archived; one that must be read again may not."""
-    _publish(here)
+    publish(here)
     (here.source / "a.txt").unlink()
-    (done,) = _reprocess(here, _asked("b.txt"))
-    assert (done.records, here.values()) == (6, _ALL)
+    (done,) = carry_out(here, _asked("b.txt"))
+    assert (done.records, here.values()) == (6, OLD)
 
     assert propose_rebuild(here.env, _asked("b.txt")).all_warnings() == []
     (here.source / "b.txt").unlink()
     (alert,) = propose_rebuild(here.env, _asked("b.txt")).all_warnings()
     assert "this will fail, as files are gone at the source: file://" in alert
     with pytest.raises(FileMissingError, match=r"reprocess of window \w+ 'w' failed"):
-        _reprocess(here, _asked("b.txt"))
-    assert here.values() == _ALL
+        carry_out(here, _asked("b.txt"))
+    assert here.values() == OLD
 
 
 @pytest.mark.files
 def test_a_published_file_that_was_harmed_is_not_carried_over(here: Pipe) -> None:
     """The proof counts what readers see, so that a file which is gone fails it and nothing is replaced."""
-    old = _publish(here)
+    old = publish(here)
     (here.out / old["c"]).unlink()
     with pytest.raises(ProofError, match=r"fails its proof: output file .* cannot be counted"):
-        _reprocess(here, _asked("b.txt"))
+        carry_out(here, _asked("b.txt"))
     assert set(here.published()) == {old["a"], old["b"]}
     assert here.state() == "failed"
 
-    (done,) = _reprocess(here, _asked("b.txt"))  # after a failed proof every group is read again
-    assert (done.generation, here.values()) == (2, _ALL)
+    (done,) = carry_out(here, _asked("b.txt"))  # after a failed proof every group is read again
+    assert (done.generation, here.values()) == (2, OLD)
 
 
 @pytest.mark.carried
 def test_a_group_whose_result_is_gone_is_read_again(here: Pipe) -> None:
     """What can be proven no more cannot be carried over."""
-    _publish(here)
+    publish(here)
     next(here.work.glob("**/g1/00002-e1/result.json")).unlink()
     asked = _asked("b.txt")
 
     assert (
         "2 of 3 groups are read again for 1 files, 1 of them since" in propose_rebuild(here.env, asked).windows[0].what
     )
-    assert [d.records for d in _reprocess(here, asked)] == [6]
-    assert (_reads(here), here.values()) == ([[1, 1, 1], [0, 1, 1]], _ALL)
+    assert [d.records for d in carry_out(here, asked)] == [6]
+    assert (_reads(here), here.values()) == ([[1, 1, 1], [0, 1, 1]], OLD)
 
 
 @pytest.mark.postgres
 def test_a_table_of_rows_has_nothing_to_take_over(tmp_path: Path) -> None:
     """Its output files went when their rows were there, so every group is read again, and that is said before."""
     with closing(Pipe(folder=tmp_path, submitter=ReadHere(), kind="postgres")) as here:
-        _publish(here)
+        publish(here)
         said = propose_rebuild(here.env, _asked("b.txt")).windows[0].what
         assert said.startswith("3 of 3 groups are read again for 1 files, 2 of them since they have no output files to")
-        assert [d.records for d in _reprocess(here, _asked("b.txt"))] == [6]
-        assert (_reads(here), here.values()) == ([[1, 1, 1], [1, 1, 1]], _ALL)
+        assert [d.records for d in carry_out(here, _asked("b.txt"))] == [6]
+        assert (_reads(here), here.values()) == ([[1, 1, 1], [1, 1, 1]], OLD)
 
 
 @pytest.mark.parametrize(
@@ -184,31 +160,31 @@ def test_a_table_of_rows_has_nothing_to_take_over(tmp_path: Path) -> None:
 )
 def test_one_that_died_while_publishing_goes_on(here: Pipe, step: str) -> None:
     """Whatever was moved or removed by then, the repetition ends with each record once."""
-    _publish(here)
+    publish(here)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(*place(step), _die)
-        with pytest.raises(_Died):
-            _reprocess(here, _asked("b.txt"))
-    assert set(here.values()) == set(_ALL)
-    (done,) = _reprocess(here, _asked("b.txt"))
+        patch.setattr(*place(step), die)
+        with pytest.raises(Died):
+            carry_out(here, _asked("b.txt"))
+    assert set(here.values()) == set(OLD)
+    (done,) = carry_out(here, _asked("b.txt"))
 
-    assert (done.generation, here.values(), len(here.published())) == (2, _ALL, 3)
+    assert (done.generation, here.values(), len(here.published())) == (2, OLD, 3)
 
 
 @pytest.mark.files
 def test_a_half_that_lost_its_files_is_taken_back(here: Pipe) -> None:
     """Nothing that was carried over goes with it: readers see those files."""
-    old = _publish(here)
+    old = publish(here)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(*place("publish_file"), _die)
-        with pytest.raises(_Died):
-            _reprocess(here, _asked("b.txt"))
+        patch.setattr(*place("publish_file"), die)
+        with pytest.raises(Died):
+            carry_out(here, _asked("b.txt"))
     for path in here.work.glob("**/g2/**/data/*"):
         path.unlink()
     here.plan()
-    assert (set(here.published()), here.values()) == (set(old.values()), _ALL)
+    assert (set(here.published()), here.values()) == (set(old.values()), OLD)
 
-    assert (here.run().generation, here.values()) == (3, _ALL)
+    assert (here.run().generation, here.values()) == (3, OLD)
     assert set(here.published()).isdisjoint(old.values())
 
 
@@ -223,7 +199,7 @@ def test_csv_that_spans_groups(here: Pipe) -> None:
     here.run()
     before = here.rows()
     window = get_window(here.env.ledger, "w")
-    (done,) = _reprocess(here, _asked("b.csv"))
+    (done,) = carry_out(here, _asked("b.csv"))
 
     assert window.groups > 3
     assert sorted(map(str, here.rows())) == sorted(map(str, before))
@@ -245,6 +221,6 @@ def test_bad_records_of_a_pruned_window_are_told(here: Pipe, status: str) -> Non
         (told,) = propose_rebuild(here.env, _asked(status=status)).windows
         assert (told.key, told.does) == ("w", False)
         assert "1 of its records are bad, but in which files was pruned" in told.what
-        assert _reprocess(here, _asked(status=status)) == []
+        assert carry_out(here, _asked(status=status)) == []
         here.run(clear_number=clear_number)
     assert propose_rebuild(here.env, _asked("a.txt")).windows[0].does

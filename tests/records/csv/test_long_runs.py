@@ -10,10 +10,11 @@ import pytest
 from oracles import split_by, universal_lines
 
 from airflow_provider_blockread.errors import LookBackError
-from airflow_provider_blockread.records import ByteSource, RecordFormat, read_records, record_format
+from airflow_provider_blockread.records import RecordFormat, read_records, record_format
 from airflow_provider_blockread.records.reading import open_source
 from airflow_provider_blockread.records.text import delimited as delimited_module
 from airflow_provider_blockread.records.walking import first_start, walk_block
+from tests.records.reading_here import CountingSource
 
 pytestmark = pytest.mark.slow
 
@@ -23,18 +24,6 @@ SIZE = 300_000
 def delimited(delimiter: bytes) -> RecordFormat:
     """Return the format of records ended by a delimiter."""
     return record_format("delimited", delimiter=delimiter)
-
-
-class Looks(ByteSource):
-    """A source that counts the bytes that a format reads, including repeated ones."""
-
-    looked_at = 0
-
-    def read(self, start: int, end: int) -> bytes:
-        """Return the bytes, and count them."""
-        data = super().read(start, end)
-        self.looked_at += len(data)
-        return data
 
 
 RUNS = [
@@ -66,12 +55,12 @@ def test_a_run_is_looked_at_in_proportion_to_its_length(fmt: RecordFormat, piece
     """Cutting into a run and walking it read each byte a few times, however long the run is."""
     del oracle
     data = b"xy" + piece * (2**22 // len(piece))
-    source = Looks(io.BytesIO(data))
+    source = CountingSource(io.BytesIO(data))
     first_start(source, fmt, len(data) // 2, 0)
     for _ in walk_block(source, fmt, 0, len(data)):
         pass
 
-    assert source.looked_at < 5 * len(data)
+    assert source.bytes_read < 5 * len(data)
 
 
 @pytest.mark.parametrize(

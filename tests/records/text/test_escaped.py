@@ -16,6 +16,7 @@ from airflow_provider_blockread.records.reading import open_source
 from airflow_provider_blockread.records.text import escaped as escaped_module
 from airflow_provider_blockread.records.walking import WalkLimits, first_start, walk_block
 from tests.examples import examples
+from tests.records.reading_here import CountingSource
 
 NEWLINES = re.compile(rb"\r\n|\r|\n")
 DELIMITERS: list[bytes | None] = [None, b"\n", b"||", b"\n\n", b"abab", b"aabaa", b"\r\n", b"|"]
@@ -129,23 +130,14 @@ def test_a_run_of_escapes_may_be_longer_than_any_window(run: int, end: bytes) ->
 @pytest.mark.parametrize("piece", [b"\\", b"\\\n", b"\\\r\n", b"\\\\\n", b"\n", b"\\\\\\\n"])
 def test_runs_are_looked_at_in_proportion_to_their_length(piece: bytes) -> None:
     """Cutting into a run of escapes or escaped newlines and walking it read each byte a few times."""
-
-    class Looks(ByteSource):
-        looked_at = 0
-
-        def read(self, start: int, end: int) -> bytes:
-            data = super().read(start, end)
-            self.looked_at += len(data)
-            return data
-
     data = b"x\n" + piece * (2**22 // len(piece)) + b"\nlast"
-    source = Looks(io.BytesIO(data))
+    source = CountingSource(io.BytesIO(data))
     cut = first_start(source, make(None), len(data) // 2, 0)
     for _ in walk_block(source, make(None), 0, len(data)):
         pass
 
     assert cut == next(offset for offset in starts(data) if offset >= len(data) // 2)
-    assert source.looked_at < 8 * len(data)
+    assert source.bytes_read < 8 * len(data)
 
 
 def starts(data: bytes) -> list[int]:

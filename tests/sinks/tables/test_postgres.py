@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from airflow_provider_blockread.sinks.protocol import Change
 from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.sinks.tables.rows import RowTable
 from tests.postgres import own_postgres
-from tests.sinks.kinds import STORES, Bench
+from tests.sinks.kinds import STORES, Bench, racing
 
 _NAME = AttemptName(window="ab12", generation=1, group=0, epoch=1, attempt=0)
 
@@ -33,20 +33,6 @@ def sql() -> Iterator[psycopg.Connection[Any]]:
     """A session of somebody else."""
     with psycopg.connect(own_postgres(), autocommit=True) as connection:
         yield connection
-
-
-def racing(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """Let something happen once, between the look at the table and the commit."""
-    left = [act]
-    changes = RowTable._changes
-
-    def looked(self: Any, *arguments: Any) -> Any:
-        found = changes(self, *arguments)
-        if left:
-            left.pop()()
-        return found
-
-    monkeypatch.setattr(RowTable, "_changes", looked)
 
 
 def publish(bench: Bench, columns: dict[str, Any]) -> None:
@@ -202,7 +188,7 @@ def test_two_publishers_at_once(bench: Bench, monkeypatch: pytest.MonkeyPatch, g
     if generation > 1:
         bench.publish("old")
     steps = bench.steps(bench.stage("a", generation=generation))
-    racing(monkeypatch, lambda: bench.apply(steps))
+    racing(monkeypatch, lambda: bench.apply(steps), RowTable)
     bench.apply(steps)
 
     assert bench.values() == ["a", "a"]
@@ -215,7 +201,7 @@ def test_a_table_that_changes_before_the_commit(
     """It is looked at again, and made again where it is gone."""
     bench.publish("other", window="cd34")
     steps = bench.steps(bench.stage("a"))
-    racing(monkeypatch, lambda: sql.execute(change.format(bench.option.uri)))
+    racing(monkeypatch, lambda: sql.execute(change.format(bench.option.uri)), RowTable)
     bench.apply(steps)
 
     assert bench.values() == (["a", "a"] if "DROP" in change else ["a", "a", "other", "other"])
