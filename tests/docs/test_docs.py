@@ -201,3 +201,16 @@ def test_every_path_of_the_recipes_exists() -> None:
 
     assert len(named) > 40
     assert [path for path in named if not any((root / path).exists() for root in roots)] == []
+
+
+def test_every_command_is_in_the_documentation() -> None:
+    """Somewhere, people see how it is called."""
+    pages = "".join(page.read_text() for page in _PAGES)
+
+    assert [command for command in _leaves(blockread, "blockread") if command not in pages] == []
+
+
+def _leaves(command: click.Command, name: str) -> list[str]:
+    if not isinstance(command, click.Group):
+        return [name]
+    return [leaf for part, below in command.commands.items() for leaf in _leaves(below, f"{name} {part}")]

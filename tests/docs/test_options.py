@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from airflow_provider_blockread.options import (
     FORMATS,
@@ -27,8 +28,10 @@ from airflow_provider_blockread.options import (
     Value,
 )
 
-_PAGE = (Path(__file__).parents[2] / "docs" / "options.md").read_text("utf-8")
+_ROOT = Path(__file__).parents[2]
+_PAGE = (_ROOT / "docs" / "options.md").read_text("utf-8")
 _SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", _PAGE, re.MULTILINE | re.DOTALL))
+_OPTIONS = "airflow_provider_blockread.options"
 _VALUES = (
     *(FileSource, FileList, EventFiles, Selection, Limits, Splitting, AsRead, ArrowFunction),
     *(DataFrameFunction, Sql, Policies, StorageEvents, *SINKS.values(), SparkJob),
@@ -70,3 +73,15 @@ def test_no_option_on_the_page_is_of_no_format() -> None:
     known = {field.name for kind in FORMATS.values() for field in dataclasses.fields(kind)}
 
     assert set(_rows(_SECTIONS["Formats"])) == known
+
+
+def test_every_class_is_in_the_reference() -> None:
+    """Options, and what the provider registry lists for DAG authors, have signatures there."""
+    pages = "".join(page.read_text("utf-8") for page in (_ROOT / "docs" / "reference").glob("*.md"))
+    shown = re.findall(r"^::: (\S+)$", pages, re.MULTILINE)
+    registry = yaml.safe_load((_ROOT / ".astro-registry.yaml").read_text("utf-8"))
+    listed = [entry["module"] for kind in ("decorators", "operators", "sensors") for entry in registry[kind]]
+    options = [value for value in (*_VALUES, *FORMATS.values()) if value.__module__ not in shown]
+
+    assert [name for name in listed if name not in shown] == []
+    assert [value.__name__ for value in options if f"{_OPTIONS}.{value.__name__}" not in shown] == []
