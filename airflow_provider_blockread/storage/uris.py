@@ -11,7 +11,6 @@ from airflow_provider_blockread.storage.schemes import ALIASES, scheme_for
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _LOCAL = "file://"
-_OF_COLONS = {"github"}  # whose authority is organisation:repository@version
 _CHAINED = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:://.*)?::[A-Za-z][A-Za-z0-9+.-]*://.*", re.DOTALL)
 _ONE_SLASH = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/[^/].*", re.DOTALL)
 
@@ -61,10 +60,11 @@ def _local(uri: str, path: str | None) -> str:
 
 
 def _remote(scheme: str, rest: str) -> str:
-    if scheme == "memory":  # its folders begin at the root, with two slashes or three
-        return f"memory:///{_resolved(rest).strip('/')}"
+    known = scheme_for(scheme)
+    if known.rooted:
+        return f"{scheme}:///{_resolved(rest).strip('/')}"
     authority, _, path = rest.partition("/")
-    if ":" in authority.rpartition("@")[0] and scheme not in _OF_COLONS:
+    if ":" in authority.rpartition("@")[0] and not known.colons:
         msg = f"a {scheme}:// URI contains a password, which manifests would store; put it into a connection instead"
         raise OptionsError(msg)
     path = _resolved(path).rstrip("/")
@@ -82,8 +82,8 @@ def place_of(uri: str) -> str:
     if known.port is not None:
         user, at, host = authority.rpartition("@")
         authority = user + at + host.lower().removesuffix(f":{known.port}")
-    elif name == "abfs":
-        authority = authority.replace(".blob.", ".dfs.", 1)
+    elif known.hosts is not None:
+        authority = authority.replace(*known.hosts, 1)
     return f"{known.same_as or name}://{authority}{slash}{path}"
 
 
