@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate, groupby
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.storage import uris
@@ -66,41 +67,26 @@ def _open_us(block: Block) -> int:
 
 
 def _cut(costs: Sequence[int], count: int, *, outliers_alone: bool) -> list[list[int]]:
-    """Return the indices of costs in `count` runs of about equal sums, and each outlier by itself in addition."""
-    total = sum(costs)
-    alone = [outliers_alone and cost * count > total for cost in costs]
-    left_cost = sum(cost for cost, is_alone in zip(costs, alone, strict=True) if not is_alone)
-    left_runs = max(count - sum(alone), 1)
-    runs: list[list[int]] = [[]]
-    spent = 0
-    for index, (cost, is_alone) in enumerate(zip(costs, alone, strict=True)):
-        # The run ends where its sum is nearest to an equal share of what is left, so that remainders do not add up.
-        is_full = bool(runs[-1]) and (2 * spent + cost) * left_runs > 2 * left_cost
-        if is_alone or is_full:
-            left_runs = max(left_runs - is_full, 1)
-            left_cost -= spent
-            runs.append([])
-            spent = 0
-        runs[-1].append(index)
-        if is_alone:
-            runs.append([])
-        else:
-            spent += cost
-    runs = [run for run in runs if run]
-    return _with_negligible_joined(runs, costs, count) if outliers_alone else runs
+    """Return the indices of costs in at most `count` runs of about equal sums, and outliers by themselves in addition.
 
-
-def _with_negligible_joined(runs: Sequence[list[int]], costs: Sequence[int], count: int) -> list[list[int]]:
-    """Return the runs, where one that costs little in comparison with the average is joined to its neighbour."""
+    A cost belongs to the run in whose equal share of the total its middle is, so that remainders do not add up. A run
+    that costs little in comparison with such a share is joined to its neighbour.
+    """
     total = sum(costs)
+    middles = (2 * end - cost for end, cost in zip(accumulate(costs), costs, strict=True))
+    shares = [
+        (middle * count // (2 * total), index if outliers_alone and costs[index] * count > total else -1)
+        for index, middle in enumerate(middles)
+    ]
     joined: list[list[int]] = []
-    spent: list[int] = []
-    for run in runs:
+    before = 0
+    for _, indices in groupby(range(len(costs)), key=shares.__getitem__):
+        run = list(indices)
         cost = sum(costs[index] for index in run)
-        if joined and min(cost, spent[-1]) * count < total * _NEGLIGIBLE:
+        if joined and min(cost, before) * count < total * _NEGLIGIBLE:
             joined[-1] += run
-            spent[-1] += cost
+            before += cost
         else:
             joined.append(run)
-            spent.append(cost)
+            before = cost
     return joined
