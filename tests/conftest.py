@@ -88,7 +88,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_unconfigure() -> None:
-    """Let everything go at the end, without which a library tells of leaks."""
+    """Let everything go at the end, without which a library reports leaks."""
     gc.unfreeze()
 
 

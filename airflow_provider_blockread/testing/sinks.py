@@ -103,7 +103,7 @@ class SinkBehaviour(_OfCase):
         assert bench.values() == ["x", "x", "y", "y"]
 
     def test_a_file_in_neither_place_is_an_error(self, bench: Bench) -> None:
-        """A staged file that was lost before it was published is told from one that is published."""
+        """A staged file that was lost before it was published is distinguished from one that is published."""
         (file,) = bench.stage("x")
         bench.stores.remove(file.uri)
         steps = bench.steps([file])

@@ -10,7 +10,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Runs:
-    """Runs DAGs and shows what came of them."""
+    """Runs DAGs and shows their outcome."""
 
     def __init__(self, database: None) -> None:
         """Take the migrated database as given."""
@@ -82,7 +82,7 @@ class Runs:
         )
 
     def asset_events(self, uri: str) -> list[dict[str, Any]]:
-        """Return what the events of an asset told, oldest first."""
+        """Return what the events of an asset hold, oldest first."""
         from airflow import settings
         from airflow.models.asset import AssetEvent, AssetModel
 

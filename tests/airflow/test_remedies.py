@@ -221,8 +221,8 @@ def test_commands_find_the_ledger_of_a_connection(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, embedded: bool
 ) -> None:
     """The task's log says what to give a command that an error names, unless it would find the ledger by itself."""
-    told: list[str] = []
-    monkeypatch.setattr(Naming, "log", Logger(told))
+    logged: list[str] = []
+    monkeypatch.setattr(Naming, "log", Logger(logged))
     monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path))
     ledger = open_ledger(f"sqlite:///{tmp_path}/other.db")
     ledger.close()
@@ -232,6 +232,6 @@ def test_commands_find_the_ledger_of_a_connection(
     with pytest.raises(AirflowFailException) as failed:
         Naming(task_id="t", ledger_conn_id=None if embedded else "mine").execute({"dag_run": run})
 
-    more = [] if embedded else shlex.split(told[-1].partition("ledger: ")[2])
+    more = [] if embedded else shlex.split(logged[-1].partition("ledger: ")[2])
     assert more[:1] == ([] if embedded else ["--state"])
     assert CliRunner().invoke(blockread, [*commands(str(failed.value))[0], *more]).exit_code == 0

@@ -1,4 +1,4 @@
-"""Where the code under the rules lies, ring by ring."""
+"""Where the code under the rules is, ring by ring."""
 
 from __future__ import annotations
 

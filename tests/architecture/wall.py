@@ -1,4 +1,4 @@
-"""A program: imports modules behind a wall and exits with 1 when one of them reaches for what lies beyond it.
+"""A program: imports modules behind a wall and exits with 1 when one of them imports what is beyond it.
 
 Its one argument is JSON: `modules` to import, and either `refuse` (top-level names that cannot be imported), or
 `only_stdlib` (nothing but the standard library and the modules' own packages can be).
@@ -26,7 +26,7 @@ class Wall:
         """Raise ImportError for what is refused, and leave everything else to the finders that follow."""
         top = name.partition(".")[0]
         if top in self.refuse or (self.allowed is not None and top not in self.allowed):
-            msg = f"{name} lies beyond the wall"
+            msg = f"{name} is beyond the wall"
             raise ImportError(msg)
         return None
 

@@ -35,8 +35,8 @@ def _left(folder: Path) -> int:
 
 def test_cleaning_is_shown_before_it_is_done(published: Place) -> None:
     """A dry run and an unanswered call change nothing; `--yes` cleans once; `--restore` restores."""
-    told = published.json(*_clean(published), "--dry-run")
-    assert (told["action"], told["files"], told["bytes"], told["left"]) == ("clean", 2, 4, {})
+    preview = published.json(*_clean(published), "--dry-run")
+    assert (preview["action"], preview["files"], preview["bytes"], preview["left"]) == ("clean", 2, 4, {})
     assert "2 files are archived to file://" in published.call(*_clean(published), "--dry-run").stdout
     assert published.call(*_clean(published)).exit_code == 1
     assert _left(published.source) == 2

@@ -153,8 +153,8 @@ def test_windows_exclude(place: Place, planned: WindowRef) -> None:
     """A file is excluded by path after confirmation; a second time nothing changes."""
     path = str(place.source / "b.log")
     exclude = ["windows", "exclude", planned.window, path, "--reason", "broken"]
-    told, unanswered = place.call(*exclude, "--dry-run"), place.call(*exclude)
-    assert f"file://{path} is left out of it, and no later window reads it" in told.stdout
+    preview, unanswered = place.call(*exclude, "--dry-run"), place.call(*exclude)
+    assert f"file://{path} is left out of it, and no later window reads it" in preview.stdout
     assert (unanswered.exit_code, place.json("windows", "list")[0]["excluded"]) == (1, 0)
 
     for _ in range(2):

@@ -28,8 +28,8 @@ def windows(place: Place) -> Place:
 
 def test_pruning_is_shown_before_it_is_done(windows: Place) -> None:
     """A dry run and an unanswered call change nothing; `--yes` prunes once."""
-    told = windows.json(*OLD, "--dry-run")
-    assert (told["action"], told["pruned"], told["files"]) == ("prune", 1, 2)
+    preview = windows.json(*OLD, "--dry-run")
+    assert (preview["action"], preview["pruned"], preview["files"]) == ("prune", 1, 2)
     assert "its detail goes, of 2 files identities stay" in windows.call(*OLD, "--dry-run").stdout
     assert windows.call(*OLD).exit_code == 1
     assert windows.json(*OLD[:-2], "--feed", "other", "--dry-run")["pruned"] == 0
@@ -66,10 +66,10 @@ def test_files_that_have_gone_back_are_not_counted(windows: Place) -> None:
     """Only the window itself is left to prune of an abandoned one."""
     windows.json("windows", "abandon", "new", "--yes")
     everything = ["prune", "--older-than", "0", "--keep", "0"]
-    told, done = windows.json(*everything, "--dry-run"), windows.json(*everything, "--yes")
+    preview, done = windows.json(*everything, "--dry-run"), windows.json(*everything, "--yes")
 
-    assert (told["pruned"], told["files"]) == (done["windows"], done["files"]) == (2, 2)
-    assert [window["what"] for window in told["windows"] if window["key"] == "new"] == [
+    assert (preview["pruned"], preview["files"]) == (done["windows"], done["files"]) == (2, 2)
+    assert [window["what"] for window in preview["windows"] if window["key"] == "new"] == [
         "its detail goes, of 0 files identities stay"
     ]
 

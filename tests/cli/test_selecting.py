@@ -126,8 +126,8 @@ def test_plan_tells_how_many_readers_and_why(hours: Place) -> None:
     options = [str(hours.source), "--block-size", "1MiB", "--target-minutes", "0.01", "--min-readers", "2"]
     done, shown = hours.call("plan", *options), hours.json("plan", *options, "--max-readers", "4")
 
-    told = "6 readers: 100.0 MB at 32.0 MB/s each (default; no window measured yet) take 0.5 s of 0.6 s"
-    assert told in " ".join(done.stdout.split())
+    expected = "6 readers: 100.0 MB at 32.0 MB/s each (default; no window measured yet) take 0.5 s of 0.6 s"
+    assert expected in " ".join(done.stdout.split())
     assert (shown["readers"], len(shown["groups"])) == (4, 1)
     assert shown["readers_chosen"] == {
         "bytes": shown["bytes"],

@@ -64,7 +64,7 @@ def started(place: Place, *arguments: str, until: Callable[[], bool]) -> Iterato
         try:
             deadline = time.monotonic() + _START_S
             while not until():
-                assert process.poll() is None, told(place)
+                assert process.poll() is None, output_of(place)
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
             yield process
@@ -72,7 +72,7 @@ def started(place: Place, *arguments: str, until: Callable[[], bool]) -> Iterato
             process.kill()
 
 
-def told(place: Place) -> str:
+def output_of(place: Place) -> str:
     """Return the messages of the command so far."""
     return (place.folder / "stderr").read_text("utf-8")
 
@@ -99,7 +99,7 @@ def test_a_run_is_stopped(place: Place, number: signal.Signals, *, whole_group: 
         (os.killpg if whole_group else os.kill)(process.pid, number)
         assert process.wait(60) == 128 + number
 
-    *progress, last = told(place).splitlines()
+    *progress, last = output_of(place).splitlines()
     assert last == f"blockread: stopped by {number.name}; {_AGAIN}"
     said = [line.partition(" ")[0] for line in progress]
     assert (said[:3], set(said[3:]) - {"read"}) == (["feed", "window", "group"], set())  # progress, on a busy machine
@@ -119,14 +119,14 @@ def test_a_run_is_stopped(place: Place, number: signal.Signals, *, whole_group: 
 def test_a_run_is_stopped_while_spark_starts(place: Place) -> None:
     """No job begins after the signal, and the JVM ends."""
     place.put({"a.log": b"one\n"})
-    with started(place, *place.run(), until=lambda: "reading as epoch" in told(place)) as process:
+    with started(place, *place.run(), until=lambda: "reading as epoch" in output_of(place)) as process:
         while not (found := family(process)):
             time.sleep(0.02)
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 143
 
-    assert "Traceback" not in told(place)
-    assert told(place).splitlines()[-1].startswith("blockread: stopped by SIGTERM")
+    assert "Traceback" not in output_of(place)
+    assert output_of(place).splitlines()[-1].startswith("blockread: stopped by SIGTERM")
     assert psutil.wait_procs(found, timeout=30)[1] == []
     assert list((place.folder / "tmp").iterdir()) == []
 
@@ -137,12 +137,12 @@ def test_a_question_is_left(place: Place, number: signal.Signals) -> None:
     place.put({"a.log": b"one\n"})
     plan_one(place)
     command = ["windows", "abandon", "k", *place.state]
-    with started(place, *command, until=lambda: "?" in told(place)) as process:
+    with started(place, *command, until=lambda: "?" in output_of(place)) as process:
         process.send_signal(number)
         assert process.wait(60) == 128 + number
 
-    assert told(place).splitlines()[-1].endswith(f"blockread: stopped by {number.name}; {_AGAIN}")
-    assert "Traceback" not in told(place)
+    assert output_of(place).splitlines()[-1].endswith(f"blockread: stopped by {number.name}; {_AGAIN}")
+    assert "Traceback" not in output_of(place)
     assert place.json("windows", "list")[0]["state"] == "waiting"
 
 
@@ -168,7 +168,7 @@ def test_a_command_is_stopped_while_it_is_imported(place: Place, number: signal.
     with started(place, "windows", "list", *place.state, until=marks.exists) as process:
         process.send_signal(number)
         assert process.wait(60) == 128 + number
-    assert told(place) == f"blockread: stopped by {number.name}; {_AGAIN}\n"
+    assert output_of(place) == f"blockread: stopped by {number.name}; {_AGAIN}\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -45,13 +45,13 @@ def test_abandon_tells_asks_and_gives_back(place: Place) -> None:
     """A dry run and a refusal change nothing; a yes does what was shown; a repetition has nothing to do."""
     place.put({"a.txt": b"a\n"})
     _plan(place, "k")
-    told = place.call("windows", "abandon", "k", "--dry-run")
+    preview = place.call("windows", "abandon", "k", "--dry-run")
     refused = _answer(place, "n\n", "windows", "abandon", "k")
     before = place.json("windows", "list")[0]["state"]
     agreed = _answer(place, "y\n", "windows", "abandon", "k")
     again = place.call("windows", "abandon", "k", "--yes")
 
-    assert "its 1 files (2 B) go back to pending" in told.stdout
+    assert "its 1 files (2 B) go back to pending" in preview.stdout
     assert (refused.exit_code, before) == (1, "waiting")
     assert "1 files now pending" in agreed.stderr
     assert place.json("windows", "list")[0]["state"] == "abandoned"
@@ -64,10 +64,10 @@ def test_json_of_a_dry_run_and_of_what_was_done(place: Place) -> None:
     """Both are one JSON document; messages and questions go to standard error."""
     place.put({"a.txt": b"a\n"})
     _plan(place, "k")
-    told = place.json("windows", "abandon", "k", "--dry-run")
+    preview = place.json("windows", "abandon", "k", "--dry-run")
     done = place.json("windows", "abandon", "k", "--yes")
 
-    assert (told["action"], told["windows"][0]["key"], told["windows"][0]["does"]) == ("abandon", "k", True)
+    assert (preview["action"], preview["windows"][0]["key"], preview["windows"][0]["does"]) == ("abandon", "k", True)
     assert {name: done[name] for name in ("key", "files", "files_are", "removed")} == {
         "key": "k",
         "files": 1,
@@ -81,14 +81,14 @@ def test_what_is_not_published_is_neither_undone_nor_rebuilt(place: Place) -> No
     place.put({"a.txt": b"a\n"})
     _plan(place, "k")
     undone = place.shell("windows", "undo", "k", "--yes")
-    told = place.call("windows", "rebuild", "--feed", "logs", "--yes")
+    preview = place.call("windows", "rebuild", "--feed", "logs", "--yes")
     nothing = place.call("reprocess", "--feed", "logs", "--path", "*.csv", "--status", "bad", "--yes")
     shown = place.json("windows", "show", "k")
     nowhere = place.shell("windows", "rebuild", "--since", "2026-01-01")
 
     assert (undone.returncode, "blockread windows abandon" in undone.stderr) == (1, True)
-    assert "rebuild: nothing to do" in told.stderr
-    assert "left alone, since it is not published" in told.stderr
+    assert "rebuild: nothing to do" in preview.stderr
+    assert "left alone, since it is not published" in preview.stderr
     assert "reprocess: nothing to do" in nothing.stderr
     assert "withdrawn" not in shown
     assert (nowhere.returncode, "or a feed with --feed" in nowhere.stderr) == (1, True)
@@ -141,7 +141,7 @@ def pipe(place: Place) -> Iterator[Pipe]:
 
 
 def test_a_restart_is_shown_and_confirmed_like_the_rest(place: Place, pipe: Pipe) -> None:
-    """A dry run tells what again does, and a refusal leaves the request as it was begun; a yes gives it up."""
+    """A dry run says what another call does, and a refusal leaves the request as it was begun; a yes gives it up."""
     for key in ("d1", "d2"):
         pipe.put({f"{key}.txt": b"x\n"})
         pipe.run(key)
@@ -150,14 +150,14 @@ def test_a_restart_is_shown_and_confirmed_like_the_rest(place: Place, pipe: Pipe
     with pytest.raises(BlockReadError):
         rebuild(pipe.env, asked, WindowRunner(env=pipe.env, owner="me", job=pipe.job, submitter=pipe.submitter))
     command = ["windows", "rebuild", "--feed", "feed"]
-    goes_on, anew = (place.json(*command, *more, "--dry-run") for more in ([], ["--restart"]))
+    goes_on, restarted = (place.json(*command, *more, "--dry-run") for more in ([], ["--restart"]))
     refused = _answer(place, "n\n", *command, "--restart")
     begun = find_request(pipe.env.ledger, asked.action, asked.to_json())
 
     assert [window["does"] for window in goes_on["windows"]] == [False, True]
-    assert [window["does"] for window in anew["windows"]] == [True, True]
-    assert "generation 2, now failed, is dropped" in anew["windows"][1]["what"]
-    assert [told["notes"][0].partition(" the ")[0] for told in (goes_on, anew)] == [
+    assert [window["does"] for window in restarted["windows"]] == [True, True]
+    assert "generation 2, now failed, is dropped" in restarted["windows"][1]["what"]
+    assert [preview["notes"][0].partition(" the ")[0] for preview in (goes_on, restarted)] == [
         "This continues with",
         "This gives up",
     ]
@@ -201,11 +201,11 @@ def test_warnings_go_to_standard_error(place: Place, pipe: Pipe) -> None:
     pipe.run("k")
     (pipe.source / "a.txt").unlink()
     command = ("reprocess", "--feed", pipe.feed, "--path", "*.txt", "--dry-run")
-    told, as_json = place.call(*command), place.call(*command, "--json")
+    preview, as_json = place.call(*command), place.call(*command, "--json")
 
-    for answer in (told, as_json):
+    for answer in (preview, as_json):
         assert answer.stderr.startswith("Warning: window ")
         assert "this will fail, as files are gone at the source: file://" in answer.stderr
-    assert "Warning" not in told.stdout
+    assert "Warning" not in preview.stdout
     (window,) = json.loads(as_json.stdout)["windows"]
     assert window["warnings"][0].startswith("this will fail")

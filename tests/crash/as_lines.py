@@ -13,5 +13,5 @@ def as_lines(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def id_of(line: str) -> int:
-    """Return the column that tells the rows apart."""
+    """Return the column that distinguishes the rows."""
     return int(json.loads(line)["id"])

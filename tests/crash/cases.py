@@ -28,7 +28,7 @@ _REBUILT = 9  # a clear number above those of all scenarios
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A scenario and its end. Without a fault nothing dies and what is come by is told."""
+    """A scenario and its end. Without a fault nothing dies, and the points that it passes are returned."""
 
     scenario: str
     folder: Path

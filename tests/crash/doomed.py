@@ -111,7 +111,7 @@ class Doomed(Pipe):
             os.utime(self.source / name, (second + 1, second + 1))
 
     def ids(self) -> list[int]:
-        """Return the column that tells the records apart, sorted."""
+        """Return the column that distinguishes the records, sorted."""
         return sorted(row["id"] if "id" in row else id_of(row["value"]) for row in self.rows())
 
     def quarantined(self) -> list[bytes]:

@@ -191,7 +191,7 @@ def watch_tables(faults: Faults) -> None:
 
 
 def watch_disk(faults: Faults) -> None:
-    """Let the interpreter tell of every file that is opened to be written, renamed or removed, until its end."""
+    """Let the interpreter report every file that is opened to be written, renamed or removed, until its end."""
 
     def hook(name: str, arguments: tuple[Any, ...]) -> None:
         opens = name == "open" and isinstance(arguments[2], int) and arguments[2] & _OPEN_TO_WRITE

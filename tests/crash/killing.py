@@ -227,7 +227,7 @@ def point_of(fault: Fault | None) -> str:
 
 
 def as_table(outcomes: Iterable[Outcome]) -> str:
-    """Return a line for each fault point: what it is, how often a process ended there, and what came of it."""
+    """Return a line for each fault point: what it is, how often a process ended there, and the outcome."""
     ends: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         if outcome.case.fault is not None:

@@ -1,4 +1,4 @@
-"""Where cases lie."""
+"""Where cases are."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ _BOTH_SIDES = ("commit", "store", "table")
 #: Statements that only answer what people ask; they change nothing, and are no fault points.
 READ_ONLY = ("statement:ledger.windows.queries.", "statement:ledger.overview.")
 
-#: Where a node ends, as the interpreter tells it of a running frame: line, column in bytes.
+#: Where a node ends, as the interpreter reports it for a running frame: line, column in bytes.
 End = tuple[int, int]
 
 

@@ -1,4 +1,4 @@
-"""Two processes at once at one feed, one window or one publication: one wins, the other is told, nothing is doubled."""
+"""Two processes at once at a feed, a window or a publication: one wins, the other gets an error, nothing is doubled."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def test_two_planners(place: tuple[Path, str], keys: tuple[str, str]) -> None:
         jobs = [Job(folder=pipe.folder, url=place[1], step="plan", owner=f"p{n}", key=k) for n, k in enumerate(keys)]
         answers = run_pair(jobs)
 
-        told = [answer for answer in answers if answer not in {"read", "empty"}]
-        assert all(answer.startswith("PlanConflictError: ") for answer in told), told
-        assert keys[0] == keys[1] or not told, told
+        refused = [answer for answer in answers if answer not in {"read", "empty"}]
+        assert all(answer.startswith("PlanConflictError: ") for answer in refused), refused
+        assert keys[0] == keys[1] or not refused, refused
         assert answers.count("read") <= (2 if keys[0] == keys[1] else 1)
         pipe.run("other")
         _check(pipe)

@@ -74,7 +74,7 @@ def test_a_file_that_may_only_be_read(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
-    """A file where a folder is needed is told, not left to the operating system's error."""
+    """A file where a folder is needed is reported, not left to the operating system's error."""
     (tmp_path / "taken").touch()
     ledger = Ledger(f"sqlite:///{tmp_path / 'taken' / 'home' / 'ledger.db'}")
 

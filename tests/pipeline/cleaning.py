@@ -37,9 +37,12 @@ def request(pipe: Pipe, action: str = "archive", **options: Any) -> CleanRequest
 def cleaned(pipe: Pipe, action: str = "archive", **options: Any) -> Cleaned:
     """Clean, after what is proposed was compared with it."""
     asked = request(pipe, action, **options)
-    told = propose_cleaning(pipe.env, asked)
+    intent = propose_cleaning(pipe.env, asked)
     done = clean(pipe.env, asked, who="me")
-    assert (told.files, told.bytes) == (done.files + done.left.get("changed", 0) + done.left.get("gone", 0), told.bytes)
+    assert (intent.files, intent.bytes) == (
+        done.files + done.left.get("changed", 0) + done.left.get("gone", 0),
+        intent.bytes,
+    )
     return done
 
 

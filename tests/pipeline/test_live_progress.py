@@ -156,7 +156,7 @@ def test_people_find_the_application_before_it_has_read_anything(tmp_path: Path)
     ],
 )
 def test_an_address_that_is_no_page_is_left_out(tmp_path: Path, address: str) -> None:
-    """Whoever can write the file makes no page of ours link to a script, or to what people cannot read."""
+    """A forged file makes no page of ours link to a script, or to what people cannot read."""
     submission = _submission(tmp_path)
     hostile = Application(id="a" * 400 + "\n", ui=address)
     write_progress(Stores(), submission, DriverProgress(tally=_WHOLE, application=hostile))

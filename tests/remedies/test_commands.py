@@ -158,8 +158,8 @@ def test_what_is_cleared_in_airflow_is_repeated_here(
     command = ["run", str(logs.source), "--output", str(logs.out), "--state", desk.url]
     with pytest.raises(SystemExit):
         main([*command, "--function", "math:sqrt"])
-    assert "correct the function and clear the run" in (told := capsys.readouterr().err)
-    assert "(on the command line, repeat the command instead)" in told
+    assert "correct the function and clear the run" in (shown := capsys.readouterr().err)
+    assert "(on the command line, repeat the command instead)" in shown
     with pytest.raises(SystemExit) as ended:
         main(command)
 

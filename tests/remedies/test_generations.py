@@ -77,7 +77,7 @@ def test_a_group_that_does_not_exist(two: Pipe, desk: Desk) -> None:
 
 
 def test_a_publisher_that_lost_its_window(two: Pipe) -> None:
-    """It stops; whoever took over publishes."""
+    """It stops; the new owner publishes."""
     ref = two.plan()
     two.read(ref)
     old = claim_publication(two.env.ledger, ref.window, 1, owner="test", stale_after_s=60)

@@ -59,22 +59,6 @@ def test_a_part_that_would_end_elsewhere(here: Pipe, desk: Desk, remedy: str) ->
     assert len(here.values()) == 22
 
 
-def test_a_part_that_began_elsewhere(here: Pipe) -> None:
-    """Under the format of the part before, cleared from its plan on, the window is read from the right byte."""
-    _limited(here, _TWO_KINDS)
-    here.run("1")
-    second = here.plan("2")
-    here.read(second)
-    here.record_format = Lines(newline="lf")
-    here.run("1", clear_number=1)
-    with pytest.raises(ProofError, match=r"are read twice.*clear the run from its plan on, with the record format of"):
-        here.commit(second)
-    here.run("2", clear_number=1)
-    here.run("3")
-
-    assert len(here.values()) == 22
-
-
 @pytest.mark.parametrize("remedy", ["format", "undo"])
 def test_the_rest_of_a_file_that_a_format_cannot_enter(here: Pipe, desk: Desk, remedy: str) -> None:
     """Planned under the old format, or whole once the windows before are taken away, it is read."""

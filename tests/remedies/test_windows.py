@@ -80,7 +80,7 @@ def test_an_unknown_window_is_found_in_the_list(two: Pipe, desk: Desk) -> None:
 
 
 def test_a_key_of_two_feeds_needs_the_feed_or_the_id(two: Pipe, desk: Desk) -> None:
-    """Either of what the message asks for tells the two apart."""
+    """Either option of the message distinguishes the two."""
     first = two.plan()
     two.feed = "other"
     two.plan()

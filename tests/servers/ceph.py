@@ -84,7 +84,7 @@ class Keys:
 
 @contextmanager
 def gateway(folder: Path) -> Iterator[Keys]:
-    """Run a gateway with data and keys of its own; sockets lie in the folder, so its path must be short."""
+    """Run a gateway with data and keys of its own; sockets are in the folder, so its path must be short."""
     monitor, port, fsid = free_port(), free_port(), str(uuid.uuid4())
     conf = folder / "ceph.conf"
     places = {"fsid": fsid, "monitor": monitor, "gateway": port, "folder": folder, "sts_key": secrets.token_hex(8)}

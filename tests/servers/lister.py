@@ -1,4 +1,4 @@
-"""A server that speaks S3's ListObjectsV2 over made-up keys, counts what it is asked, and fails as it is told."""
+"""A server that speaks S3's ListObjectsV2 over made-up keys, counts what it is asked, and fails on request."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, quote, urlsplit
 
 Answer = tuple[int, bytes]
-Told = Callable[["Lister", dict[str, str], bytes], Answer | None]
+Respond = Callable[["Lister", dict[str, str], bytes], Answer | None]
 
 _CONTENT = (
     "<Contents><Key>{key}</Key><LastModified>2026-01-02T03:04:05.678Z</LastModified>"
@@ -24,18 +24,18 @@ def well(_lister: Lister, _query: dict[str, str], body: bytes) -> Answer:
 
 
 def error(status: int, code: str) -> Answer:
-    """Return an answer that tells an error."""
-    return status, f"<Error><Code>{code}</Code><Message>as told</Message></Error>".encode()
+    """Return an answer that is an error."""
+    return status, f"<Error><Code>{code}</Code><Message>on request</Message></Error>".encode()
 
 
 class Lister(ThreadingHTTPServer):
-    """The server; `told` makes an answer out of the right one, None to hang up in the middle of it."""
+    """The server; `respond` makes an answer out of the right one, None to hang up in the middle of it."""
 
     daemon_threads = True
 
-    def __init__(self, keys: Sequence[str], told: Told = well) -> None:
+    def __init__(self, keys: Sequence[str], respond: Respond = well) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.keys, self.told = keys, told
+        self.keys, self.respond = keys, respond
         self.queries: list[dict[str, str]] = []
         self.heads = 0
         self.sizes: dict[str, int] = {}  # of objects that can be read: bytes of zero
@@ -93,7 +93,7 @@ class _Handler(BaseHTTPRequestHandler):
         with self.server.lock:
             self.server.queries.append(query)
         right = self.server.page(query)
-        found = self.server.told(self.server, query, right)
+        found = self.server.respond(self.server, query, right)
         status, body = found or (200, right)
         self.send_response(status)
         self.send_header("Content-Type", "application/xml")
@@ -120,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _read(self) -> None:
         first, last = map(int, self.headers["Range"].removeprefix("bytes=").split("-"))
         last = min(last, self.server.sizes[self._key()] - 1)
-        found = self.server.told(self.server, {}, bytes(last + 1 - first))
+        found = self.server.respond(self.server, {}, bytes(last + 1 - first))
         status, body = found or (500, b"")
         self.send_response(206 if status == 200 else status)
         self.send_header("Content-Length", str(len(body)))
@@ -132,9 +132,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def lister(keys: Sequence[str], told: Told = well) -> Iterator[Lister]:
+def lister(keys: Sequence[str], respond: Respond = well) -> Iterator[Lister]:
     """Serve these keys, in order, until the end of the block."""
-    server = Lister(sorted(keys), told)
+    server = Lister(sorted(keys), respond)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:

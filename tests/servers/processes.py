@@ -49,7 +49,7 @@ def free_port() -> int:
 
 
 def answers(port: int) -> Callable[[], bool]:
-    """Return what tells whether something listens on a port of loopback."""
+    """Return what finds out whether something listens on a port of loopback."""
 
     def check() -> bool:
         with socket.socket() as client:

@@ -1,4 +1,4 @@
-"""What a driver tells people while its tasks run."""
+"""What a driver reports while its tasks run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from airflow_provider_blockread.spark.engines.in_process import InProcessEngine
 
 @dataclass(frozen=True)
 class Stage:
-    """What Spark tells of a stage."""
+    """What Spark reports of a stage."""
 
     numTasks: int  # noqa: N815 - Spark's name
     numCompletedTasks: int  # noqa: N815

@@ -79,11 +79,11 @@ def test_a_redirect_to_another_host_is_refused_and_names_the_option(one: Server,
     for path, call in calls.items():
         with pytest.raises(SourceError) as caught:
             call()
-        told = str(caught.value)
+        message = str(caught.value)
         assert not isinstance(caught.value, FileMissingError)
-        assert f"{one.url(path.strip())}: the server redirects to another host, localhost" in told
-        assert "redirect_hosts=['localhost']" in told
-        assert "--redirect-host localhost" in told
+        assert f"{one.url(path.strip())}: the server redirects to another host, localhost" in message
+        assert "redirect_hosts=['localhost']" in message
+        assert "--redirect-host localhost" in message
     assert not other.asked
 
 

@@ -31,10 +31,10 @@ def test_a_store_without_its_package_names_the_extra(scheme: str, package: str, 
         f"try: Stores().stat('{scheme}://x/y')\n"
         "except Exception as error: print(type(error).__name__, error)\n"
     )
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    output = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
 
-    assert told.startswith("OptionsError")
-    assert f"install it: pip install 'airflow-provider-blockread[{extra}]'" in told
+    assert output.startswith("OptionsError")
+    assert f"install it: pip install 'airflow-provider-blockread[{extra}]'" in output
 
 
 @pytest.mark.parametrize(("uri", "says"), [("adl://x/in", "abfs://"), ("hdfs://nn:8020/in", "libhdfs")])

@@ -22,13 +22,13 @@ NOW_S = 4e9
 class Answer(BaseHTTPRequestHandler):
     """Answers every request alike."""
 
-    status, kind, text, told = 200, "text/html; charset=utf-8", "", True
+    status, kind, text, sized = 200, "text/html; charset=utf-8", "", True
 
     def do_GET(self) -> None:
         """Answer."""
         self.send_response(self.status)
         self.send_header("Content-Type", self.kind)
-        if self.told:
+        if self.sized:
             self.send_header("Content-Length", str(len(self.text.encode())))
         self.end_headers()
         if self.command == "GET":
@@ -100,7 +100,7 @@ def test_a_folder_that_cannot_be_listed_is_an_error(answer: dict[str, object]) -
 
 def test_an_index_without_a_slash_is_a_folder_and_a_page_of_that_name_a_file() -> None:
     """Where a server sends its index without a redirect and without a size."""
-    for address in answering(text='<a href="/in/a.csv"></a>', told=False):
+    for address in answering(text='<a href="/in/a.csv"></a>', sized=False):
         with pytest.raises(SourceError, match=r"in/a\.csv: the store does not report the file's size"):
             listed(FileSource(f"{address}/in"))
     for address in answering(text='<a href="in/a.csv"></a>'):
@@ -165,7 +165,7 @@ def test_an_age_is_refused_where_no_time_is_told() -> None:
 
 def test_what_nobody_wants_is_not_looked_at() -> None:
     """An excluded link to something without a size, or to nothing, does not fail a listing."""
-    for address in answering(text='<a href="/in/live.php"></a>', told=False):
+    for address in answering(text='<a href="/in/live.php"></a>', sized=False):
         for rules in ({"pattern": "*.csv"}, {"exclude": "*.php"}):
             assert listed(FileSource(f"{address}/in/", **rules)) == []  # type: ignore[arg-type]
 

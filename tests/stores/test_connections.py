@@ -44,9 +44,9 @@ def fails(fields: Fields, root: str, *secrets: str) -> str:
     """Return the error of a connection, which contains no secret."""
     with pytest.raises(BlockReadError) as failed:
         works(fields, root)
-    told = str(failed.value)
-    assert [secret for secret in secrets if secret in told] == []
-    return told
+    message = str(failed.value)
+    assert [secret for secret in secrets if secret in message] == []
+    return message
 
 
 def test_each_kind_of_connection_opens_its_store(store: Store) -> None:
@@ -76,8 +76,8 @@ def test_an_aws_connection_that_assumes_a_role(ceph: Store, monkeypatch: pytest.
     works(fields, root)
     given = storage_options(Connection(conn_id="store", **(fields | {"extra": json.dumps(fields["extra"])})))
     assert masked[-2:] == [given["secret"], given["token"]]
-    told = fails(fields | {"extra": fields["extra"] | {"role_arn": "arn:aws:iam:::role/other"}}, root, *ceph.secrets)
-    assert "'store': role arn:aws:iam:::role/other was not assumed: An error occurred" in told
+    message = fails(fields | {"extra": fields["extra"] | {"role_arn": "arn:aws:iam:::role/other"}}, root, *ceph.secrets)
+    assert "'store': role arn:aws:iam:::role/other was not assumed: An error occurred" in message
     unreachable = {"service_config": {"sts": {"endpoint_url": f"http://127.0.0.1:{free_port()}"}}}
     with pytest.raises(TransientError, match="role/writer was not assumed: Could not connect"):
         works(fields | {"extra": fields["extra"] | unreachable}, root)

@@ -58,10 +58,10 @@ def test_denied_access_is_told_by_every_call(request: pytest.FixtureRequest, nam
     for call, ask in CALLS.items():
         with pytest.raises(SourceError, match=r"access denied|not accepted") as caught:
             ask(Stores({root: without_leave(store)}), f"{root}/x")
-        told = f"{caught.value} {caught.value.__cause__!r}"
+        message = f"{caught.value} {caught.value.__cause__!r}"
 
-        assert root in told, call
-        assert WRONG_KEY not in told, call
+        assert root in message, call
+        assert WRONG_KEY not in message, call
 
 
 def nowhere(store: Store) -> tuple[str, dict[str, object]]:
@@ -125,7 +125,7 @@ def test_a_read_that_fails_in_mid_stream_is_translated(answer: Answer, kind: typ
         server.sizes["x"] = size
         with stores.open_read("s3://b/x") as file:
             assert file.read(10) == bytes(10)
-            server.told = lambda _server, _query, _body: answer
+            server.message = lambda _server, _query, _body: answer
             file.seek(size - 10)
             with pytest.raises(kind, match=says):
                 file.read(10)

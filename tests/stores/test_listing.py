@@ -16,7 +16,7 @@ from tests.servers.putting import putter
 from tests.servers.store import Store
 
 NOW_S = 4e9
-#: Names that each store and its client can tell from others.
+#: Names that each store and its client distinguish from others.
 EVERYWHERE = [
     "plain", "sp ace", "h#ash", "per%cent", "per%20cent", "e=q", "pl+us", "ünï/é", "日本", "amp&<x>", "a:b", "~t",
     "'q\"", "\U0001f600", "deep/er/x", "deep/er-y", "deep/er.z", "g#123", "[x]*", "s3:::y",

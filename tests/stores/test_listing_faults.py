@@ -33,11 +33,11 @@ def numbered(number: int, answer: Answer | None, *, times: int = 1) -> tuple[obj
     """Return a server's answer to the request of that number and the following ones, and the list of requests."""
     asked: list[int] = []
 
-    def told(_server: Lister, _query: dict[str, str], body: bytes) -> Answer | None:
+    def respond(_server: Lister, _query: dict[str, str], body: bytes) -> Answer | None:
         asked.append(len(asked))
         return answer if number <= asked[-1] < number + times else (200, body)
 
-    return told, asked
+    return respond, asked
 
 
 def test_a_flat_folder_takes_one_request_a_page_and_none_for_its_files() -> None:
@@ -53,11 +53,11 @@ def test_what_fails_in_between_is_asked_for_again_from_there() -> None:
     with lister(KEYS) as server:
         failures = [error(503, "SlowDown"), error(500, "InternalError"), None, (200, b"<html/>"), error(429, "Busy")]
 
-        def told(_server: Lister, query: dict[str, str], body: bytes) -> Answer | None:
+        def respond(_server: Lister, query: dict[str, str], body: bytes) -> Answer | None:
             asked = sum(query == other for other in server.queries)
             return choose.choice(failures) if asked <= 2 else (200, body)
 
-        server.told = told
+        server.respond = respond
 
         assert listed(server) == KEYS
         assert len(server.queries) == 15
@@ -83,8 +83,8 @@ def test_a_store_that_goes_on_failing_is_an_error(
     answer: Answer | None, kind: type[BlockReadError], says: str, asked: int
 ) -> None:
     """From the third page on: transient errors are retried, permanent ones are not."""
-    told, questions = numbered(2, answer, times=100)
-    with lister(KEYS, told) as server:  # type: ignore[arg-type]
+    respond, questions = numbered(2, answer, times=100)
+    with lister(KEYS, respond) as server:  # type: ignore[arg-type]
         with pytest.raises(kind, match=says) as caught:
             listed(server)
         assert len(questions) == asked
@@ -96,7 +96,7 @@ def test_a_store_that_goes_on_failing_is_an_error(
 def test_a_store_that_repeats_a_page_is_an_error() -> None:
     """A cursor that leads back to its own page would never end."""
     with lister(KEYS) as server:
-        server.told = lambda server, query, _body: (200, server.page({**query, "continuation-token": "1000"}))
+        server.respond = lambda server, query, _body: (200, server.page({**query, "continuation-token": "1000"}))
         with pytest.raises(TransientError, match="same page repeatedly"):
             listed(server)
 
@@ -106,12 +106,12 @@ def test_a_page_that_never_comes_is_asked_for_again() -> None:
     let_go = Event()
     with lister(KEYS) as server:
 
-        def told(server: Lister, _query: dict[str, str], body: bytes) -> Answer:
+        def respond(server: Lister, _query: dict[str, str], body: bytes) -> Answer:
             if len(server.queries) == 2:
                 let_go.wait(60)
             return 200, body
 
-        server.told = told
+        server.respond = respond
         stores = Stores({"s3://b": server.options})
         pages = stores.pages("s3://b/in")
         assert isinstance(pages, ObjectPages)
@@ -161,7 +161,7 @@ def test_large_folders_are_listed_side_by_side_in_order() -> None:
     with lister(keys) as server:
         barrier = Barrier(4)
 
-        def told(_server: Lister, query: dict[str, str], body: bytes) -> Answer | None:
+        def respond(_server: Lister, query: dict[str, str], body: bytes) -> Answer | None:
             if query["prefix"] != "in/" and query["prefix"] < "in/e" and "continuation-token" not in query:
                 try:
                     barrier.wait(30)
@@ -169,7 +169,7 @@ def test_large_folders_are_listed_side_by_side_in_order() -> None:
                     return error(400, "Alone")
             return well(server, query, body)
 
-        server.told = told
+        server.respond = respond
 
         assert listed(server) == keys
         assert len(server.queries) == 2 + 8 * 2
@@ -188,13 +188,13 @@ def test_a_listing_that_changes_meanwhile_holds_what_was_there_all_along() -> No
     with lister(KEYS) as server:
         numbers = count()
 
-        def told(server: Lister, query: dict[str, str], _body: bytes) -> Answer:
+        def respond(server: Lister, query: dict[str, str], _body: bytes) -> Answer:
             at = int(query.get("continuation-token", "0"))
             server.keys = [*server.keys[:at], *KEYS[at:], f"in/9999{next(numbers)}"]
             server._made.clear()
             return 200, server.page(query)
 
-        server.told = told
+        server.respond = respond
         found = listed(server)
 
     assert len(set(found)) == len(found)

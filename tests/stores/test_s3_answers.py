@@ -74,7 +74,7 @@ def test_a_page_holds_the_files_that_are_written(
         text = escape(root + key) if coding is None else coding(root + key)
         written.append(data.draw(st.sampled_from(forms)).format(key=text, time=time, etag=etag, size=size))
         entries.append(Entry(key, size, TIME_NS, etag))
-    server.told = lambda *_: (200, answer(head, "".join(written)))
+    server.respond = lambda *_: (200, answer(head, "".join(written)))
     page = pages(server, f"s3://b/{root}").page("", None, flat=True)
 
     assert list(page.entries()) == entries
@@ -85,7 +85,7 @@ def test_a_page_holds_the_files_that_are_written(
 def test_each_form_of_a_file_is_read_once(server: Lister, form: str) -> None:
     """A file is parsed as it is written, and comments are ignored."""
     files = [form.format(key=key, time=TIME.format(fraction=".6"), etag="0", size=7) for key in "ab"]
-    server.told = lambda *_: (200, answer("", "".join(files)))
+    server.respond = lambda *_: (200, answer("", "".join(files)))
     page = pages(server, "s3://b").page("", None, flat=True)
 
     assert list(page.entries()) == [Entry("a", 7, TIME_NS, "0"), Entry("b", 7, TIME_NS, "0")]
@@ -96,7 +96,7 @@ def test_names_that_were_not_asked_for_are_an_error(server: Lister, form: str) -
     """A foreign key is never used as one below the root."""
     time = TIME.format(fraction="")
     files = [form.format(key=key, time=time, etag="0", size=1) for key in ("in/a", "into/b")]
-    server.told = lambda *_: (200, answer("", "".join(files)))
+    server.respond = lambda *_: (200, answer("", "".join(files)))
     with pytest.raises(OSError, match="not asked for"):
         pages(server, "s3://b/in").page("", None, flat=True)
 
@@ -108,6 +108,6 @@ def test_half_an_answer_is_an_error(server: Lister, form: str) -> None:
     whole = answer("", "".join(files))
     listing = pages(server, "s3://b")
     for end in range(120, len(whole), 37):
-        server.told = lambda *_, end=end: (200, whole[:end])
+        server.respond = lambda *_, end=end: (200, whole[:end])
         with pytest.raises(OSError, match="cut short or is no XML"):
             listing.page("", None, flat=True)

@@ -154,13 +154,13 @@ def test_the_whole_job_on_objects(
         for _ in range(passes - 1):
             assert (runs.states(run), published(stores, root)) == (SUCCESS, truth)
             run = runs.clear(dag, run)
-    told = runs.xcom(run, "csv.commit")
+    result = runs.xcom(run, "csv.commit")
     left = all_objects(stores, root)
     output = capfd.readouterr()
 
     assert (runs.states(run), published(stores, root)) == (SUCCESS, truth)
-    assert (told["generation"], told["proof"]) == (passes, "proven")
-    assert (told["records"], told["bad_records"]) == (len(truth) + FILES, FILES)
+    assert (result["generation"], result["proof"]) == (passes, "proven")
+    assert (result["records"], result["bad_records"]) == (len(truth) + FILES, FILES)
     assert kept_aside(left) == sorted(f"bad {file},none".encode() for file in range(FILES))
     assert [kind for kind in ("manifest", "receipts", "result") if not any(kind in path for path in left)] == []
     nothing_shows(store, seen, left | all_files(HOME, place.folder), output.out + output.err)
@@ -178,12 +178,12 @@ def test_a_query_on_objects(request: pytest.FixtureRequest, capfd: pytest.Captur
 
     with watched(store.secrets, port, os.getpid()) as seen:
         run = runs.start(dag)
-    told, left = runs.xcom(run, "csv.commit"), all_objects(stores, root)
+    result, left = runs.xcom(run, "csv.commit"), all_objects(stores, root)
     output = capfd.readouterr()
 
     truth = sorted(row for file in range(FILES) for row in rows_of(file)[:500])
     assert (runs.states(run), published(stores, root)) == (SUCCESS, truth)
-    assert (told["records"], told["rows"], told["groups"]) == (FILES * (ROWS + 1), len(truth), 1)
+    assert (result["records"], result["rows"], result["groups"]) == (FILES * (ROWS + 1), len(truth), 1)
     assert [path for path in left if "/records/" in path] == []
     nothing_shows(store, seen, left | all_files(HOME, place.folder), output.out + output.err)
 

@@ -185,9 +185,9 @@ class Airflow:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("".join(f"{name} {number}\n" for number in range(count)))
 
-    def mend(self, dag_id: str) -> None:
+    def fix(self, dag_id: str) -> None:
         """Let the functions of a DAG behave from now on."""
-        (self.folder / dag_id / "mended").touch()
+        (self.folder / dag_id / "fixed").touch()
 
     def values(self, dag_id: str) -> list[str]:
         """Return all that a DAG has published, sorted."""

@@ -53,7 +53,7 @@ def test_a_deferred_read_holds_no_slot(airflow: Airflow) -> None:
     pool = airflow.call("GET", "pools/default_pool")
     assert (pool["running_slots"], pool["deferred_slots"]) == (0, 1)
 
-    airflow.mend("deferred")
+    airflow.fix("deferred")
     assert airflow.finish("deferred", run) == "success"
     assert airflow.attempts("deferred") == ["00000-e1"]
     assert airflow.values("deferred") == lines(a=10)
@@ -98,7 +98,7 @@ def test_another_triggerer_waits_on(airflow: Airflow, tmp_path: Path) -> None:
             airflow.until("the second waits", lambda: airflow.call("GET", trigger)["triggerer_job"])
             assert second.poll() is None
         with triggerer(airflow, tmp_path / "third.log"):
-            airflow.mend("orphaned")
+            airflow.fix("orphaned")
             assert airflow.finish("orphaned", run) == "success"
     assert airflow.attempts("orphaned") == ["00000-e1"]
     assert airflow.values("orphaned") == lines(a=10)
@@ -110,7 +110,7 @@ def test_a_cleared_task_stops_its_driver(airflow: Airflow) -> None:
     run, processes = begin(airflow, "recleared")
     airflow.clear("recleared", run, ["logs.read", 0])
     end(airflow, processes)
-    airflow.mend("recleared")
+    airflow.fix("recleared")
     assert airflow.finish("recleared", run) == "success"
     assert airflow.attempts("recleared") == ["00000-e2"]
     assert airflow.values("recleared") == lines(a=10)
@@ -125,7 +125,7 @@ def test_a_task_marked_as_failed_stops_its_driver(airflow: Airflow) -> None:
     assert airflow.finish("marked", run) == "failed"
     assert not (airflow.folder / "marked" / "lake").exists()
 
-    airflow.mend("marked")
+    airflow.fix("marked")
     airflow.clear("marked", run, ["logs.read", 0], "logs.commit")
     assert airflow.finish("marked", run) == "success"
     assert airflow.values("marked") == lines(a=10)
@@ -138,7 +138,7 @@ def test_a_wait_that_takes_too_long_stops_the_driver(airflow: Airflow) -> None:
     assert airflow.finish("late", run) == "failed"
     end(airflow, processes)
 
-    airflow.mend("late")
+    airflow.fix("late")
     airflow.clear("late", run, ["logs.read", 0], "logs.commit")
     assert airflow.finish("late", run) == "success"
     assert airflow.attempts("late") == ["00000-e2"]
@@ -154,7 +154,7 @@ def test_the_driver_of_a_killed_worker_is_adopted(airflow: Airflow) -> None:
     os.kill(submit.ppid(), signal.SIGKILL)
     airflow.until_deferred("adopted", run, "logs.read[0]")
     assert driver.is_running()
-    airflow.mend("adopted")
+    airflow.fix("adopted")
     assert airflow.finish("adopted", run) == "success"
     assert airflow.attempts("adopted") == ["00000-e1"]
     assert airflow.values("adopted") == lines(a=10)

@@ -25,7 +25,7 @@ def hour(number: int) -> datetime:
 
 
 def generations(airflow: Airflow, dag_id: str) -> list[tuple[str, int]]:
-    """Return what each run's commit tells: the state of the window and its generation, in the order of the runs."""
+    """Return what each run's commit returned: the state of the window and its generation, in the order of the runs."""
     commits = [airflow.xcom(dag_id, run_id, "logs.commit") for run_id in airflow.runs(dag_id)]
     return [(commit["status"], commit["generation"]) for commit in commits]
 
@@ -59,7 +59,7 @@ def test_backfills(airflow: Airflow) -> None:
     assert airflow.backfill("backfilled", (hour(0), hour(2)), "none") == 1
     assert airflow.values("backfilled") == lines(h2026010100=2, h2026010102=4)
 
-    airflow.mend("backfilled")
+    airflow.fix("backfilled")
     assert airflow.backfill("backfilled", (hour(0), hour(2)), "failed") == 1
     assert airflow.values("backfilled") == lines(**HOURS)
     assert generations(airflow, "backfilled") == [("published", 1)] * 3

@@ -63,23 +63,23 @@ def test_a_function_in_the_file_of_the_dag(airflow: Airflow) -> None:
 
 def test_one_group_is_cleared(airflow: Airflow) -> None:
     """A failed group holds the window back; cleared alone, it is read again and the other one is not."""
-    airflow.land("mended", a=10, b=10)
-    run = airflow.start("mended")
-    assert airflow.finish("mended", run) == "failed"
-    assert airflow.states("mended", run) == {
+    airflow.land("fixed", a=10, b=10)
+    run = airflow.start("fixed")
+    assert airflow.finish("fixed", run) == "failed"
+    assert airflow.states("fixed", run) == {
         "logs.plan": "success",
         "logs.read[0]": "success",
         "logs.read[1]": "failed",
         "logs.commit": "upstream_failed",
     }
-    assert not (airflow.folder / "mended" / "lake").exists()
-    assert airflow.tasks("mended", run)["logs.read[1]"]["rendered_map_index"] == "group 1: 1 file, 40 B, b.log"
+    assert not (airflow.folder / "fixed" / "lake").exists()
+    assert airflow.tasks("fixed", run)["logs.read[1]"]["rendered_map_index"] == "group 1: 1 file, 40 B, b.log"
 
-    airflow.mend("mended")
-    airflow.clear("mended", run, ["logs.read", 1], "logs.commit")
-    assert airflow.finish("mended", run) == "success"
-    assert airflow.attempts("mended") == ["00000-e1", "00001-e2"]
-    assert airflow.values("mended") == lines(a=10, b=10)
+    airflow.fix("fixed")
+    airflow.clear("fixed", run, ["logs.read", 1], "logs.commit")
+    assert airflow.finish("fixed", run) == "success"
+    assert airflow.attempts("fixed") == ["00000-e1", "00001-e2"]
+    assert airflow.values("fixed") == lines(a=10, b=10)
 
 
 def test_a_stopped_task_stops_its_application(airflow: Airflow) -> None:
@@ -95,14 +95,14 @@ def test_a_stopped_task_stops_its_application(airflow: Airflow) -> None:
     assert airflow.finish("stopped", run) == "failed"
     airflow.until("the task has said so, before Airflow kills it", lambda: airflow.group("stopped").state == "failed")
 
-    airflow.mend("stopped")
+    airflow.fix("stopped")
     airflow.clear("stopped", run, ["logs.read", 0], "logs.commit")
     assert airflow.finish("stopped", run) == "success"
     assert airflow.values("stopped") == lines(a=10)
 
 
 def test_an_application_does_not_outlive_its_task(airflow: Airflow) -> None:
-    """A task process that is killed outright can tell nobody; its driver sees that it is gone."""
+    """A task process that is killed outright reports nothing; its driver sees that it is gone."""
     airflow.land("slain", a=10)
     run = airflow.start("slain")
     processes = asleep(airflow, "slain")
@@ -124,7 +124,7 @@ def test_an_application_that_outlives_its_task_is_fenced(airflow: Airflow) -> No
     assert airflow.attempts("outlived") == ["00000-e2"]
     names = airflow.files("outlived")
 
-    airflow.mend("outlived")
+    airflow.fix("outlived")
     airflow.until("the driver ends", lambda: not driver.is_running())
     results = {path.parent.name for path in (airflow.folder / "outlived").rglob("result.json")}
     assert results == {"00000-e1", "00000-e2"}

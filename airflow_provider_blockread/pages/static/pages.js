@@ -51,7 +51,7 @@ document.addEventListener("click", async (event) => {
   setTimeout(() => { button.textContent = "copy"; }, 1500);
 });
 
-// What moves is asked for again, until nothing moves; then the page is loaded anew, since more than this has changed.
+// What moves is asked for again, until nothing moves; then the page is reloaded, since more than this has changed.
 const live = document.querySelector("[data-live]");
 async function look() {
   if (document.hidden) return setTimeout(look, 2000);

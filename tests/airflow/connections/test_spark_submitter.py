@@ -45,7 +45,7 @@ time.sleep(600)
 
 @pytest.fixture(params=[False, True], ids=["obedient", "stubborn"])
 def sleeper(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A program in the place of spark-submit that starts another one and sleeps; the file tells the latter's id."""
+    """A program in the place of spark-submit that starts another one and sleeps; the file holds the latter's id."""
     started = tmp_path / "started"
     program = tmp_path / "bin" / "spark-submit"
     program.parent.mkdir()
@@ -56,7 +56,7 @@ def sleeper(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 
 
 def wait_for(started: Path, thread: threading.Thread) -> psutil.Process:
-    """Return the process whose id the file tells, as soon as it does."""
+    """Return the process whose id the file holds, as soon as it does."""
     while thread.is_alive():
         if started.exists() and (text := started.read_text()):
             return psutil.Process(int(text))
@@ -218,7 +218,7 @@ def test_without_spark_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_secrets_travel_in_a_private_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The driver is told where they are; they are in no argument, only the owner can read them, and then they go."""
+    """The driver gets their place; they are in no argument, only the owner can read them, and they are removed."""
     seen = tmp_path / "seen.json"
     program = tmp_path / "spark-submit"
     program.write_text(

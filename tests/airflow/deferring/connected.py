@@ -80,7 +80,7 @@ class Deferred:
 
     def go_on(self) -> None:
         """Let the function return."""
-        (self.pipe.folder / "mended").touch()
+        (self.pipe.folder / "fixed").touch()
 
     def publishes(self) -> bool:
         """Return whether the window publishes its records."""

@@ -32,8 +32,8 @@ WANTED = {"AWS_PROFILE": "lake", "PGSSLMODE": "prefer", "PYICEBERG_CATALOG__DEFA
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A triggerer's variables, and helpers that tell theirs."""
-    monkeypatch.setattr(helpers, "_PROGRAM", "tests.airflow.deferring.telling")
+    """A triggerer's variables, and helpers that return theirs."""
+    monkeypatch.setattr(helpers, "_PROGRAM", "tests.airflow.deferring.echoing")
     for name, value in (SECRETS | WANTED).items():
         monkeypatch.setenv(name, value)
 
@@ -44,9 +44,9 @@ def test_a_helper_inherits_nothing_of_airflow() -> None:
     async def asked() -> None:
         await helpers.ask({"do": "list"}, print)
 
-    with pytest.raises(OptionsError) as told:
+    with pytest.raises(OptionsError) as refused:
         asyncio.run(asked())
-    seen = json.loads(str(told.value))["environment"]
+    seen = json.loads(str(refused.value))["environment"]
 
     assert SECRETS.keys().isdisjoint(seen)
     assert not any(name.startswith("AIRFLOW") for name in seen)

@@ -143,9 +143,9 @@ def test_another_triggerer_goes_on(deferred: Deferred, victim: str) -> None:
     asyncio.run(deferred.until(lambda: deferred.reads))
     (helper,) = helpers(psutil.Process(process.pid))
     os.kill(process.pid if victim == "triggerer" else helper.pid, signal.SIGKILL)
-    told = process.communicate()[0].decode()
+    output = process.communicate()[0].decode()
     asyncio.run(deferred.until(lambda: not helper.is_running()))
-    assert ("perhaps for lack of memory" in told) == (victim == "helper")
+    assert ("perhaps for lack of memory" in output) == (victim == "helper")
 
     async def go_on() -> Any:
         running = asyncio.create_task(first(deferred.trigger))
@@ -176,8 +176,8 @@ def test_a_wait_that_takes_too_long(deferred: Deferred, *, helps: bool) -> None:
     asyncio.run(deferred.until(lambda: not deferred.reads))
     if not helps:
         helper.resume()
-    told = triggerer.communicate(timeout=120)[0].decode()
-    assert "error" in told
+    output = triggerer.communicate(timeout=120)[0].decode()
+    assert "error" in output
     assert (deferred.group.state, deferred.group.epoch) == ("failed", 1)
     deferred.go_on()
     assert asyncio.run(first(deferred.trigger)) == {}
@@ -206,8 +206,8 @@ def test_a_helper_that_sleeps_through_the_next_attempt(deferred: Deferred, wakes
     def wake() -> None:
         for one in family:
             one.resume()
-        told = asleep.communicate(timeout=120)[0].decode()
-        assert "FencedError" in told
+        output = asleep.communicate(timeout=120)[0].decode()
+        assert "FencedError" in output
 
     assert asyncio.run(go_on()) == {}
     if wakes == "when all is read":

@@ -1,4 +1,4 @@
-"""What a chat is told of windows: of failed proofs, bad records and missed deadlines, and of nothing else."""
+"""What is posted about windows: failed proofs, bad records and missed deadlines, and nothing else."""
 
 from __future__ import annotations
 

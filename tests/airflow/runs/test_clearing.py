@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("without_spark")]
 FUNCTION = """
 from pathlib import Path
 def keep(batch):
-    assert Path({mended!r}).exists() or "b 0" not in batch["value"].to_pylist(), "no b"
+    assert Path({fixed!r}).exists() or "b 0" not in batch["value"].to_pylist(), "no b"
     return batch
 """
 SUCCESS, FAILED, SKIPPED, UPSTREAM = "success", "failed", "skipped", "upstream_failed"
@@ -68,7 +68,7 @@ STORIES: dict[str, list[tuple[str, str, str, str]]] = {
 
 
 class Harm(BaseOperator):
-    """Takes a staged file away, until a file `mended` stands beside the output."""
+    """Takes a staged file away, until a file `fixed` exists beside the output."""
 
     def __init__(self, *, folder: Path, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -76,18 +76,18 @@ class Harm(BaseOperator):
 
     def execute(self, context: Any) -> None:  # noqa: ARG002 - Airflow's
         """Do the harm."""
-        if not (self.folder / "mended").exists():
+        if not (self.folder / "fixed").exists():
             (staged,) = (self.folder / "lake.blockread").rglob("00001-e1/data/*.parquet")
             staged.unlink()
 
 
 @pytest.fixture
 def make_dag(dag_id: str, landing: Path, tmp_path: Path) -> Callable[[str], DAG]:
-    """What makes a DAG whose first run ends in a state; `mended` takes the cause away."""
+    """What makes a DAG whose first run ends in a state; `fixed` removes the cause."""
 
     def make(state: str) -> DAG:
         module = tmp_path / f"functions_{dag_id}.py"
-        module.write_text(FUNCTION.format(mended=str(tmp_path / "mended")))
+        module.write_text(FUNCTION.format(fixed=str(tmp_path / "fixed")))
         with DAG(dag_id) as dag:
             BlockReadTaskGroup(
                 "logs",
@@ -115,12 +115,12 @@ def test_clearing(
     dag = make_dag(state)
     run = runs.start(dag)
     found = [("", *after(runs, dag, run))]
-    mend = tmp_path / "mended"
+    fix = tmp_path / "fixed"
     if state == "empty":
         land(**files)
     for what, *_ in STORIES[state][1:]:
         if what in {"read", "all"}:
-            mend.touch()
+            fix.touch()
         read: str | tuple[str, int] = "logs.read" if state == "empty" else ("logs.read", 1)
         tasks = {"plan": ["logs.plan"], "read": [read], "commit": ["logs.commit"], "all": None}[what]
         run = runs.clear(dag, run, tasks)
@@ -136,5 +136,5 @@ def after(runs: Any, dag: DAG, run: Any) -> tuple[str, str, str]:
     states = runs.states(run)
     (window,) = list_windows(LedgerHook().get_conn(), f"{dag.dag_id}.logs")
     newest = window.generation
-    told = f"{window.published}, {newest.number} {newest.state}" if newest else window.window.state
-    return states.get("logs.read[1]") or states["logs.read"], states["logs.commit"], told
+    described = f"{window.published}, {newest.number} {newest.state}" if newest else window.window.state
+    return states.get("logs.read[1]") or states["logs.read"], states["logs.commit"], described

@@ -98,11 +98,11 @@ def test_a_read_of_what_is_published_is_skipped(
     run = runs.start(dag)
     capfd.readouterr()
     run = runs.clear(dag, run, [("logs.read", 1)])
-    told = "".join(capfd.readouterr())
+    printed = "".join(capfd.readouterr())
 
     assert (runs.states(run)["logs.read[1]"], tries(run, "logs.read", 1)) == ("skipped", 2)
-    assert "warning" in told.lower()
-    assert "its generation is published; clear the run from its plan on to rebuild it" in told
+    assert "warning" in printed.lower()
+    assert "its generation is published; clear the run from its plan on to rebuild it" in printed
     assert (str(run.state), values(lake)) == ("success", lines(a=3, b=3))
     run = runs.clear(dag, run)
     assert set(runs.states(run).values()) == {"success"}
@@ -122,9 +122,9 @@ def test_scan_and_commit_of_what_is_published(
     shown = sorted(path.name for path in lake.iterdir())
     capfd.readouterr()
     run = runs.clear(dag, run, ["logs.scan"])
-    told = "".join(capfd.readouterr())
+    printed = "".join(capfd.readouterr())
     assert (runs.states(run)["logs.scan"], tries(run, "logs.scan")) == ("skipped", 2)
-    assert "is published; clear the run from its plan on to rebuild it" in told
+    assert "is published; clear the run from its plan on to rebuild it" in printed
     run = runs.clear(dag, run, ["logs.commit"])
 
     assert (runs.states(run)["logs.commit"], runs.xcom(run, "logs.commit")) == (

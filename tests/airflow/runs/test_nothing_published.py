@@ -38,9 +38,9 @@ def make_dag(dag_id: str, landing: Path, lake: Path) -> Callable[..., DAG]:
 
 def title(run: Any) -> str:
     """Return what the run's only read is called."""
-    told = run.get_task_instance("logs.read", map_index=0).rendered_map_index
-    assert isinstance(told, str)
-    return told
+    printed = run.get_task_instance("logs.read", map_index=0).rendered_map_index
+    assert isinstance(printed, str)
+    return printed
 
 
 def warnings(capsys: pytest.CaptureFixture[str]) -> str:
@@ -67,7 +67,7 @@ def test_a_window_whose_only_file_is_excluded(
     (landing / "a.log").write_text("a\n")
     policies = Policies(on_missing="exclude", on_empty=on_empty)
     run = runs.start(vanishing(make_dag(policies=policies), landing / "a.log"))
-    told = warnings(capsys)
+    printed = warnings(capsys)
     state = {"skip": "skipped", "succeed": "success"}[on_empty]
 
     assert (runs.states(run)["logs.read[0]"], runs.states(run)["logs.commit"], runs.states(run)["after"]) == (
@@ -77,27 +77,27 @@ def test_a_window_whose_only_file_is_excluded(
     )
     assert runs.asset_events(f"file://{lake}") == []
     assert title(run) == "group 0: nothing read; 1 file excluded"
-    assert f"{landing}/a.log is missing and now excluded" in told
-    assert "publishes nothing: 1 file excluded; no record was left to publish" in told
-    assert f"a.log is excluded (missing, by {run.dag_id}/{run.run_id}/logs.read/0)" in told
+    assert f"{landing}/a.log is missing and now excluded" in printed
+    assert "publishes nothing: 1 file excluded; no record was left to publish" in printed
+    assert f"a.log is excluded (missing, by {run.dag_id}/{run.run_id}/logs.read/0)" in printed
 
 
 def test_some_files_and_records_are_left_out(
     runs: Any, make_dag: Callable[..., DAG], lake: Path, landing: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The event tells how many; so do title and log."""
+    """The event has the numbers; so do title and log."""
     (landing / "gone.log").write_text("{}\n")
     (landing / "half.log").write_text('{"x": 1}\nbad\n{"x": 2}\n')
     policies = Policies(on_missing="exclude", on_bad_record="quarantine")
     dag = make_dag(policies=policies, record_format=JsonLines(schema="x long"))
     run = runs.start(vanishing(dag, landing / "gone.log"))
-    told = warnings(capsys)
+    printed = warnings(capsys)
     (event,) = runs.asset_events(f"file://{lake}")
 
     assert (event["rows"], event["excluded"], event["bad_records"]) == (2, 1, 1)
     assert event["message"].endswith(f"1 file excluded; 1 of 3 records bad, kept in {event['quarantine_uri']}")
     assert title(run).endswith("gone.log .. half.log; 1 file excluded; 1 bad records")
-    assert "1 of the records are bad, and quarantined" in told
+    assert "1 of the records are bad, and quarantined" in printed
 
 
 @pytest.mark.parametrize("rule", ["drop", "quarantine"])
@@ -108,11 +108,11 @@ def test_a_window_of_bad_records_only(
     (landing / "bad.log").write_text("bad\nworse\n")
     dag = make_dag(policies=Policies(on_bad_record=rule), record_format=JsonLines(schema="x long"))
     run = runs.start(dag)
-    told = warnings(capsys)
+    printed = warnings(capsys)
 
     assert (runs.states(run)["logs.commit"], runs.states(run)["after"]) == ("skipped", "skipped")
     assert runs.asset_events(f"file://{lake}") == []
-    assert "publishes nothing: 2 of 2 records bad" in told
+    assert "publishes nothing: 2 of 2 records bad" in printed
 
 
 def test_a_rebuild_that_empties_the_output_is_an_event(

@@ -94,7 +94,7 @@ def test_a_failed_read_publishes_nothing_until_it_is_mended(
     failed = runs.start(dag)
     states, shown = runs.states(failed), lake.exists()
     module.write_text(bad.replace("    assert", "    0 and"))
-    mended = runs.clear(dag, failed, [("logs.read", 1), "logs.commit"])
+    fixed = runs.clear(dag, failed, [("logs.read", 1), "logs.commit"])
 
     assert states == {
         "logs.plan": "success",
@@ -103,7 +103,7 @@ def test_a_failed_read_publishes_nothing_until_it_is_mended(
         "logs.commit": "upstream_failed",
     }
     assert not shown
-    assert runs.states(mended)["logs.commit"] == "success"
+    assert runs.states(fixed)["logs.commit"] == "success"
     assert values(lake) == lines(a=20, b=20)
     assert attempts(lake) == ["00000-e1", "00001-e2"]
 

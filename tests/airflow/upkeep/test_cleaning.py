@@ -27,13 +27,13 @@ def test_a_dag_cleans_up_behind_itself(
     options = {"source": source, "feed": dag_id, "action": "archive", "archive": f"{tmp_path}/{{{{ 'kept' }}}}"}
     with DAG(dag_id) as dag:
         logs = BlockReadTaskGroup("logs", source=source, sink=ParquetSink(str(lake)), spark=SPARK, feed=dag_id)
-        told = CleanSourceOperator(task_id="told", grace="{{ 0 }}", dry_run=True, **options)
+        preview = CleanSourceOperator(task_id="preview", grace="{{ 0 }}", dry_run=True, **options)
         clean = CleanSourceOperator(task_id="clean", grace=0, **options)
         nowhere = CleanSourceOperator(task_id="nowhere", **options | {"archive": str(landing / "kept")})
-        logs >> told >> clean >> nowhere
+        logs >> preview >> clean >> nowhere
     first = runs.start(dag)
 
-    assert runs.xcom(first, "told")["files"] == 1
+    assert runs.xcom(first, "preview")["files"] == 1
     assert (runs.xcom(first, "clean")["files"], runs.xcom(first, "clean")["left"]) == (1, {})
     assert runs.states(first)["nowhere"] == "failed"
     assert ([path.name for path in kept.iterdir()], list(landing.iterdir())) == (["a.log"], [])

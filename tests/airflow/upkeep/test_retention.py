@@ -55,13 +55,13 @@ def pruning(dag_id: str) -> Callable[..., DAG]:
 def test_pruning_in_a_dag(
     runs: Any, land: Any, lake: Path, dag_id: str, reading: Callable[..., DAG], pruning: Callable[..., DAG]
 ) -> None:
-    """A dry run tells, the next one prunes, and the feed's next run takes nothing twice."""
+    """A dry run says what would be pruned, the next one prunes, and the feed's next run takes nothing twice."""
     land(a=3)
     first = runs.start(reading())
     assert runs.states(first) == SUCCESS
 
-    told = runs.start(pruning(older_than=0, keep=0, dry_run=True))
-    assert (runs.xcom(told, "prune")["pruned"], runs.xcom(told, "prune")["files"]) == (1, 1)
+    preview = runs.start(pruning(older_than=0, keep=0, dry_run=True))
+    assert (runs.xcom(preview, "prune")["pruned"], runs.xcom(preview, "prune")["files"]) == (1, 1)
     done = runs.start(pruning(older_than="{{ 0 }}", keep=0))
     assert runs.xcom(done, "prune")["windows"] == 1
     assert feed_counts(LedgerHook().get_conn(), f"{dag_id}.logs") == {"pruned": 1}

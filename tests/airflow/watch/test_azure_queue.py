@@ -1,4 +1,4 @@
-"""Storage events of Azure: a real queue behind a watch, what opens it, and what its errors tell."""
+"""Storage events of Azure: a real queue behind a watch, what opens it, and what its errors say."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def url_of(store: Store, queue: QueueClient) -> str:
 
 
 def test_a_queue_of_azure_stands_in_for_listings(dag_id: str, azurite: Store, queue: QueueClient) -> None:
-    """Files that messages name, plain or in base64, are told at once; a reconcile tells what only it found."""
+    """Files that messages name, plain or in base64, are reported at once; a listing reports what only it found."""
     root = f"{azurite.new_root()}/in"
     stores = azurite.stores(root)
     events = StorageEvents(url_of(azurite, queue), conn_id="store", reconcile=6.0, queue_class=CLASS)
@@ -147,10 +147,10 @@ def test_a_queue_of_azure_that_fails(azurite: Store, queue: QueueClient) -> None
     for found, word in ((gone, "QueueNotFound"), (by_key, "Auth"), (no_key, "Sign"), (by_sas, "Auth")):
         with pytest.raises(TransientError, match="check that it exists and that") as failed:
             found.receive()
-        told = f"{failed.value!r} {failed.value.__cause__!r}"
-        assert url_of(azurite, queue) in told
-        assert word in told
-        assert [text for text in (wrong, "not base64", secret, *azurite.secrets) if text in told] == []
+        error = f"{failed.value!r} {failed.value.__cause__!r}"
+        assert url_of(azurite, queue) in error
+        assert word in error
+        assert [text for text in (wrong, "not base64", secret, *azurite.secrets) if text in error] == []
     QueueClient.from_connection_string(str(azurite.options["connection_string"]), else_where).create_queue()
     assert gone.receive() == []
 
@@ -161,7 +161,7 @@ def as_text(store: Store) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "says"),
     [
         ({"conn_type": "aws", "login": "key", "password": "s3cret"}, "cannot open a queue of Azure"),
         ({"conn_type": "wasb", "extra": {"connection_string": "s3cret"}}, "cannot be opened"),
@@ -173,9 +173,9 @@ def as_text(store: Store) -> dict[str, Any]:
         ),
     ],
 )
-def test_what_opens_no_queue_is_refused(azurite: Store, queue: QueueClient, fields: dict[str, Any], told: str) -> None:
+def test_what_opens_no_queue_is_refused(azurite: Store, queue: QueueClient, fields: dict[str, Any], says: str) -> None:
     """Before anything is asked of the server, and without the credential."""
-    with pytest.raises(OptionsError, match=told) as refused:
+    with pytest.raises(OptionsError, match=says) as refused:
         opened(azurite, queue, fields)
     assert "s3cret" not in f"{refused.value!r} {refused.value.__cause__!r}"
 

@@ -61,7 +61,7 @@ def watcher(feed: str, landing: Path, state: State | None = None, **options: Any
     return made
 
 
-def told(trigger: NewFilesEventTrigger, *, stored: bool) -> list[str]:
+def reported(trigger: NewFilesEventTrigger, *, stored: bool) -> list[str]:
     """Return the names of the first event's files; the triggerer dies at once then, or when its cursor is kept."""
 
     async def run() -> list[str]:
@@ -82,12 +82,12 @@ def test_a_triggerer_that_dies_before_its_cursor_is_kept_tells_again(
     use("ledger")
     state = State()
     land(a=1)
-    assert told(watcher(dag_id, landing, state), stored=False) == ["a"]
+    assert reported(watcher(dag_id, landing, state), stored=False) == ["a"]
     assert not any(state.values())
     land(b=1)
-    assert told(watcher(dag_id, landing, state), stored=True) == ["a", "b"]
+    assert reported(watcher(dag_id, landing, state), stored=True) == ["a", "b"]
     land(c=1)
-    assert told(watcher(dag_id, landing, state), stored=True) == ["c"]
+    assert reported(watcher(dag_id, landing, state), stored=True) == ["c"]
 
 
 def test_a_watch_goes_on_with_a_ledger_that_was_made_anew(
@@ -97,25 +97,25 @@ def test_a_watch_goes_on_with_a_ledger_that_was_made_anew(
     file = use("one")
     state = State()
     land(a=1, b=1)
-    assert told(watcher(dag_id, landing, state), stored=True) == ["a", "b"]
+    assert reported(watcher(dag_id, landing, state), stored=True) == ["a", "b"]
     backup = file.read_bytes()
     land(c=1, d=1)
-    assert told(watcher(dag_id, landing, state), stored=True) == ["c", "d"]
+    assert reported(watcher(dag_id, landing, state), stored=True) == ["c", "d"]
 
     use("two")
-    assert told(watcher(dag_id, landing, state), stored=True) == ["a", "b", "c", "d"]
+    assert reported(watcher(dag_id, landing, state), stored=True) == ["a", "b", "c", "d"]
 
     use("one").write_bytes(backup)
     for path in landing.iterdir():
         path.unlink()
     land(e=1)
-    assert told(watcher(dag_id, landing, state), stored=True) == ["e"]
+    assert reported(watcher(dag_id, landing, state), stored=True) == ["e"]
 
 
 def test_watchers_of_a_source_share_one_listing(
     dag_id: str, landing: Path, land: Callable[..., None], use: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many there are, and whatever each of them tells."""
+    """However many there are, and whatever each of them reports."""
     use("ledger")
     land(a=1, b=1, c=1)
     asked, ask = list[str](), watching.ask
@@ -146,7 +146,7 @@ def test_watchers_of_a_source_share_one_listing(
 
 
 class SlowQueue:
-    """A queue whose client keeps whoever asks it waiting."""
+    """A queue whose client blocks its caller."""
 
     def __init__(self, url: str, connection: Any) -> None:
         self.url, self.connection = url, connection

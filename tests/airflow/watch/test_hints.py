@@ -55,8 +55,8 @@ def test_hints_are_verified(tmp_path: Path, bucket: Any, aws: dict[str, Any]) ->
         bucket.put_object(Bucket="landing", Key=key, Body=b"1\n")
     access = {"key": "me", "secret": "s3cret", "endpoint_url": aws["endpoint_url"]}
     ledger = open_ledger(f"sqlite:///{tmp_path}/ledger.db")
-    told: list[str] = []
-    env = Environment(ledger=ledger, stores=Stores({"s3://landing/in": access}), observer=LogObserver(told.append))
+    logged: list[str] = []
+    env = Environment(ledger=ledger, stores=Stores({"s3://landing/in": access}), observer=LogObserver(logged.append))
     source = FileSource("s3://landing/in", pattern="**/*.csv")
     forged = ["in/x.txt", "out/c.csv", "in/../out/c.csv", "in/gone.csv", "in/.hidden.csv"]
     bodies = [
@@ -73,8 +73,8 @@ def test_hints_are_verified(tmp_path: Path, bucket: Any, aws: dict[str, Any]) ->
     assert sorted(paths) == ["s3://landing/in/a.csv", "s3://landing/in/b=1 ü.csv"]
     assert found.new == 2
     assert found.ignored == {"outside of the source": 5, "of files that are gone": 1, "not of a new file": 1}
-    assert "of 9 storage events ignored: " in told[-1]
-    assert "5 outside of the source" in told[-1]
+    assert "of 9 storage events ignored: " in logged[-1]
+    assert "5 outside of the source" in logged[-1]
     again = record_hints(env, NewFilesQuery(feed="feed", source=source), bodies)
     assert (again.new, again.newest) == (0, found.newest)
 
@@ -96,7 +96,7 @@ def test_the_event_of_a_marker_tells_of_its_files(tmp_path: Path, bucket: Any, a
     ledger = open_ledger(f"sqlite:///{tmp_path}/ledger.db")
     env = Environment(ledger=ledger, stores=Stores({"s3://landing": access}), observer=LogObserver(print))
 
-    def told(feed: str, *keys: str, root: str = "in", **options: Any) -> list[str]:
+    def named(feed: str, *keys: str, root: str = "in", **options: Any) -> list[str]:
         source = FileSource(f"s3://landing/{root}", **options)
         found = record_hints(env, NewFilesQuery(feed=feed, source=source), [created(key) for key in keys])
         late.append(found.later)
@@ -110,32 +110,32 @@ def test_the_event_of_a_marker_tells_of_its_files(tmp_path: Path, bucket: Any, a
     for name in ("a.csv.done", "a.ok", "a+(1).ok", "sub/_SUCCESS", "_tmp/_SUCCESS"):
         bucket.put_object(Bucket="landing", Key=f"in/{name}", Body=b"")
 
-    assert told("name", "in/a.csv", "in/b.csv", done_marker="{name}.done") == ["in/a.csv"]
-    assert told("marker", "in/a.csv.done", "in/b.csv.done", done_marker="{name}.done") == ["in/a.csv"]
-    assert told("file", "in/a.csv.done", root="in/a.csv", done_marker="{name}.done") == ["in/a.csv"]
-    assert told("else", "in/a.csv.done", root="in/sub", done_marker="{name}.done") == []
+    assert named("name", "in/a.csv", "in/b.csv", done_marker="{name}.done") == ["in/a.csv"]
+    assert named("marker", "in/a.csv.done", "in/b.csv.done", done_marker="{name}.done") == ["in/a.csv"]
+    assert named("file", "in/a.csv.done", root="in/a.csv", done_marker="{name}.done") == ["in/a.csv"]
+    assert named("else", "in/a.csv.done", root="in/sub", done_marker="{name}.done") == []
     stems = ["in/a+(1).csv", "in/a.csv"]
-    assert told("stem", "in/a.ok", "in/a%2B(1).ok", done_marker="{stem}.ok") == stems
-    assert told("wanted", "in/a.ok", done_marker="{stem}.ok", pattern="a.c*", exclude="b*") == ["in/a.csv"]
-    assert told("folder", "in/sub/_SUCCESS", "in/_tmp/_SUCCESS", done_marker="_SUCCESS") == ["in/sub/c.csv"]
-    assert told("pattern", "in/sub/_SUCCESS", done_marker="_SUCCESS", exclude="sub/**") == []
+    assert named("stem", "in/a.ok", "in/a%2B(1).ok", done_marker="{stem}.ok") == stems
+    assert named("wanted", "in/a.ok", done_marker="{stem}.ok", pattern="a.c*", exclude="b*") == ["in/a.csv"]
+    assert named("folder", "in/sub/_SUCCESS", "in/_tmp/_SUCCESS", done_marker="_SUCCESS") == ["in/sub/c.csv"]
+    assert named("pattern", "in/sub/_SUCCESS", done_marker="_SUCCESS", exclude="sub/**") == []
     assert set(late) == {()}
-    assert told("young", "in/b.csv.done", "in/a.csv.done", done_marker="{name}.done", min_age=3600) == []
-    assert told("younger", "in/b.csv", "in/a.ok", done_marker="{stem}.ok", min_age=3600) == []
+    assert named("young", "in/b.csv.done", "in/a.csv.done", done_marker="{name}.done", min_age=3600) == []
+    assert named("younger", "in/b.csv", "in/a.ok", done_marker="{stem}.ok", min_age=3600) == []
     assert late[-2:] == [(1,), (1,)]
     ledger.close()
 
 
 def test_a_queue_stands_in_for_listings(dag_id: str, bucket: Any, queue: tuple[Any, str]) -> None:
-    """Files that messages name are told at once, and the messages taken out; a reconcile tells what only it found."""
+    """Files that messages name are reported at once, and the messages deleted; a listing reports what only it found."""
     client, url = queue
     events = StorageEvents(url, conn_id="store", reconcile=4.0)
     source = FileSource("s3://landing/in", conn_id="store")
     bucket.put_object(Bucket="landing", Key="in/a.csv", Body=b"1\n")
 
-    def land(key: str, *, told: bool) -> None:
+    def land(key: str, *, announced: bool) -> None:
         bucket.put_object(Bucket="landing", Key=key, Body=b"1\n")
-        if told:
+        if announced:
             client.send_message(QueueUrl=url, MessageBody=created(key))
 
     async def watch() -> list[dict[str, Any]]:
@@ -145,9 +145,9 @@ def test_a_queue_stands_in_for_listings(dag_id: str, bucket: Any, queue: tuple[A
         payloads = []
         async with aclosing(made.run()) as fired:
             payloads.append((await anext(fired)).payload)
-            await asyncio.to_thread(land, "in/b.csv", told=True)
+            await asyncio.to_thread(land, "in/b.csv", announced=True)
             payloads.append((await anext(fired)).payload)
-            await asyncio.to_thread(land, "in/c.csv", told=False)
+            await asyncio.to_thread(land, "in/c.csv", announced=False)
             payloads.append((await anext(fired)).payload)
         return payloads
 

@@ -51,10 +51,10 @@ def test_each_mode_returns_the_same(runs: Any, dag_id: str, landing: Path, land:
             os.utime(path, (now, now))
         run = runs.start(waiting(f"{dag_id}_{name}", source, **mode))
         assert runs.states(run) == {"wait": "success"}, name
-        told = runs.xcom(run, "wait")
+        answer = runs.xcom(run, "wait")
         assert time.time() >= now + 1.5
-        assert (told.pop("oldest") > "2026", told.pop("feed")) == (True, f"{dag_id}_{name}.plan")
-        found.append(told)
+        assert (answer.pop("oldest") > "2026", answer.pop("feed")) == (True, f"{dag_id}_{name}.plan")
+        found.append(answer)
 
     paths = [f"file://{landing}/{name}.log" for name in "ab"]
     assert found == [{"files": 2, "bytes": 35, "paths": paths, "why": "enough"}] * 3
@@ -137,6 +137,6 @@ def test_many_files_are_planned_by_a_listing(
 
 
 def test_a_sensor_must_know_whose_files(landing: Path) -> None:
-    """Without a pipeline or a feed, nothing tells what is new."""
+    """Without a pipeline or a feed, nothing says what is new."""
     with pytest.raises(OptionsError, match="give group"):
         NewFilesSensor(task_id="wait", source=FileSource(str(landing)))

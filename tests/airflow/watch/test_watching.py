@@ -91,23 +91,23 @@ def test_each_file_is_told_once_over_a_restart(
     """What lands before, while and after the triggerer is killed is reported once; a plan takes all of it."""
     log = tmp_path / "triggerer.log"
 
-    def told(name: str) -> list[list[str]]:
+    def reported(name: str) -> list[list[str]]:
         events = runs.asset_events(f"x-{name}://{watched.dag_id}")
         return [[Path(path).stem for path in event["payload"]["paths"]] for event in events]
 
     land(a1=3, b1=4)
     with triggerer(log):
-        until(lambda: told("all") and told("some"), log)
+        until(lambda: reported("all") and reported("some"), log)
         land(a2=3)
-        until(lambda: len(told("all")) == 2, log)
-        assert (told("all"), told("some")) == ([["a1", "b1"], ["a2"]], [["b1"]])
+        until(lambda: len(reported("all")) == 2, log)
+        assert (reported("all"), reported("some")) == ([["a1", "b1"], ["a2"]], [["b1"]])
         until(lambda: cursors(watched.dag_id) == {newest(f"{watched.dag_id}.plan")}, log)
     land(a3=1, b3=2)
     with triggerer(log):
-        until(lambda: len(told("all")) == 3 and len(told("some")) == 2, log)
-        assert (told("all")[2], told("some")[1]) == (["a3", "b3"], ["b3"])
+        until(lambda: len(reported("all")) == 3 and len(reported("some")) == 2, log)
+        assert (reported("all")[2], reported("some")[1]) == (["a3", "b3"], ["b3"])
         land(b4=2)
-        until(lambda: len(told("all")) == 4 and len(told("some")) == 3, log)
+        until(lambda: len(reported("all")) == 4 and len(reported("some")) == 3, log)
 
     run = runs.start(watched)
     assert runs.xcom(run, "plan", "window")["files"] == 6
@@ -123,7 +123,7 @@ def newest(feed: str) -> int:
 
 
 def cursors(dag_id: str) -> set[int]:
-    """Return how far the watchers of a DAG's assets have told."""
+    """Return how far the watchers of a DAG's assets have reported."""
     from airflow import settings
     from airflow.models.asset import AssetModel
     from airflow.models.asset_state_store import AssetStateStoreModel

@@ -86,10 +86,10 @@ class Figures:
 
     def __str__(self) -> str:
         """Return a line for people."""
-        told = ", ".join(f"{count} {name}" for name, count in sorted(self.conflicts.items())) or "none"
+        counted = ", ".join(f"{count} {name}" for name, count in sorted(self.conflicts.items())) or "none"
         return (
             f"{self.published} of {self.windows} windows published in {self.seconds:.1f} s; {self.kills} kills,"
-            f" {self.stops} stops; conflicts: {told}; other errors: {len(self.errors)}; records checked"
+            f" {self.stops} stops; conflicts: {counted}; other errors: {len(self.errors)}; records checked"
             f" {self.records}, lost {self.lost}, doubled {self.doubled}, stray files {self.strays}"
         )
 

@@ -18,7 +18,7 @@ _BUSY = 10  # times as slow as a machine that has nothing else to do; `make stre
 
 
 def test_stress(server: str, quick: Path) -> None:
-    """Whoever dies or oversleeps, in the end each record is there once and no error was anything but a conflict."""
+    """Whatever dies or oversleeps, in the end each record is there once and no error was anything but a conflict."""
     url = new_schema(server, "stress")
     stress = Stress(folder=quick, url=url, windows=30, processes=4, seed=int(os.environ.get("SEED", "1")))
     figures = stress.run()

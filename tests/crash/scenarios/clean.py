@@ -1,4 +1,4 @@
-"""What becomes of published files at the source while a process dies: put away, deleted, brought back."""
+"""Published files at the source, while a process dies: put away, deleted, brought back."""
 
 from __future__ import annotations
 
@@ -125,10 +125,10 @@ def _expect(
     query = text("SELECT cleaning_state FROM file_lifecycle WHERE feed = :feed")
     armed, pipe.faults.armed = pipe.faults.armed, False  # this statement is none of the package's
     with pipe.env.ledger.reading() as connection:
-        told = set(connection.scalars(query, {"feed": pipe.feed}))
+        recorded = set(connection.scalars(query, {"feed": pipe.feed}))
     pipe.faults.armed = armed
-    if (mine, left) != (sorted(kept.values()), source) or not told or told - set(states):
-        msg = f"archive {found}, source {left}, states {told}"
+    if (mine, left) != (sorted(kept.values()), source) or not recorded or recorded - set(states):
+        msg = f"archive {found}, source {left}, states {recorded}"
         raise AssertionError(msg)
 
 

@@ -1,4 +1,4 @@
-"""What becomes of files that windows read in parts while a process dies: published in order, given back, left out."""
+"""Files that windows read in parts, while a process dies: published in order, given back, left out."""
 
 from __future__ import annotations
 

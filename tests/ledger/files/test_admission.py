@@ -1,4 +1,4 @@
-"""Which files of a listing may be taken, what time each has, and what is left out and told."""
+"""Which files of a listing may be taken, what time each has, and what is left out and reported."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def _waiting(ledger: Ledger, selection: Selection | None = None) -> list[str]:
 def test_the_path_gives_the_order(ledger: Ledger) -> None:
     """A file's time is what its path names, whatever its modification time; one without a time is left out, counted."""
     files = [version(name, mtime_ns=order) for order, name in enumerate(NAMES, 1)]
-    told = {"untimed": 1, "untimed_samples": ("file:///in/other/c",)}
+    left_out = {"untimed": 1, "untimed_samples": ("file:///in/other/c",)}
 
-    assert record_files(ledger, FEED, files, rules=DAILY) == Discovered(seen=3, new=3, **told)  # type: ignore[arg-type]
-    assert record_files(ledger, FEED, files, rules=DAILY) == Discovered(seen=3, **told)  # type: ignore[arg-type]
+    assert record_files(ledger, FEED, files, rules=DAILY) == Discovered(seen=3, new=3, **left_out)  # type: ignore[arg-type]
+    assert record_files(ledger, FEED, files, rules=DAILY) == Discovered(seen=3, **left_out)  # type: ignore[arg-type]
     assert _waiting(ledger) == ["dt=2026-11-20/b", "dt=2026-11-21/a"]
     assert feed_counts(ledger, FEED) == {"ignored": 1, "pending": 2}
 

@@ -107,7 +107,7 @@ def _rows(connection: Connection) -> dict[str, int]:
 
 
 def _schema(connection: Connection) -> dict[str, list[str]]:
-    """Return each table's definition as the database tells it, its parts in a fixed order."""
+    """Return each table's definition as the database reports it, its parts in a fixed order."""
     names = [name for name in inspect(connection).get_table_names() if name in tables.metadata.tables]
     if connection.dialect.name == "sqlite":
         query = "SELECT sql FROM sqlite_master WHERE tbl_name = :name AND sql IS NOT NULL"
@@ -121,7 +121,7 @@ def _schema(connection: Connection) -> dict[str, list[str]]:
         (
             "SELECT pg_get_constraintdef(oid) || conname FROM pg_constraint WHERE conrelid = CAST(:name AS regclass)"
             " AND contype <> 'n'"
-        ),  # PostgreSQL 18 names those, after what a table was called; `is_nullable` tells below
+        ),  # PostgreSQL 18 names those, after what a table was called; `is_nullable` says it below
         "SELECT indexdef FROM pg_indexes WHERE tablename = :name AND schemaname = current_schema()",
         f"SELECT concat_ws(' ', {columns}) FROM information_schema.columns {here} AND table_name = :name",  # noqa: S608
     )

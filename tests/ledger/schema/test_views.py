@@ -76,7 +76,7 @@ def window(ledger: Ledger, clock: Clock) -> Window:
 
 
 def test_file_lifecycle(ledger: Ledger, window: Window) -> None:
-    """Where each file version came from, which window read it, and what came of it."""
+    """Where each file version came from, which window read it, and its outcome."""
     columns = "feed, path, state, discovered_at, window_key, generation, published_at, records, bad_records"
     start, later = "2026-01-01 00:00", "2026-01-01 00:01"
 
@@ -88,8 +88,8 @@ def test_file_lifecycle(ledger: Ledger, window: Window) -> None:
         (FEED, "file:///in/e", "pending", later, None, None, None, None, None),
         (FEED, "file:///in/gone", "missing", later, None, None, None, None, None),
     ]
-    told = rows(ledger, "file_lifecycle", "window_id, excluded_because, excluded_by, size, mtime_ns", "path")
-    assert told[2] == (window.id, "rotten", "me", 10, 1)
+    found = rows(ledger, "file_lifecycle", "window_id, excluded_because, excluded_by, size, mtime_ns", "path")
+    assert found[2] == (window.id, "rotten", "me", 10, 1)
 
 
 def test_window_audit(ledger: Ledger, window: Window) -> None:
@@ -139,7 +139,7 @@ def test_backlog_counts_what_will_be_read(ledger: Ledger, clock: Clock) -> None:
 
 
 def test_window_audit_of_what_was_pruned(ledger: Ledger, clock: Clock) -> None:
-    """What is published is told as before; of a generation that was replaced, nothing is told that is not known."""
+    """What is published is shown as before; of a generation that was replaced, only what is known is shown."""
     window = open_window(ledger)
     publish(ledger, window)
     start_generation(ledger, window.id, options={}, mode="write", clear_number=1)

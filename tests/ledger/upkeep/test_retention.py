@@ -117,7 +117,7 @@ def test_newest_windows_are_kept(ledger: Ledger, clock: Clock, old: Window) -> N
 
 
 def test_a_plan_that_came_to_nothing_is_cleared_once(ledger: Ledger) -> None:
-    """An empty window tells where its planner was about to write; not while a person plans it, nor when it is gone."""
+    """An empty window says where its planner was about to write; not while a person plans it, nor when it is gone."""
     with claim_window(ledger, FEED, "k", owner="planner") as planner:
         planner.announce("file:///area/k/manifest.parquet")
         assert unopened_windows(ledger, None, after="", limit=5) == []

@@ -39,7 +39,7 @@ def test_abandoning_fences_a_running_group(ledger: Ledger) -> None:
 
 
 def test_abandoning_fences_a_prover(ledger: Ledger) -> None:
-    """Whoever holds the publication cannot continue."""
+    """The holder of the publication cannot continue."""
     window = open_window(ledger)
     read_all(ledger, window)
     held = committer(ledger, window)

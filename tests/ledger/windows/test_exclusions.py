@@ -150,7 +150,7 @@ def test_a_rebuild_that_came_to_nothing_leaves_nothing_out(ledger: Ledger, by: s
 
 
 def test_giving_up_what_is_published_at_that_moment(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever gives a rebuild up while its publication commits has come too late, and changes nothing."""
+    """Giving a rebuild up while its publication commits comes too late, and changes nothing."""
     window = open_window(ledger)
     publish(ledger, window)
     start_generation(ledger, window.id, options={}, mode="write", clear_number=0)
@@ -172,7 +172,7 @@ def test_giving_up_what_is_published_at_that_moment(ledger: Ledger, monkeypatch:
 
 
 def test_an_exclusion_beside_the_next_generation(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever starts one waits for it and forgets it, so that the file can be left out of that one, too."""
+    """The starter of one waits for it and forgets it, so that the file can be left out of that one, too."""
     window = open_window(ledger)
     publish(ledger, window)
     start_generation(ledger, window.id, options={}, mode="write", clear_number=0)

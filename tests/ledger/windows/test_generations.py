@@ -51,7 +51,7 @@ def test_options_have_a_digest_that_ignores_their_order(ledger: Ledger) -> None:
 
 
 def test_an_unfinished_generation_is_superseded_and_fenced(ledger: Ledger) -> None:
-    """Whoever was about to publish the earlier pass must stop."""
+    """A process that was about to publish the earlier pass must stop."""
     window = open_window(ledger)
     read_all(ledger, window)
     held = committer(ledger, window)

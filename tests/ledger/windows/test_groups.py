@@ -196,7 +196,7 @@ def test_another_run_of_a_lower_clear_number_may_go_on(ledger: Ledger) -> None:
 
 @pytest.mark.parametrize("state", ["reading", "proven", "failed"])
 def test_redoing_a_group_takes_the_proof_back(ledger: Ledger, state: str) -> None:
-    """A generation that was proven, or failed, is read on; whoever was about to publish it is fenced."""
+    """A generation that was proven, or failed, is read on; the process that was about to publish it is fenced."""
     window = open_window(ledger)
     read_all(ledger, window)
     held = committer(ledger, window)
@@ -241,7 +241,7 @@ def test_a_superseded_generation_is_refused(ledger: Ledger) -> None:
 
 
 def test_a_group_that_does_not_exist_is_refused(ledger: Ledger) -> None:
-    """Wrong numbers are told, not created."""
+    """Wrong numbers are refused, not created."""
     window = open_window(ledger)
 
     with pytest.raises(ConflictError, match="there is no group 7"):

@@ -85,7 +85,7 @@ def test_the_parts_of_a_file_are_taken_in_order(ledger: Ledger) -> None:
 
 
 def test_one_planner_takes_a_part(ledger: Ledger) -> None:
-    """Whoever comes second, with the part or the whole file, must plan again; so must one whose part before is gone."""
+    """The second planner, with the part or the whole file, must plan again; so must one whose part before is gone."""
     _land(ledger)
     first = _next(ledger)
     one = _freeze(ledger, "1", first)

@@ -102,9 +102,9 @@ def test_groups_are_told_apart(ledger: Ledger, clock: Clock) -> None:
     fail_group(ledger, claim(ledger, ref(window, 3)), "broken")
     complete_group(ledger, claim(ledger, ref(window, 4)), outcome(ref(window, 4)))
 
-    told = [str(group_progress(group, clock())) for group in list_groups(ledger, window.id, 1)]
+    texts = [str(group_progress(group, clock())) for group in list_groups(ledger, window.id, 1)]
 
-    assert told == ["waiting", "reading", "stalled (last sign of life 14 min ago)", "failed", "done"]
+    assert texts == ["waiting", "reading", "stalled (last sign of life 14 min ago)", "failed", "done"]
     with pytest.raises(ConflictError, match=r"2 \(stalled \(last sign of life 14 min ago\)\), 3 \(failed\) are not"):
         committer(ledger, window)
 
@@ -193,13 +193,13 @@ def test_files_tell_how_far_the_window_is_in_which_they_wait(ledger: Ledger, clo
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "text"),
     [(0, "0 s ago"), (120, "120 s ago"), (121, "2 min ago"), (7201, "2 h ago"), (200_000, "2 days ago")],
 )
-def test_ages_are_told_in_the_unit_that_fits(seconds: float, told: str) -> None:
+def test_ages_have_the_unit_that_fits(seconds: float, text: str) -> None:
     """And a heartbeat that never was, never."""
     now = Clock()()
-    assert age(now - timedelta(seconds=seconds), now) == told
+    assert age(now - timedelta(seconds=seconds), now) == text
     assert age(None, now) == "never"
 
 

@@ -288,7 +288,7 @@ def test_sums_of_files_may_be_given_again(ledger: Ledger) -> None:
 
 
 def test_a_generation_that_does_not_exist_is_refused(ledger: Ledger) -> None:
-    """Wrong numbers are told."""
+    """Wrong numbers are refused."""
     window = open_window(ledger)
 
     with pytest.raises(ConflictError, match="has no generation 5"):

@@ -101,7 +101,7 @@ def test_staged_file_is_lost(here: Pipe, clear_number: int) -> None:
 
 @pytest.mark.parametrize("after", [0, 1])
 def test_taking_back_a_half_dies(here: Pipe, after: int) -> None:
-    """Whoever dies while a lost half is taken back leaves the rest of that to the next try."""
+    """A process that dies while a lost half is taken back leaves the rest to the next try."""
     _half(here, clear_number=1)
     for path in here.work.glob("**/data/*"):
         path.unlink()
@@ -142,7 +142,7 @@ def test_publishing_begins_while_another_generation_is_about_to_start(
 
 
 def test_giving_up_behind_a_lost_half(here: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever replaced a lost half died before it was taken back: giving up the rebuild takes it back first."""
+    """The process that replaced a lost half died before it was taken back: giving the rebuild up does that first."""
     _half(here, clear_number=1)
     for path in here.work.glob("**/data/*"):
         path.unlink()

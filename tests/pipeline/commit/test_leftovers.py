@@ -61,8 +61,8 @@ def test_the_manifest_of_a_dead_planner_goes(here: Pipe, monkeypatch: pytest.Mon
     assert prune(here.env, _ALL).leftovers == 0  # the planner may live
     here.plan("later")
 
-    told = propose_pruning(here.env, _ALL)
-    assert (told.leftovers, told.windows[0].key) == (1, "dead")
+    intent = propose_pruning(here.env, _ALL)
+    assert (intent.leftovers, intent.windows[0].key) == (1, "dead")
     assert prune(here.env, _ALL) == Pruned(windows=0, files=0, leftovers=1, listings=0)
     assert not manifest.parent.exists()
     assert prune(here.env, _ALL).leftovers == 0

@@ -153,7 +153,7 @@ def test_chunk_left_out_inside_a_block(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_stream_that_was_not_taken_whole(tmp_path: Path) -> None:
-    """Compressed bytes that were not decoded, decoded ones that were not read, and reads by later blocks are told."""
+    """Compressed bytes left undecoded, decoded ones left unread, and reads by later blocks are refused."""
     data = gzip.compress(b"one\ntwo\n")
     reading = Reading(tmp_path, [data], len(data) - 1, Lines(compression="gzip"))
     assert prove(reading.evidence()).records == 2

@@ -1,4 +1,4 @@
-"""A cluster whose drivers work when a test lets them, and go on whatever becomes of who submitted them."""
+"""A cluster whose drivers work when a test lets them, and go on even if the process that submitted them ends."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def test_a_cleared_task_does_not_wait_for_the_application_before(task: Task) -> 
 
 
 def test_a_lost_claim_stops_the_driver(task: Task) -> None:
-    """Whoever looks first at an application whose claim is lost lets it end."""
+    """The first poll of an application whose claim is lost lets it end."""
     waiting = task.start()
     task.pipe.pass_seconds(1000)
     other = Task(pipe=task.pipe, cluster=task.cluster, ref=task.ref, owner="another")

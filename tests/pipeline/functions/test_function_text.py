@@ -40,7 +40,7 @@ def test_a_text_is_the_function_of_spark_tasks(pipe: Pipe) -> None:
 
 
 def test_ledger_and_work_area_hold_the_digest_alone(short: Pipe) -> None:
-    """Whoever can read or write there finds no text, and the job's specification names its digest."""
+    """Readers and writers of that folder find no text, and the job's specification names its digest."""
     short.run()
     (spec,) = short.attempt_files(SPEC_NAME)
     (generation,) = list_generations(short.env.ledger, json.loads(spec.read_text())["window"])

@@ -83,7 +83,7 @@ def test_sources_of_other_groups_may_be_gone(here: Pipe, reader: ReadHere) -> No
 
 
 def test_without_what_was_known_it_is_found_anew(here: Pipe, reader: ReadHere) -> None:
-    """Whoever lost the states of the first plan scans all files that span groups."""
+    """A plan without the states of the first one scans all files that span groups."""
     _publish(here)
     scanned = set(reader.scanned)
     reader.scanned.clear()

@@ -37,7 +37,7 @@ def test_what_is_there_is_passed_by_and_given_back() -> None:
 
 
 def test_a_heap_that_was_frozen_before_stays_so() -> None:
-    """Whoever froze it, as a server does before it forks, finds it frozen."""
+    """A heap that its process froze, as a server does before it forks, stays frozen."""
     gc.freeze()
     try:
         before = gc.get_freeze_count()

@@ -37,10 +37,10 @@ def test_a_planner_waits_for_the_one_before(here: Pipe) -> None:
     """It says for whom, and plans what is left when that one is done."""
     here.put(FILES)
     discover(here.env, here.request("w"))
-    told, waits = [], threading.Event()
+    logged, waits = [], threading.Event()
 
     def log(text: str) -> None:
-        told.append(text)
+        logged.append(text)
         if "waiting for it" in text:
             waits.set()
 
@@ -50,7 +50,7 @@ def test_a_planner_waits_for_the_one_before(here: Pipe) -> None:
         assert not ref.done()
         # Left here: the first one is empty, and all files are the second one's.
     assert ref.result(60).files == len(FILES)
-    assert any("other is planning window 'first'" in text for text in told)
+    assert any("other is planning window 'first'" in text for text in logged)
 
 
 @pytest.mark.usefixtures("small")

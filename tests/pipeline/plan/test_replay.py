@@ -254,7 +254,7 @@ def test_exclude_while_the_group_is_read(here: Pipe) -> None:
 @pytest.mark.parametrize("spans", [False, True], ids=["plain", "scanned"])
 @pytest.mark.parametrize("reason", ["missing", "changed"])
 def test_exclude_by_policy(here: Pipe, reason: str, *, spans: bool) -> None:
-    """A file that is gone or changed is excluded where the policy says so, in the scan step too, and told."""
+    """A file that is gone or changed is excluded where the policy says so, in the scan step too, and reported."""
     here.put({"a.txt": b"a1\na2\n", "b.txt": b"b1\nb2\n"})
     if spans:
         here.record_format, here.block_size, here.group_bytes = CustomFormat(path="quoted_lines:QuotedLines"), 3, 3

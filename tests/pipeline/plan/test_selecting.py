@@ -63,7 +63,7 @@ def hourly(here: Pipe) -> Feed:
 
 
 def test_an_interval_takes_the_files_whose_paths_name_it(hourly: Feed) -> None:
-    """The path decides, not when the file was written; what names no time is left out, told, and taken by no hour."""
+    """The path decides, not when the file was written; what names no time is left out, logged, and taken by no hour."""
     hourly.land(4, "a")
     hourly.land(5, "b")
     hourly.pipe.put({"dt=2026-11-21/c": b"c\n"})
@@ -72,8 +72,8 @@ def test_an_interval_takes_the_files_whose_paths_name_it(hourly: Feed) -> None:
     assert (ref.files, ref.left_out) == (1, {"untimed": 1})
     assert "left out: 1 without a time (on_untimed='ignore')" in ref.message
     assert any(
-        f"left out since no time is known for them (on_untimed='ignore'), such as {hourly.pipe.uri('dt')}" in told
-        for told in hourly.pipe.warnings
+        f"left out since no time is known for them (on_untimed='ignore'), such as {hourly.pipe.uri('dt')}" in line
+        for line in hourly.pipe.warnings
     )
     assert (hourly.run(4).records, hourly.run(5).records) == (1, 1)
     assert hourly.pipe.values() == ["a", "b"]
@@ -125,10 +125,10 @@ def test_late_files_reopen_their_interval(hourly: Feed) -> None:
     hourly.land(4, "a")
     first = hourly.run(4)
     hourly.land(4, "late")
-    told = hourly.plan(5)
+    late = hourly.plan(5)
     again = hourly.run(4, clear_number=1)
 
-    assert "1 late for their interval (late='reopen'): clear the runs of windows 'hour 4' to take them" in told.message
+    assert "1 late for their interval (late='reopen'): clear the runs of windows 'hour 4' to take them" in late.message
     assert (again.key, again.generation, again.records) == ("hour 4/late-1", 1, 1)
     assert hourly.pipe.values() == ["a", "late"]
     assert hourly.run(4, clear_number=1).key == "hour 4/late-1"  # a retry of that run has nothing to do

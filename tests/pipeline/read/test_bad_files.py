@@ -98,7 +98,7 @@ def test_file_deleted_between_plan_and_read(two: Pipe) -> None:
 
 
 def test_file_truncated_while_it_is_read(two: Pipe) -> None:
-    """A file that is cut short under an unchanged identity is told by the read itself, with the range asked for."""
+    """A file that is cut short under an unchanged identity is reported by the read itself, with the range asked for."""
     ref = two.plan()
     path = two.source / "b.txt"
     stamp = path.stat().st_mtime_ns

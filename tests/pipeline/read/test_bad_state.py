@@ -159,7 +159,7 @@ def test_two_owners_of_a_group(two: Pipe) -> None:
 
 
 def test_group_that_is_taken_over_while_it_is_read(two: Pipe) -> None:
-    """Whoever lost a group to a newer epoch is stopped, and its result is not used."""
+    """A process that lost a group to a newer epoch is stopped, and its result is not used."""
     ref = two.plan()
 
     class Slow(ReadHere):

@@ -93,17 +93,17 @@ def test_json_elements_are_exact(here: Pipe, layout: str, group_bytes: int) -> N
 
 
 def test_columns_are_inferred_once(rows: Pipe) -> None:
-    """Names come from the header and types from a sample; groups and rebuilds agree, and the log tells."""
+    """Names come from the header and types from a sample; groups and rebuilds agree, and the log says so."""
     rows.record_format, rows.group_bytes = Csv(header=True), 100
     done = rows.run()
     (kept,) = rows.work.rglob("schema-*.json")
     stamp = kept.stat().st_mtime_ns
     again = rows.run(clear_number=1)
-    told = [message for message in rows.messages if "columns as in the first 2 files: " in message]
+    logged = [message for message in rows.messages if "columns as in the first 2 files: " in message]
 
     assert (done.generation, again.generation, done.groups > 2) == (1, 2, True)
     assert _sorted(rows) == _rows(0, 25)
-    assert (len(told), kept.stat().st_mtime_ns) == (1, stamp)
+    assert (len(logged), kept.stat().st_mtime_ns) == (1, stamp)
     assert json.loads(kept.read_bytes())["columns"]["files"] == [rows.uri("a.csv"), rows.uri("b.csv")]
 
 

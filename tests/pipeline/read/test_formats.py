@@ -240,7 +240,7 @@ def test_readers_see_whole_files_only(pipe: Pipe, spark: InProcessSpark) -> None
 
 
 def test_work_area_is_beside_the_output(here: Pipe) -> None:
-    """Nothing but data files of the published generation is in the output; it may lie in the source's parent."""
+    """Nothing but data files of the published generation is in the output; it may be in the source's parent."""
     here.put({"a": b"1\n"})
     here.run()
 

@@ -42,7 +42,7 @@ def _kept(pipe: Pipe) -> list[dict[str, Any]]:
 
 
 def test_bad_records_are_published_beside_the_output(bad: Pipe) -> None:
-    """Each is there with its feed, place, reason and bytes; the summary counts them and says where they lie."""
+    """Each is there with its feed, place, reason and bytes; the summary counts them and says where they are."""
     done = bad.run()
 
     assert [(r["feed"], r["path"], r["block"], r["offset"], r["length"], r["bytes"]) for r in _kept(bad)] == [
@@ -65,14 +65,14 @@ def test_nothing_bad_leaves_no_quarantine(bad: Pipe) -> None:
     assert (done.quarantine_uri, _folder(bad).exists()) == ("", False)
 
 
-@pytest.mark.parametrize("mend", ["the policy", "the format"])
-def test_a_later_generation_takes_the_place_of_the_one_before(bad: Pipe, mend: str) -> None:
+@pytest.mark.parametrize("fix", ["the policy", "the format"])
+def test_a_later_generation_takes_the_place_of_the_one_before(bad: Pipe, fix: str) -> None:
     """A rebuild replaces the quarantine with the output, and takes it away when nothing is bad any more."""
     bad.run()
     before = {path.name for path in _folder(bad).rglob("*.parquet")}
     bad.run(clear_number=1)
     rebuilt = {path.name for path in _folder(bad).rglob("*.parquet")}
-    if mend == "the policy":
+    if fix == "the policy":
         bad.with_policies(on_bad_record="drop")
     else:
         bad.record_format = Lines(encoding="binary")

@@ -45,7 +45,7 @@ def _states(pipe: Pipe) -> list[Path]:
 
 
 def test_a_rebuild_and_a_verification_do_not_scan_again(quoted: Pipe) -> None:
-    """Whoever reads the window again under the same format takes the states that lie there."""
+    """The next read of the window under the same format uses the states that are there."""
     quoted.run()
     first = list(_scanned(quoted))
     done = quoted.run(clear_number=1)

@@ -48,9 +48,9 @@ def test_a_rebuild_is_refused_before_its_first_window(pipe: Pipe) -> None:
     pipe.put({"c.txt": b"c1\n"})
     pipe.run("w2")
     asked = RebuildRequest(range=WindowRange(feed=pipe.feed))
-    told = propose_rebuild(pipe.env, asked)
-    (alert,) = told.all_warnings()
-    assert f"window {told.windows[0].window} 'w' of feed {pipe.feed}: this will fail" in alert
+    intent = propose_rebuild(pipe.env, asked)
+    (alert,) = intent.all_warnings()
+    assert f"window {intent.windows[0].window} 'w' of feed {pipe.feed}: this will fail" in alert
     with pytest.raises(CleanedError, match=r"a\.txt \(deleted\)"):
         rebuild(pipe.env, asked, runner(pipe))
     assert pipe.state("w") == pipe.state("w2") == "published"

@@ -86,7 +86,7 @@ def test_an_archive_in_the_source_is_refused(pipe: Pipe, place: str, source: dic
     [("in/_kept", {}), ("in/kept", {"exclude": "kept/**"})],
 )
 def test_an_archive_that_no_listing_comes_to(pipe: Pipe, place: str, source: dict[str, Any]) -> None:
-    """It may lie below the root where hidden names, or patterns of the feed's own, keep listings out of it."""
+    """It may be below the root where hidden names, or patterns of the feed's own, keep listings out of it."""
     taken = FileSource(str(pipe.source), **source)
     plan(pipe.env, dataclasses.replace(pipe.request("next"), source=taken))
     done = cleaned(pipe, archive=str(pipe.folder / place), source=taken)
@@ -200,7 +200,7 @@ def test_a_name_that_is_taken_in_the_archive(pipe: Pipe) -> None:
 
 
 def test_a_generation_that_begins_meanwhile(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever comes second sees it: files of a window that has begun to be read again are not cleaned."""
+    """The second one sees it: files of a window that has begun to be read again are not cleaned."""
     asked = request(pipe)
     write = cleaning.write_down
 

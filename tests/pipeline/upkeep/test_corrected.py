@@ -273,8 +273,8 @@ def test_reprocess_names_an_unpublished_window(here: Pipe) -> None:
     """What the command line says: it reads the corrected file and what is not done, and publishes the window."""
     fail(here)
     asked = RebuildRequest(range=WindowRange(window="w", feed="feed"), files=FileChoice(path="b.*"))
-    (told,) = propose_rebuild(here.env, asked).windows
-    assert told.what.startswith("1 of 3 groups are read again for 1 files; of 1 of them a newer version in the place")
-    assert told.what.endswith("as generation 2, and the window is published")
+    (intent,) = propose_rebuild(here.env, asked).windows
+    assert intent.what.startswith("1 of 3 groups are read again for 1 files; of 1 of them a newer version in the place")
+    assert intent.what.endswith("as generation 2, and the window is published")
     assert (reprocess(here, "b.*"), here.values(), states(here)) == ([2], NEW, ONCE)
     assert here.plan("next").status == "empty"

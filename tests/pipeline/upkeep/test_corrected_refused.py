@@ -153,7 +153,7 @@ def test_a_lost_plan_is_told(here: Pipe) -> None:
 
 
 def test_two_at_once(here: Pipe) -> None:
-    """Whoever is second is told, and finds the generation of the first."""
+    """The second one gets an error, and finds the generation of the first."""
     ref = fail(here)
     window, latest = get_window(here.env.ledger, ref.window), latest_generation(here.env.ledger, ref.window)
     found = choose_newer(here.env, window, latest)

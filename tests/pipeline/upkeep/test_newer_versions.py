@@ -39,15 +39,15 @@ def _add(here: Pipe, key: str) -> str:
 
 @pytest.mark.carried
 def test_the_newer_version_is_read_in_the_place_of_the_old_one(here: Pipe) -> None:
-    """Only its group is read again; it is said before, and the ledger tells which version is which."""
+    """Only its group is read again; it is listed before, and the ledger says which version is which."""
     old = publish(here)
     correct(here)
-    (told,) = propose_rebuild(here.env, _B).windows
+    (what,) = (window.what for window in propose_rebuild(here.env, _B).windows)
     (done,) = carry_out(here, _B)
 
     uri = here.uri("b.txt")
-    assert "1 of 3 groups are read again for 1 files; of 1 of them a newer version in the place of the old" in told.what
-    assert f"{uri} (9 B, of 20" in told.what
+    assert "1 of 3 groups are read again for 1 files; of 1 of them a newer version in the place of the old" in what
+    assert f"{uri} (9 B, of 20" in what
     assert (done.generation, done.records, done.files, here.values()) == (2, 7, 3, NEW)
     assert len(list(here.work.glob("**/g2/*"))) == 1
     assert {old["a"], old["c"]} < set(here.published())

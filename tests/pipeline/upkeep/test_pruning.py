@@ -63,10 +63,10 @@ def test_old_windows_become_identities(here: Pipe) -> None:
     three_windows(here)
     before, published = here.values(), here.published()
 
-    told = propose_pruning(here.env, ALL)
-    assert (told.pruned, told.files) == (2, 4)
-    assert [w.key for w in told.windows[:2]] == ["mon", "tue"]
-    assert "2 windows with 4 files lose their detail" in told.lines()[-1]
+    intent = propose_pruning(here.env, ALL)
+    assert (intent.pruned, intent.files) == (2, 4)
+    assert [w.key for w in intent.windows[:2]] == ["mon", "tue"]
+    assert "2 windows with 4 files lose their detail" in intent.lines()[-1]
     assert rows(here.env.ledger)["files"] == 6  # nothing is done yet
 
     assert prune(here.env, ALL) == Pruned(windows=2, files=4, leftovers=2, listings=2)
@@ -144,8 +144,8 @@ def test_leftovers_of_finished_windows_go(here: Pipe) -> None:
     lost = here.work / "feed" / get_window(here.env.ledger, "w").id / "g2" / "00000-e7"
     lost.mkdir()
 
-    told = propose_pruning(here.env, ALL)
-    assert (told.pruned, told.leftovers, told.is_empty) == (0, 4, False)
+    intent = propose_pruning(here.env, ALL)
+    assert (intent.pruned, intent.leftovers, intent.is_empty) == (0, 4, False)
     assert prune(here.env, ALL).leftovers == 4
 
     assert not stray.exists()

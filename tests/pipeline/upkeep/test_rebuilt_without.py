@@ -72,8 +72,8 @@ def test_a_rebuild_is_given_up(published: Pipe) -> None:
         here.run(clear_number=1)
     _exclude(here, "a.txt", 0)
     window = get_window(here.env.ledger, "w")
-    (told,) = propose_abandoning(here.env, window).lines()
-    assert told.endswith("generation 2, now failed, is given up; what is published stays, and so do its files")
+    (line,) = propose_abandoning(here.env, window).lines()
+    assert line.endswith("generation 2, now failed, is given up; what is published stays, and so do its files")
     given_up = abandon(here.env, window, who="me")
     assert (given_up.files, given_up.files_are, given_up.removed) == (0, "done", 0)
     assert propose_abandoning(here.env, window).is_empty

@@ -218,9 +218,9 @@ def test_bad_records_of_a_pruned_window_are_told(here: Pipe, status: str) -> Non
     prune(here.env, PruneRequest(older_than=0, keep=0, keep_manifests=True))
 
     for clear_number in (1, 2):
-        (told,) = propose_rebuild(here.env, _asked(status=status)).windows
-        assert (told.key, told.does) == ("w", False)
-        assert "1 of its records are bad, but in which files was pruned" in told.what
+        (intent,) = propose_rebuild(here.env, _asked(status=status)).windows
+        assert (intent.key, intent.does) == ("w", False)
+        assert "1 of its records are bad, but in which files was pruned" in intent.what
         assert carry_out(here, _asked(status=status)) == []
         here.run(clear_number=clear_number)
     assert propose_rebuild(here.env, _asked("a.txt")).windows[0].does

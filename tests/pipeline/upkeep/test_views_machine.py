@@ -1,4 +1,4 @@
-"""Views tell the truth, whatever was done in any order: as what is there, and a simple account of who holds what."""
+"""Views show the truth, whatever was done in any order: as what is there, and a simple account of who holds what."""
 
 from __future__ import annotations
 
@@ -149,20 +149,20 @@ class Views(RuleBasedStateMachine):
 
     @invariant()
     def each_file_has_the_records_that_are_there(self) -> None:
-        """What `file_lifecycle` tells of a file is published, or in quarantine; what waits is what nobody holds."""
+        """What `file_lifecycle` shows of a file is published, or in quarantine; what waits is what nobody holds."""
         good, bad = self._records()
         found = self._view("SELECT * FROM file_lifecycle")
         for row in found:
             name = row.path.rpartition("/")[2]
-            told = ((row.records or 0) - (row.bad_records or 0), row.bad_records or 0)
-            assert told == (good[name], bad[name]), (name, row)
+            sums = ((row.records or 0) - (row.bad_records or 0), row.bad_records or 0)
+            assert sums == (good[name], bad[name]), (name, row)
         pending = {row.path.rpartition("/")[2] for row in found if row.state == "pending"}
         assert pending == set(self._pending())
         assert {row.path.rpartition("/")[2] for row in found} >= self.listed - self.pruned
 
     @invariant()
     def each_window_has_the_files_that_are_there(self) -> None:
-        """What `window_audit` tells of the published generation is in the output; no other one is said to be empty."""
+        """What `window_audit` shows of the published generation is in the output; no other one is said to be empty."""
         names = [*self.pipe.published(), *(path.name for path in self._quarantine())]
         rows = 0
         for row in self._view("SELECT * FROM window_audit"):

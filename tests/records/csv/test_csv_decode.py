@@ -73,10 +73,10 @@ def test_rows_are_those_of_pythons_csv(
     """Each record is a row with Python's fields and conversions, or bad, whatever its neighbours are."""
     data = (written(rows, option, newline, quote_all=quote_all) + "".join(tail)).encode()
     got, bad, records = decode(data, option, chunk)
-    told = [expected_row(record.decode(), option, KINDS) for record in records]
+    expected = [expected_row(record.decode(), option, KINDS) for record in records]
 
-    assert set(bad) == {index for index, row in enumerate(told) if row is None}
-    assert [list(row.values()) for row in got] == [row for row in told if row is not None]
+    assert set(bad) == {index for index, row in enumerate(expected) if row is None}
+    assert [list(row.values()) for row in got] == [row for row in expected if row is not None]
 
 
 @given(st.text('a",\\\n\r', max_size=12), st.sampled_from([None, "\\"]), st.booleans())
@@ -98,4 +98,6 @@ def test_one_row_is_split_as_python_splits_it(text: str, escape: str | None, joi
     assert [*(field.quoted for field in found), not found[-1].closed] == quoted_fields(row, option)
     again = list(plain.fields(plain.decode(dialect.rewrite(row, plain))))
     assert [field.text for field in again] == fields
-    assert all(anew.quoted for field, anew in zip(found, again, strict=True) if field.quoted)  # else it may be a null
+    assert all(
+        repeated.quoted for field, repeated in zip(found, again, strict=True) if field.quoted
+    )  # else it may be a null

@@ -153,11 +153,11 @@ def test_rows_are_those_that_pythons_parser_gives(lines: list[bytes], chunk: int
     if kept and lines[0].startswith(b"\xef\xbb\xbf"):
         kept = kept if kept[0] != lines[0] else [lines[0][3:], *kept[1:]]
     kept = [line for line in kept if line.strip(b" \t\r")]
-    told = [expected_row(line) for line in kept]
+    expected = [expected_row(line) for line in kept]
 
     assert records == kept
-    assert bad == {line for line, row in zip(kept, told, strict=True) if row is None}
-    assert rows == [row for row in told if row is not None]
+    assert bad == {line for line, row in zip(kept, expected, strict=True) if row is None}
+    assert rows == [row for row in expected if row is not None]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ _STEPS = (
     "this package calls the steps in this order only, so no user meets it; tests/ledger/windows/test_publishing.py does"
 )
 _RACE = "plans that meet it choose again by themselves up to four times (tests/crash/test_two_at_once.py)"
-_LOCKED = "whoever could cause it waits for the same locks; it guards against a mistake in this package"
+_LOCKED = "the only code that could cause it waits for the same locks; it guards against a mistake in this package"
 
 CATALOG: list[Entry] = [
     Remedy(
@@ -123,7 +123,7 @@ CATALOG: list[Entry] = [
     Explained(
         "ledger/windows/groups.py",
         "its generation is being published",
-        "all groups are done then, which is told first, and stay so",
+        "all groups are done then, which is reported first, and stay so",
     ),
     Remedy(
         "ledger/windows/groups.py",
@@ -153,7 +153,7 @@ CATALOG: list[Entry] = [
     Remedy(
         "ledger/windows/parts.py",
         "with the record format of that window",
-        f"{_HERE}/test_parts.py::test_a_part_that_began_elsewhere",
+        "tests/pipeline/parts/test_parts.py::test_the_end_of_a_part_is_that_of_what_is_published",
     ),
     Remedy(
         "ledger/windows/parts.py", "take it away first", f"{_HERE}/test_parts.py::test_a_part_that_would_end_elsewhere"

@@ -191,7 +191,7 @@ CATALOG: list[Entry] = [
     Explained(
         "steps/commit/committing.py",
         "another attempt or manifest",
-        "the ledger keeps each result's hash, which is told first",
+        "the ledger keeps each result's hash, which is reported first",
     ),
     Remedy(
         "steps/commit/committing.py",

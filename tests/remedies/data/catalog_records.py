@@ -115,7 +115,7 @@ RECORDS_SIDE: list[Entry] = [
     Explained(
         "records/reading.py",
         "record that starts at byte",
-        "It tells the place of a record; the reason behind it names the remedy.",
+        "It names the place of a record; the reason behind it names the remedy.",
     ),
     Remedy(
         "records/registry.py",
@@ -173,7 +173,7 @@ RECORDS_SIDE: list[Entry] = [
     Explained(
         "records/columns/values.py",
         "no text becomes",
-        "It is caught where a schema is looked at, and told in a message that names the remedy.",
+        "It is caught where a schema is looked at, and reported in a message that names the remedy.",
     ),
     Explained(
         "records/columns/values.py",
@@ -184,7 +184,7 @@ RECORDS_SIDE: list[Entry] = [
     Explained(
         "records/walking.py",
         ": the {} record that",
-        "It tells the place of a record; the reason behind it names the remedy.",
+        "It names the place of a record; the reason behind it names the remedy.",
     ),
     Remedy("records/walking.py", "ends inside the", f"{RECORDS}::test_a_corrected_file_is_read"),
 ]

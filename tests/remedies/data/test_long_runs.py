@@ -1,4 +1,4 @@
-"""Runs of bytes too long to tell a record's start within them: the window is planned again with one block a file."""
+"""Runs of bytes too long to find a record's start within them: the window is planned again with one block a file."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ CORRECTED = {
 
 @pytest.mark.parametrize("case", FILES, ids=lambda case: f"{case.says} {len(case.data)}")
 def test_a_corrected_file_is_read(desk: Desk, case: Case) -> None:
-    """The message tells the file and what is wrong in it; with that put right, its records are printed."""
+    """The message names the file and what is wrong in it; with that put right, its records are printed."""
     desk.put({case.name: case.data})
     message = desk.unread(case.name, *case.given)
     name = case.name if case.name in CORRECTED else case.given[1] if "--format" in case.given else "lines"

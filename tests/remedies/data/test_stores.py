@@ -41,12 +41,12 @@ def test_a_store_that_refused_is_read_once_it_does_not(status: int, code: str, s
     """A store of S3's answers, which lets one in again, as after each remedy."""
     with lister(KEYS) as server:
         stores = Stores({"s3://b": server.options})
-        server.told = lambda *_: error(status, code)
+        server.respond = lambda *_: error(status, code)
         with pytest.raises(BlockReadError) as raised:
             listed(stores, "s3://b/in/") if status < 500 else list(stores.list_names("s3://b/in"))
         assert says in str(raised.value)
 
-        server.told = well
+        server.respond = well
         assert [uri for uri, _ in stores.list_names("s3://b/in")] == [f"s3://b/{key}" for key in KEYS]
 
 
@@ -55,14 +55,14 @@ def test_a_listing_that_fails_again_and_again_goes_on_later(monkeypatch: pytest.
     monkeypatch.setattr("random.uniform", lambda *_: 0.0)
     with lister([f"in/{number:04}" for number in range(2500)]) as server:
         stores = Stores({"s3://b": server.options})
-        server.told = lambda *_: error(500, "InternalError")
+        server.respond = lambda *_: error(500, "InternalError")
         with pytest.raises(TransientError, match=r"try again when it is back \(tried 6 times\)"):
             listed(stores, "s3://b/in/")
-        server.told = lambda server, query, _body: (200, server.page({**query, "continuation-token": "1000"}))
+        server.respond = lambda server, query, _body: (200, server.page({**query, "continuation-token": "1000"}))
         with pytest.raises(TransientError, match="returns the same page repeatedly; try again"):
             listed(stores, "s3://b/in/")
 
-        server.told = well
+        server.respond = well
         assert len(listed(stores, "s3://b/in/")) == 2500
 
 
@@ -91,7 +91,7 @@ def test_a_name_that_the_client_takes_for_another_is_renamed_or_excluded() -> No
 
 
 def test_a_file_whose_answers_tell_no_version_is_read_elsewhere(tmp_path: Path) -> None:
-    """Copied to a store that tells them, as the message says."""
+    """Copied to a store that reports them, as the message says."""
     with lister([]) as server:
         server.sizes["x"] = 7
         stores = Stores({"s3://b": server.options})
@@ -200,7 +200,7 @@ def test_a_file_that_may_be_renamed_is_taken_away(monkeypatch: pytest.MonkeyPatc
 def test_a_file_that_was_replaced_twice_is_brought_to_a_name_that_is_read(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """By the name beside it that the message tells; then the call is repeated."""
+    """By the name beside it that the message shows; then the call is repeated."""
     path = tmp_path / "a.txt"
     path.write_text("one")
     version = Stores().stat(str(path))

@@ -28,14 +28,14 @@ class Pages(BaseHTTPRequestHandler):
     """Answers with the pages that it has: path, and type and text."""
 
     pages: dict[str, tuple[str, str]]
-    told = True
+    sized = True
 
     def do_GET(self) -> None:
         """Answer, whatever ranges are asked for."""
         kind, text = self.pages.get(self.path, ("", ""))
         self.send_response(200 if kind else 404)
         self.send_header("Content-Type", kind or "text/plain")
-        if self.told:
+        if self.sized:
             self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         if self.command == "GET":
@@ -121,7 +121,7 @@ def test_a_folder_that_is_named_like_a_file_is_excluded_and_may_be_a_root_of_its
 
 
 def test_an_age_that_cannot_be_told_is_left_out_and_a_marker_says_when() -> None:
-    """As the message says where the server tells no time."""
+    """As the message says where the server reports no time."""
     with server(**{"in/": links("a.csv"), "in/a.csv": ("text/csv", "1\n")}) as (address, pages):
         with pytest.raises(SourceError, match="leave it out, and use a done_marker for files that are complete"):
             listed(FileSource(f"{address}/in/", min_age=60))
@@ -141,8 +141,8 @@ def copied(desk: Desk, url: str) -> list[dict[str, object]]:
 
 def test_a_file_of_unknown_size_is_read_from_a_store_that_tells_it(desk: Desk) -> None:
     """Copied, as the message says."""
-    untold = type("Untold", (Pages,), {"pages": {"/a.csv": ("text/csv", "1\n")}, "told": False})
-    for address in serving(untold):
+    unsized = type("Unsized", (Pages,), {"pages": {"/a.csv": ("text/csv", "1\n")}, "sized": False})
+    for address in serving(unsized):
         with pytest.raises(SourceError, match=r"does not report the file's size.*; copy it to a store that does"):
             listed(FileSource(f"{address}/a.csv"))
 

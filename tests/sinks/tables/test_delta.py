@@ -163,13 +163,13 @@ def test_a_table_that_stays_busy(bench: Bench, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    ("rows", "problem", "mended"),
+    ("rows", "problem", "fixed"),
     [
         ({"other": ["x"]}, "has no column 'value'; add it to the table", {"other": ["x"], "value": ["y"]}),
         ({"value": [1]}, "has column 'value' as .*long.*, not .*string", {"value": ["y"]}),
     ],
 )
-def test_a_table_of_another_schema(bench: Bench, rows: dict[str, Any], problem: str, mended: dict[str, Any]) -> None:
+def test_a_table_of_another_schema(bench: Bench, rows: dict[str, Any], problem: str, fixed: dict[str, Any]) -> None:
     """Refused before anything is read where the columns are known, else at the commit; a corrected table takes it."""
     write_deltalake(bench.option.uri, pa.table(rows))
     schema = pa.schema([("value", pa.string())])
@@ -179,7 +179,7 @@ def test_a_table_of_another_schema(bench: Bench, rows: dict[str, Any], problem: 
     with pytest.raises(ProofError, match=problem):
         bench.apply(steps)
 
-    write_deltalake(bench.option.uri, pa.table(mended), mode="overwrite", schema_mode="overwrite")
+    write_deltalake(bench.option.uri, pa.table(fixed), mode="overwrite", schema_mode="overwrite")
     bench.apply(steps)
     assert bench.values() == ["a", "a", "y"]
 

@@ -106,8 +106,8 @@ def test_a_command_without_the_connection(tmp_path: Path, monkeypatch: pytest.Mo
     option = IcebergSink("db.events", work_uri="/work", catalog="my-lake", catalog_conn_id="lake", location=folder)
     with pytest.raises(OptionsError) as found:
         make_sink(STORES, option).is_empty()
-    told = str(found.value)
-    assert "correct the environment variables PYICEBERG_CATALOG__MY_LAKE__*, since connection 'lake' is known" in told
+    text = str(found.value)
+    assert "correct the environment variables PYICEBERG_CATALOG__MY_LAKE__*, since connection 'lake' is known" in text
 
     monkeypatch.setenv("PYICEBERG_CATALOG__MY_LAKE__TYPE", "sql")
     monkeypatch.setenv("PYICEBERG_CATALOG__MY_LAKE__URI", f"sqlite:///{tmp_path}/catalog.db")

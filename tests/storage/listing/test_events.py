@@ -89,14 +89,14 @@ def test_each_shape_is_understood(event: Any, uris: list[str]) -> None:
 @pytest.mark.parametrize("zone", ["blob.core.windows.net", "dfs.core.windows.net"])
 def test_an_event_is_heard_under_the_source_s_own_name(zone: str) -> None:
     """Azure's accounts have two hosts; the recorded URI is that of a listing."""
-    (told,) = read_event(json.dumps(azure(BLOB)))
+    (uri,) = read_event(json.dumps(azure(BLOB)))
     root = f"abfs://landing@account.{zone}/in"
 
-    assert listed_as(FileSource(root), told) == f"{root}/a b.csv"
-    assert listed_as(FileSource(root, pattern="*.txt"), told) is None
-    assert listed_as(FileSource(f"{root}/a b.csv"), told) == f"{root}/a b.csv"
-    assert listed_as(FileSource(f"{root}/a b.csv/"), told) is None
-    assert listed_as(FileSource(f"abfs://landing@other.{zone}/in"), told) is None
+    assert listed_as(FileSource(root), uri) == f"{root}/a b.csv"
+    assert listed_as(FileSource(root, pattern="*.txt"), uri) is None
+    assert listed_as(FileSource(f"{root}/a b.csv"), uri) == f"{root}/a b.csv"
+    assert listed_as(FileSource(f"{root}/a b.csv/"), uri) is None
+    assert listed_as(FileSource(f"abfs://landing@other.{zone}/in"), uri) is None
 
 
 names = ["Records", "Message", "Sns", "s3", "bucket", "object", "data", "url", "eventName", "detail"]

@@ -57,7 +57,7 @@ def pipeline(dag: DAG, group_id: str = "logs", *, function: str | None = None, *
 
 
 def hourly(dag_id: str, *, catchup: bool = False, function: str | None = None, on_rerun: str = "rebuild") -> None:
-    """Make a DAG of the first three hours of a day, over files whose names tell their hour."""
+    """Make a DAG of the first three hours of a day, over files whose names contain their hour."""
     schedule = CronDataIntervalTimetable("0 * * * *", timezone="UTC")
     pipeline(
         DAG(
@@ -78,7 +78,7 @@ def hourly(dag_id: str, *, catchup: bool = False, function: str | None = None, o
 
 # One feed keeps its memory in AIRFLOW_HOME, as without any set-up; the others in PostgreSQL.
 pipeline(DAG("plain", schedule=None), ledger_conn_id=None)
-pipeline(DAG("mended", schedule=None), function="functions:fail")
+pipeline(DAG("fixed", schedule=None), function="functions:fail")
 pipeline(DAG("shown", schedule=None), function="functions:fail")
 pipeline(DAG("seen", schedule=None))
 pipeline(DAG("again", schedule=None))

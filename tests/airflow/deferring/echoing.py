@@ -7,5 +7,5 @@ import os
 import sys
 
 for line in sys.stdin:
-    told = {"request": json.loads(line), "environment": dict(os.environ)}
-    print(json.dumps({"error": "OptionsError", "message": json.dumps(told)}), flush=True)
+    echo = {"request": json.loads(line), "environment": dict(os.environ)}
+    print(json.dumps({"error": "OptionsError", "message": json.dumps(echo)}), flush=True)
