@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -43,27 +44,27 @@ class Day:
         return "published" if self.published else "empty"
 
 
-def feed_days(ledger: Ledger, feed: int, days: int) -> list[Day]:
-    """Return the last days of a feed, today included, the oldest first."""
+def feed_days(ledger: Ledger, feeds: Collection[int], days: int) -> dict[int, list[Day]]:
+    """Return the last days of each of these feeds, today included, the oldest first."""
     today = ledger.now().astimezone(UTC).date()
     first = today - timedelta(days=days - 1)
     since = datetime(first.year, first.month, first.day, tzinfo=UTC)
-    found: dict[str, dict[str, int]] = defaultdict(dict)
+    found: dict[tuple[int, str], dict[str, int]] = defaultdict(dict)
     start = windows.c.interval_start_ns
     with ledger.reading() as connection:
-        of_intervals = _sums(start // _DAY_NS, feed, start >= int(since.timestamp()) * 1_000_000_000)
+        of_intervals = _sums(start // _DAY_NS, feeds, start >= int(since.timestamp()) * 1_000_000_000)
         for row in connection.execute(of_intervals):
             name = str(datetime.fromtimestamp(int(row.day) * 86_400, UTC).date())
-            found[name] = {sum_: int(getattr(row, sum_)) for sum_ in _SUMS}
+            found[row.feed_id, name] = {sum_: int(getattr(row, sum_)) for sum_ in _SUMS}
         planned = and_(start.is_(None), windows.c.created_at >= since)
-        for row in connection.execute(_sums(day_of(connection, windows.c.created_at), feed, planned)):
-            known = found[str(row.day)]
-            found[str(row.day)] = {sum_: known.get(sum_, 0) + int(getattr(row, sum_)) for sum_ in _SUMS}
-    dates = (first + timedelta(days=number) for number in range(days))
-    return [Day(date=one, **found.get(str(one), {})) for one in dates]
+        for row in connection.execute(_sums(day_of(connection, windows.c.created_at), feeds, planned)):
+            sums = found[row.feed_id, str(row.day)]
+            sums |= {sum_: sums.get(sum_, 0) + int(getattr(row, sum_)) for sum_ in _SUMS}
+    dates = [first + timedelta(days=number) for number in range(days)]
+    return {feed: [Day(date=one, **found.get((feed, str(one)), {})) for one in dates] for feed in feeds}
 
 
-def _sums(day: ColumnElement[Any], feed: int, wanted: ColumnElement[bool]) -> Any:  # noqa: ANN401 - a select
+def _sums(day: ColumnElement[Any], feeds: Collection[int], wanted: ColumnElement[bool]) -> Any:  # noqa: ANN401 - a select
     shown = generations.alias("shown")
     broken = exists().where(
         groups.c.window_id == generations.c.window_id,
@@ -73,6 +74,7 @@ def _sums(day: ColumnElement[Any], feed: int, wanted: ColumnElement[bool]) -> An
     wrong = generations.c.error.is_not(None) | broken
     unfinished = select(generations.c.window_id, wrong.label("wrong")).where(IS_UNFINISHED).subquery("begun")
     query = select(
+        windows.c.feed_id,
         day.label("day"),
         func.count().label("windows"),
         func.sum(case((windows.c.state == "empty", 1), else_=0)).label("empty"),
@@ -85,4 +87,5 @@ def _sums(day: ColumnElement[Any], feed: int, wanted: ColumnElement[bool]) -> An
     )
     query = query.outerjoin(shown, and_(shown.c.window_id == windows.c.id, shown.c.state == "published"))
     query = query.outerjoin(unfinished, unfinished.c.window_id == windows.c.id)
-    return query.where(windows.c.feed_id == feed, windows.c.state != "abandoned", wanted).group_by(day)
+    mine = windows.c.feed_id.in_(feeds)
+    return query.where(mine, windows.c.state != "abandoned", wanted).group_by(windows.c.feed_id, day)

@@ -16,17 +16,17 @@ from sqlalchemy import (
     Row,
     Select,
     and_,
-    distinct,
     exists,
     func,
     literal_column,
+    or_,
     select,
     tuple_,
 )
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, find_feed
 from airflow_provider_blockread.ledger.files.admission import bounds_ns
 from airflow_provider_blockread.ledger.model import FilePart, LateFiles, PendingFile
 from airflow_provider_blockread.ledger.noop import forgets
@@ -46,6 +46,7 @@ PLANNED_STATES = ("open", "empty", "abandoned")
 _WAITS: ColumnElement[bool] = literal_column("files.state = 'pending'")  # as `IS_PENDING`, beside another `state`
 _HOLDS = and_(windows.c.interval_start_ns <= files.c.time_ns, files.c.time_ns < windows.c.interval_end_ns)
 _SHOWN = 3  # intervals that a message names
+_RANGES = 200  # that one statement asks for
 
 
 def pending_files(
@@ -105,22 +106,23 @@ def late_files(ledger: Ledger, feed: str, interval_ns: Interval) -> LateFiles:
     """Return what waits in intervals that are planned already, but for this one."""
     with ledger.reading() as connection:
         feed_id = find_feed(connection, feed)
-        late = (
-            windows.c.feed_id == feed_id,
-            windows.c.state.in_(PLANNED_STATES),
-            files.c.feed_id == feed_id,
-            _WAITS,
-            ~lies_in(interval_ns),
-        )
-        count = connection.scalar(
-            select(func.count(distinct(files.c.id))).join_from(windows, files, _HOLDS).where(*late)
-        )
-        if not count:
-            return LateFiles()
+        waits = (files.c.feed_id == feed_id, _WAITS, ~lies_in(interval_ns))
         interval = (windows.c.interval_start_ns, windows.c.interval_end_ns)
-        # The window of an interval sorts before those that were reopened beside it.
-        keys = select(func.min(windows.c.key)).join_from(windows, files, _HOLDS).where(*late).group_by(*interval)
-        return LateFiles(files=count, windows=tuple(connection.scalars(keys.order_by(*interval).limit(_SHOWN))))
+        # Counted for each interval from the index: a join may compare every window with every file that waits. The
+        # window of an interval sorts before those that were reopened beside it.
+        held = select(func.count()).select_from(files).where(*waits, _HOLDS).correlate(windows).scalar_subquery()
+        query = select(*interval, func.min(windows.c.key), held.label("files")).where(
+            windows.c.feed_id == feed_id, windows.c.state.in_(PLANNED_STATES), windows.c.interval_start_ns.is_not(None)
+        )
+        found = [row for row in connection.execute(query.group_by(*interval).order_by(*interval)) if row.files]
+        if not found:
+            return LateFiles()
+        # Intervals may overlap, and each file counts once.
+        count = 0
+        for ranges in batched(merged_intervals([(start, end) for start, end, *_ in found]), _RANGES):
+            within_them = or_(*(lies_in(one) for one in ranges))
+            count += connection.scalar(select(func.count()).select_from(files).where(*waits, within_them)) or 0
+        return LateFiles(files=count, windows=tuple(key for _, _, key, _ in found[:_SHOWN]))
 
 
 def window_files(ledger: Ledger, window_id: str, *, order: str) -> Iterator[PendingFile]:

@@ -48,17 +48,22 @@ def show(visit: Visit) -> Response:
     ids = airflow_ids(visit)
 
     def collect(name: str, env: Environment) -> Iterator[FeedCard]:
-        for sums in feeds_at_a_glance(env.ledger):
-            ref = FeedRef(ledger=name, id=sums.id, name=sums.name, dags=sums.dags)
-            if ids.dag in sums.dags and visit.may_see(ref):
-                yield _card(visit, env, ref, sums)
+        found = [
+            (sums, FeedRef(ledger=name, id=sums.id, name=sums.name, dags=sums.dags))
+            for sums in feeds_at_a_glance(env.ledger)
+            if ids.dag in sums.dags
+        ]
+        seen = [(sums, ref) for sums, ref in found if visit.may_see(ref)]
+        days = feed_days(env.ledger, [ref.id for _, ref in seen], DAYS)
+        for sums, ref in seen:
+            yield _card(visit, env, sums, ref, tuple(days[ref.id]))
 
     cards, problems = in_ledgers(visit, collect)
     return visit.page("tabs/dag.html", {"ids": ids, "cards": cards, "problems": problems})
 
 
-def _card(visit: Visit, env: Environment, ref: FeedRef, sums: FeedSums) -> FeedCard:
-    now, days = env.ledger.now(), tuple(feed_days(env.ledger, ref.id, DAYS))
+def _card(visit: Visit, env: Environment, sums: FeedSums, ref: FeedRef, days: tuple[Day, ...]) -> FeedCard:
+    now = env.ledger.now()
     return FeedCard(
         ref=ref,
         sums=sums,
