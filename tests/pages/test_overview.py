@@ -11,7 +11,7 @@ from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.overview.feeds import feeds_at_a_glance
 from airflow_provider_blockread.ledger.overview.files import find_files, left_out_files, waiting_files
 from airflow_provider_blockread.ledger.overview.health import ledger_health
-from airflow_provider_blockread.ledger.overview.window import file_pieces
+from airflow_provider_blockread.ledger.overview.window import file_pieces, named_files
 from airflow_provider_blockread.ledger.overview.windows import WindowFilter, list_page
 from airflow_provider_blockread.ledger.schema.tables import files
 from airflow_provider_blockread.ledger.store import Ledger
@@ -206,6 +206,15 @@ def test_many_files_of_a_window_are_drawn_in_few_pieces(ledger: Ledger) -> None:
     ]
     assert [one.files for one in file_pieces(ledger, window.id, pieces=100)] == [1] * 7
     assert file_pieces(ledger, "no such window", pieces=3) == []
+
+
+def test_the_files_that_an_error_names_are_found(ledger: Ledger) -> None:
+    """By their paths, of which another one may differ in one sign."""
+    window = open_window(ledger, names=("a_1.csv", "aX1.csv", "b.csv"))
+    error = "RecordError: csv record at byte 3 of file:///in/a_1.csv block 0 bytes [0, 9): no number"
+
+    assert [one.path[-7:] for one in named_files(ledger, window.id, error)] == ["a_1.csv"]
+    assert named_files(ledger, window.id, "a worker died") == []
 
 
 def test_files_that_are_left_out_are_counted_and_listed(ledger: Ledger) -> None:

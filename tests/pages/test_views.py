@@ -100,6 +100,7 @@ def test_a_failed_window_says_what_where_and_what_works(lake: Lake) -> None:
     said = words(lake.client.get(lake.window("second <script>")).text)
 
     assert "What went wrong" in said
+    assert re.search(r"broken\.csv ✕ failed", said)
     assert "Not proven yet" in said
     assert re.search(r"blockread windows exclude [0-9a-f]{16} \S+broken.csv --reason \.\.\. --state \S+", said)
     assert said.index("What went wrong") < said.index("Groups")
@@ -114,6 +115,7 @@ def test_a_file_shows_each_block_and_the_bytes_of_a_bad_record(lake: Lake) -> No
     marked = "".join(html.unescape(found) for found in re.findall("<mark>(.*?)</mark>", bytes_page))
 
     assert "no receipt" not in said
+    assert f"'bad' {BAD.decode()} Look at its bytes" in said  # as text
     assert f"{len(BAD)} column 'n' is not of type int64: 'bad'" in said
     assert marked.startswith(BAD[:7].decode())
 

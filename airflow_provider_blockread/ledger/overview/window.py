@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import and_, case, func, select, union, union_all
+from sqlalchemy import String, and_, case, func, literal, select, union, union_all
 
 from airflow_provider_blockread.ledger.schema.file_tables import parts
 from airflow_provider_blockread.ledger.schema.journal_tables import outputs
@@ -40,10 +40,18 @@ class WindowFile(NamedTuple):
     end: int | None
 
 
+class NamedFile(NamedTuple):
+    """A file of a window that a text names."""
+
+    id: int
+    path: str
+
+
 class FilePiece(NamedTuple):
     """Some files of a window that follow one another, as a strip draws them together."""
 
     first: int  # number of the first one
+    last: int
     path: str  # of that one
     files: int
     bytes: int  # that the window reads
@@ -142,6 +150,17 @@ def window_files(
         return [WindowFile(*row) for row in connection.execute(query.order_by(files.c.id).limit(limit))]
 
 
+def named_files(ledger: Ledger, window: str, text: str, *, limit: int = 10) -> list[NamedFile]:
+    """Return the files of a window whose path a text holds, such as its error."""
+    holds = literal(text, String).contains(files.c.path)  # and more: signs of a path may stand for others
+    of_parts = select(parts.c.file_id).where(parts.c.window_id == window)
+    columns = select(files.c.id, files.c.path)
+    query = union(columns.where(files.c.window_id == window, holds), columns.where(files.c.id.in_(of_parts), holds))
+    with ledger.reading() as connection:
+        rows = connection.execute(query.order_by("id").limit(limit))
+        return [NamedFile(*row) for row in rows if row.path in text]
+
+
 def file_pieces(ledger: Ledger, window: str, *, pieces: int) -> list[FilePiece]:
     """Return the files of a window by their number, in at most so many pieces of about as many files each."""
     whole = select(files.c.id, files.c.size, files.c.bad_records, files.c.state).where(files.c.window_id == window)
@@ -152,10 +171,12 @@ def file_pieces(ledger: Ledger, window: str, *, pieces: int) -> list[FilePiece]:
     number = func.ntile(pieces).over(order_by=all_.c.id).label("number")
     ranked = select(all_.c.id, all_.c.size, all_.c.bad_records, rank.label("rank"), number).subquery()
     columns = (func.count(), func.sum(ranked.c.size), func.coalesce(func.sum(ranked.c.bad_records), 0))
-    query = select(func.min(ranked.c.id), *columns, func.min(ranked.c.rank)).group_by(ranked.c.number)
+    query = select(func.min(ranked.c.id), func.max(ranked.c.id), *columns, func.min(ranked.c.rank)).group_by(
+        ranked.c.number
+    )
     with ledger.reading() as connection:
         rows = connection.execute(query.order_by(ranked.c.number)).all()
         named = select(files.c.id, files.c.path).where(files.c.id.in_([row[0] for row in rows]))
         paths = {row.id: row.path for row in connection.execute(named)}
     words = (*_WORST, "done")
-    return [FilePiece(row[0], paths[row[0]], row[1], int(row[2]), int(row[3]), words[row[4]]) for row in rows]
+    return [FilePiece(row[0], row[1], paths[row[0]], row[2], int(row[3]), int(row[4]), words[row[5]]) for row in rows]

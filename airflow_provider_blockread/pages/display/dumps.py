@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 _LINE = 16
+_SHOWN_BYTES = 120  # of a record
+_SIGNS = {0x0A: "⏎", 0x0D: "␍", 0x09: "⇥"}
 
 
 class DumpLine(NamedTuple):
@@ -28,6 +30,12 @@ def dump(data: bytes, offset: int, *, mark: tuple[int, int] | None = None) -> li
     return found
 
 
+def text_of(data: bytes) -> str:
+    r"""Return the first bytes of a record as text on one line; `\xNN` stands for those that are none in UTF-8."""
+    more = f" … {len(data) - _SHOWN_BYTES:,} bytes more" if len(data) > _SHOWN_BYTES else ""
+    return data[:_SHOWN_BYTES].decode("utf-8", "backslashreplace").translate(_SIGNS) + more
+
+
 def _three(pieces: tuple[bytes, bytes, bytes], shown: Callable[[bytes], str]) -> tuple[str, str, str]:
     before, marked, after = pieces
     return shown(before), shown(marked), shown(after)
@@ -38,5 +46,4 @@ def _hex(data: bytes) -> str:
 
 
 def _text(data: bytes) -> str:
-    signs = {0x0A: "⏎", 0x0D: "␍", 0x09: "⇥"}
-    return "".join(signs.get(byte) or (chr(byte) if 0x20 <= byte < 0x7F else "·") for byte in data)  # noqa: PLR2004
+    return "".join(_SIGNS.get(byte) or (chr(byte) if 0x20 <= byte < 0x7F else "·") for byte in data)  # noqa: PLR2004

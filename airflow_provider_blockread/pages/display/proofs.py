@@ -38,6 +38,11 @@ class NextAction:
     action: str = ""  # its name; empty where no page does it
 
 
+def is_being_scanned(row: WindowRow) -> bool:
+    """Return whether a scan was begun and has not ended; of a scan the ledger keeps no sign of life."""
+    return row.state == "waiting" and row.window.scan_epoch > 0 and row.window.scanned_at is None
+
+
 def stages_of(row: WindowRow) -> list[Stage]:
     """Return where a window is on its way: that of its newest generation, or of the published one where it stays so.
 
@@ -60,7 +65,8 @@ def stages_of(row: WindowRow) -> list[Stage]:
         (last, is_verified or published_at is not None, proven_at if is_verified else published_at, ""),
     ]
     first_open = next((title for title, is_past, *_ in found if not is_past), "")
-    at_it = "wrong" if row.state in {"failed", "stalled"} else "now" if row.state in _AT_WORK else "to come"
+    moves = row.state in _AT_WORK or is_being_scanned(row)
+    at_it = "wrong" if row.state in {"failed", "stalled"} else "now" if moves else "to come"
     return [
         Stage(
             title=title, at=at, kind="past" if is_past else at_it if title == first_open else "to come", detail=detail
@@ -134,6 +140,9 @@ def next_actions(row: WindowRow, detail: WindowDetail, ledger: str, files: Seque
     if row.state == "stalled":
         again = "Clear the run, or repeat the command: the next attempt takes over from the one that has ended."
         return [NextAction(title="Take over", effect=again), give_up]
+    if is_being_scanned(row):
+        what = "A scan finds where records begin in files that span groups; its task's log says how far it is."
+        return [NextAction(title="Wait", effect=what), give_up]
     if row.state == "waiting":
         return [NextAction(title="Wait", effect="No one is at work; the run's next task goes on."), give_up]
     return []

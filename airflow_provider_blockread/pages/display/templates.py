@@ -9,8 +9,8 @@ from markupsafe import Markup
 
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.pages.display import words
+from airflow_provider_blockread.pages.display.dumps import text_of
 from airflow_provider_blockread.pages.display.troubles import brief, with_ledger
-from airflow_provider_blockread.records.excerpts import excerpt
 
 _FILTERS = (
     *(words.number, words.size, words.duration, words.exact, words.clock, words.at_ns, words.short),
@@ -28,7 +28,7 @@ def make_templates() -> Environment:
         lstrip_blocks=True,
         finalize=_shown,
     )
-    made.filters |= {function.__name__: function for function in (*_FILTERS, brief, excerpt)} | {"ago": words.when}
+    made.filters |= {function.__name__: function for function in (*_FILTERS, brief, text_of)} | {"ago": words.when}
     made.globals |= {function.__name__: function for function in (words.plural, words.rate, with_ledger)}
     made.globals["left_out_words"] = words.LEFT_OUT
     return made

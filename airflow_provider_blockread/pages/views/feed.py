@@ -38,7 +38,7 @@ from airflow_provider_blockread.pages.visit import Visit
 _CHARTED = 72  # windows in the chart; the first page of the list is among them
 _PAGE = 50  # rows of a list
 _REBUILT = "↻"
-_PAUSE = 4  # times the usual distance between windows is a gap that is drawn
+_LEAST, _PAUSE, _MOST = 0.4, 2.0, 24.0  # widths in the chart: of a window, of one before a gap, and of a gap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,19 +153,20 @@ _LISTS: Mapping[str, Callable[[Visit, Ledger, int], dict[str, Any]]] = {
 
 
 def _chart(newest: Sequence[WindowRow], measure: Measure, to: Addresses, feed: FeedRef) -> Strip:
+    """Return the windows as bars over a strip, each as wide as the time until the next one, within bounds."""
     rows = newest[::-1]
     most = max((measure.value(row) for row in rows), default=0) or 1
-    gaps = [(b.window.created_at - a.window.created_at).total_seconds() for a, b in pairwise(rows)]
-    usual = sorted(gaps)[len(gaps) // 2] if gaps else 0
+    paces = [(b.window.created_at - a.window.created_at).total_seconds() for a, b in pairwise(rows)]
+    usual = sorted(paces)[len(paces) // 2] if paces else 0.0
     segments, day = [], ""
     for index, row in enumerate(rows):
-        if index and usual and gaps[index - 1] > _PAUSE * usual:
-            segments.append(Segment(kind="gap", label=f"No window was planned for {duration(gaps[index - 1])}"))
+        pace = paces[index] / usual if usual and index < len(paces) else 1.0
         planned = f"{row.window.created_at:%d %b}"
         segments.append(
             Segment(
                 kind=row.state,
                 label=_label(row, measure),
+                weight=1.0 if pace > _PAUSE else max(pace, _LEAST),
                 href=to.window(feed.ledger, row.window.id),
                 height=measure.value(row) / most,
                 tick=bool(row.shown and row.shown.sums.bad_records),
@@ -174,6 +175,9 @@ def _chart(newest: Sequence[WindowRow], measure: Measure, to: Addresses, feed: F
             )
         )
         day = planned
+        if pace > _PAUSE:
+            label = f"No window was planned for {duration(paces[index])}"
+            segments.append(Segment(kind="gap", label=label, weight=min(pace - 1, _MOST)))
     name = f"The last {len(rows)} windows: {measure.title}, at most {measure.text(most)}"
     return strip(segments, name)
 

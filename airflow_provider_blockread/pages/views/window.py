@@ -11,13 +11,19 @@ from starlette.responses import JSONResponse, Response
 
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.ledger.model import Generation, Group
-from airflow_provider_blockread.ledger.overview.window import file_pieces, window_detail, window_files
+from airflow_provider_blockread.ledger.overview.window import (
+    NamedFile,
+    file_pieces,
+    named_files,
+    window_detail,
+    window_files,
+)
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, window_row
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.generations import list_generations, list_groups
 from airflow_provider_blockread.ledger.windows.progress import Progress, group_progress
 from airflow_provider_blockread.options.parsing.sizes import format_bytes
-from airflow_provider_blockread.pages.display.proofs import next_actions, proof_of, stages_of
+from airflow_provider_blockread.pages.display.proofs import is_being_scanned, next_actions, proof_of, stages_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.display.troubles import trouble_of
 from airflow_provider_blockread.pages.display.words import number, plural, whole
@@ -65,6 +71,7 @@ def show(visit: Visit) -> Response:
     files = window_files(ledger, row.window.id, newest, bad=only_bad, after=after, limit=_PAGE + 1)
     bad, bad_note = bad_records(visit.env, detail.outputs) if visit.may_read_records else ([], "")
     error, name = visit.quoted(row.error), visit.env.ledger.name
+    failed = named_files(ledger, row.window.id, row.error) if row.error else []
     values = {
         "row": row,
         "generations": generations[::-1],
@@ -72,15 +79,14 @@ def show(visit: Visit) -> Response:
         "detail": detail,
         "proof": proof_of(row, chosen, detail) if chosen else [],
         "files": files[:_PAGE],
-        "tape": _tape(visit, row),
+        "failed_files": {one.id for one in failed},
+        "tape": _tape(visit, row, failed),
         "only_bad": only_bad,
         "more": files[_PAGE - 1].id if len(files) > _PAGE else None,
         "bad": bad,
         "bad_note": bad_note,
         "trouble": trouble_of(error, name) if error else None,
-        "advice": next_actions(
-            row, detail, name, [one.path for one in files if printable(one.path) in (row.error or "")]
-        ),
+        "advice": next_actions(row, detail, name, [one.path for one in failed]),
         "withdrawal": find_withdrawal(ledger, row.window.id),
         "planner": _task(visit, row.window.owner),
         "run_link": _run_link(visit, chosen.run if chosen else None),
@@ -127,7 +133,7 @@ def _moving(visit: Visit, row: WindowRow) -> dict[str, Any]:
     listed = sorted(rows, key=lambda one: (first.get(one.progress.state, 3), one.group.ref.group))
     return {
         "now": now,
-        "moving": row.state in _MOVING,
+        "moving": row.state in _MOVING or is_being_scanned(row),
         "stages": stages_of(row),
         "groups": listed[:_GROUPS],
         "group_count": len(rows),
@@ -183,8 +189,11 @@ def _strip(rows: list[GroupRow], generation: Generation | None) -> Strip:
     return strip(segments, f"The groups of generation {generation.number if generation else 1}, as wide as their bytes")
 
 
-def _tape(visit: Visit, row: WindowRow) -> Strip | None:
-    """Return the window's files as a strip, as wide as their bytes; None where there is nothing to compare."""
+def _tape(visit: Visit, row: WindowRow, failed: list[NamedFile]) -> Strip | None:
+    """Return the window's files as a strip, as wide as their bytes; None where there is nothing to compare.
+
+    Those that its error names have failed.
+    """
     window, ledger = row.window, str(visit.ledger)
     if not 1 < window.files <= _MOST_DRAWN:
         return None
@@ -193,10 +202,11 @@ def _tape(visit: Visit, row: WindowRow) -> Strip | None:
         one = piece.files == 1
         bad = f", {plural(piece.bad_records, 'bad record')}" if piece.bad_records else ""
         name = printable(piece.path) if one else f"{plural(piece.files, 'file')} from {printable(piece.path)} on"
+        state = "failed" if any(piece.first <= file.id <= piece.last for file in failed) else piece.state
         segments.append(
             Segment(
-                kind=piece.state,
-                label=f"{name}: {piece.state}, {format_bytes(piece.bytes)}{bad}",
+                kind=state,
+                label=f"{name}: {state}, {format_bytes(piece.bytes)}{bad}",
                 weight=piece.bytes,
                 href=visit.to.file(ledger, piece.first) if one else f"{here}?file={piece.first - 1}#files",
                 tick=piece.bad_records > 0,

@@ -76,6 +76,7 @@ def test_a_scan_is_a_stage_of_the_window(client: TestClient, env: Environment, w
     page = f"/ledgers/main/windows/{window.id}"
     before = client.get(page).text
     epoch = begin_scan(env.ledger, window.id)
+    alone = client.get(page).text
     _read(env, window, 0)
     at_it = client.get(page).text
     clock.pass_seconds(5)
@@ -83,6 +84,10 @@ def test_a_scan_is_a_stage_of_the_window(client: TestClient, env: Environment, w
     over = client.get(page).text
 
     assert "<b>scanned</b>" not in before
+    assert '<li class="now" aria-current="step"><b>scanned</b>under way' in alone
+    assert "</span>scanning</span>" in alone
+    assert "A scan finds where records begin" in alone
+    assert 'data-moving="true"' in alone
     assert '<li class="now" aria-current="step"><b>scanned</b>under way' in at_it
     assert '<li class="past"><b>scanned</b><time datetime="2026-01-01T00:00:05' in over
 

@@ -1,0 +1,34 @@
+"""Strips and texts: what is drawn how wide, and how bytes read."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+from starlette.testclient import TestClient
+
+from airflow_provider_blockread.pages.display.dumps import text_of
+from airflow_provider_blockread.steps.model import Environment
+from tests.ledger.clock import Clock
+from tests.ledger.make import open_window, publish
+
+
+def test_windows_are_drawn_over_time(client: TestClient, env: Environment, clock: Clock) -> None:
+    """A pause is as wide as the windows that it lacks, and one that follows at once is narrow."""
+    for number, hours in enumerate((1.0, 1.0, 1.0, 8.0, 0.1, 1.0)):
+        publish(env.ledger, open_window(env.ledger, f"w{number}", (f"f{number}",)))
+        clock.time += timedelta(hours=hours)
+    text = client.get("/ledgers/main/feeds/1").text
+    chart = text[text.index('<svg class="chart"') :]
+    widths = [float(found) for found in re.findall(r'<rect class="hit" x="[^"]*" y="0" width="([^%]*)%"', chart)]
+    usual = widths[0]
+
+    assert [round(width / usual, 1) for width in widths] == [1, 1, 1, 1, 7, 0.4, 1]
+    assert "No window was planned for 8 h" in chart
+
+
+def test_bytes_of_a_record_read_as_text() -> None:
+    """Whatever is text in UTF-8 is shown as such; line ends are visible, and so is what is no text."""
+    assert text_of("Größe\t1\r\n".encode()) == "Größe⇥1␍⏎"
+    assert text_of(b"\xff\x00,") == "\\xff\x00,"  # the template escapes what does not print
+    assert text_of(b"x" * 1120) == "x" * 120 + " … 1,000 bytes more"
