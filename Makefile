@@ -71,7 +71,8 @@ compatibility: ## Run the unit tests on each installed Python from 3.11 to 3.13,
 	@tools/compatibility.sh
 
 audit: $(READY) ## Ask OSV, a public service, for known vulnerabilities of the locked dependencies.
-	$(UV) audit --frozen --preview-features audit-command
+	@$(UV) audit --frozen --preview-features audit-command || { \
+	  echo "Either the dependencies above have known vulnerabilities, or https://api.osv.dev was not reached." >&2; exit 1; }
 
 fuzz: $(READY) ## Try random files of every format for FUZZ_SECONDS (1800), then the property tests on random data.
 	$(RUN) python -m tests.fuzz --seconds $(or $(FUZZ_SECONDS),1800)

@@ -172,6 +172,22 @@ def test_every_test_that_a_table_names_exists(page: str, least: int) -> None:
         assert not test or f"def {test}(" in text, f"{file}::{test}"
 
 
+def test_every_claim_about_security_names_its_test() -> None:
+    """Each row of a table with a column of tests has one in it."""
+    claims, without, column = 0, [], False
+    for line in (_ROOT / "docs" / "security.md").read_text().splitlines():
+        if not line.startswith("|"):
+            column = False
+        elif line.endswith("| test |"):
+            column = True
+        elif column and not line.startswith("|---"):
+            claims += 1
+            without += [] if re.search(r"`[a-z_/]+/test_\w+\.py::\w+` \|$", line) else [line]
+
+    assert claims > 40
+    assert without == []
+
+
 def test_every_extra_is_on_the_page_on_installing() -> None:
     """In the order of pyproject.toml, with what it brings."""
     project = tomllib.loads((_ROOT / "pyproject.toml").read_text())["project"]

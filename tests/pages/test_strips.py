@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
 
 from starlette.testclient import TestClient
 
+from airflow_provider_blockread.options import Lines
+from airflow_provider_blockread.pages.app import make_app
 from airflow_provider_blockread.pages.display.dumps import text_of
+from airflow_provider_blockread.pages.display.words import begins
 from airflow_provider_blockread.steps.model import Environment
 from tests.ledger.clock import Clock
 from tests.ledger.make import open_window, publish
+from tests.pages.visitors import Person, site_of
+from tests.pipeline.make import Pipe, ReadHere
 
 
 def test_windows_are_drawn_over_time(client: TestClient, env: Environment, clock: Clock) -> None:
@@ -27,8 +34,30 @@ def test_windows_are_drawn_over_time(client: TestClient, env: Environment, clock
     assert "No window was planned for 8 h" in chart
 
 
+def test_a_block_says_where_it_begins() -> None:
+    """In the words of its format; a format without states says nothing."""
+    assert [begins(state, {"kind": "csv"}) for state in (0, 1)] == ["outside quotes", "in quotes"]
+    assert begins(3, {"kind": "csv", "escape": "\\"}) == "in quotes"
+    assert begins(0, {"kind": "lines"}) == "-"
+    assert begins(5, {"kind": "json_array"}) == "in state 5"
+
+
 def test_bytes_of_a_record_read_as_text() -> None:
     """Whatever is text in UTF-8 is shown as such; line ends are visible, and so is what is no text."""
     assert text_of("Größe\t1\r\n".encode()) == "Größe⇥1␍⏎"
     assert text_of(b"\xff\x00,") == "\\xff\x00,"  # the template escapes what does not print
     assert text_of(b"x" * 1120) == "x" * 120 + " … 1,000 bytes more"
+
+
+def test_files_are_as_the_groups_that_read_them(tmp_path: Path) -> None:
+    """While a window is not proven, on its strip and in its list."""
+    lines = Lines()
+    with closing(Pipe(tmp_path, ReadHere(), feed="logs", block_size=40, group_bytes=40, record_format=lines)) as pipe:
+        pipe.put({name: b"x" * 39 + b"\n" for name in ("a", "b", "c")})
+        ref = pipe.plan("k")
+        pipe.read(ref, groups=[0, 2])
+        text = TestClient(make_app(site_of(pipe.env, Person()))).get(f"/ledgers/main/windows/{ref.window}").text
+    strip = text[text.index('aria-label="The 3 files') :]
+
+    assert re.findall(r"/(\w): (\w+), 40 B</title>", strip) == [("a", "done"), ("b", "planned"), ("c", "done")]
+    assert strip[strip.index("<tbody>") :].count("</span>done") == 2

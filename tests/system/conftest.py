@@ -81,6 +81,7 @@ def environment(folder: Path, ledger: str) -> dict[str, str]:
         "PATH": f"{folder / 'bin'}{os.pathsep}{own['PATH']}",
         "AIRFLOW_CONN_LEDGER": json.dumps(fields),
         "AIRFLOW__BLOCKREAD__LEDGER_CONN_IDS": "ledger",
+        "AIRFLOW__BLOCKREAD__SPARK_HISTORY_URL": "http://history.test",
         "AIRFLOW_CONN_QUICK": json.dumps(quick),
         "AIRFLOW_CONN_STUBBORN": json.dumps(stubborn),
         "AIRFLOW_CONN_CLUSTER": json.dumps(cluster),

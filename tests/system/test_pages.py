@@ -14,6 +14,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import BrowserContext, FrameLocator, Page, expect, sync_playwright
 
+from airflow_provider_blockread.ledger.schema.tables import groups
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.queries import list_windows
@@ -126,6 +127,29 @@ def test_a_failed_window_is_found_and_given_up_inside_airflow(airflow: Airflow, 
     frame.locator("a[data-out]", has_text="shown").first.click()
     page.wait_for_url(f"{airflow.url}/dags/shown**")
     assert elsewhere == []
+
+
+def test_links_lead_out_of_the_frame(airflow: Airflow, context: BrowserContext) -> None:
+    """To the run and to its task in Airflow's own page, and to Spark's pages in a new one that knows nothing of it."""
+    airflow.land("seen", links=4)
+    run = airflow.start("seen")
+    assert airflow.finish("seen", run) == "success"
+    with closing(Ledger(airflow.ledger)) as ledger, ledger.writing() as connection:
+        connection.execute(groups.update().values(application="app-7"))
+    context.route("http://history.test/**", lambda route: route.fulfill(body="of Spark"))
+    page, of_run = context.new_page(), f"/dags/seen/runs/{quote(run, safe='')}"
+    for link, leads_to in ((f"seen/{run}", of_run), ("logs.plan", f"{of_run}/tasks/logs.plan")):
+        frame = _frame(page, airflow, f"{of_run}/plugin/blockread_run")
+        frame.locator(".card h2 a").click()
+        frame.locator("a[data-out]").get_by_text(link, exact=True).click()
+        page.wait_for_url(f"{airflow.url}{leads_to}**")
+    frame = _frame(page, airflow, f"{of_run}/tasks/logs.read/mapped/0/plugin/blockread_task")
+    with context.expect_page() as opened:
+        frame.get_by_role("link", name="Spark app-7").click()
+
+    expect(opened.value.locator("body")).to_have_text("of Spark")
+    assert opened.value.url == "http://history.test/history/app-7/"
+    assert opened.value.evaluate("opener") is None
 
 
 def test_each_tab_says_what_its_place_has(airflow: Airflow, context: BrowserContext) -> None:

@@ -14,7 +14,7 @@ from airflow_provider_blockread.pages.display.troubles import brief, with_ledger
 
 _FILTERS = (
     *(words.number, words.size, words.duration, words.exact, words.clock, words.at_ns, words.short),
-    *(words.path, words.state, words.lines),
+    *(words.path, words.state, words.lines, words.begins),
 )
 
 

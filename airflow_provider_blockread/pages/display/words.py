@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from markupsafe import Markup
 
@@ -38,6 +40,11 @@ GLYPHS = {
 }
 
 
+#: The modes of csv with escapes or comments.
+_CSV_MODES = (
+    *("at a row's start", "at a field's start", "in a field", "in quotes", "after a quote"),
+    *("after an escape", "after an escape in quotes", "in a comment"),
+)
 #: Why files are left out, by their state.
 LEFT_OUT = {
     "missing": "gone before they were read",
@@ -142,6 +149,15 @@ def state(word: str, label: str = "") -> str:
 def lines(text: str | None) -> str:
     """Return a text of several lines as such, without characters that do not print."""
     return Markup("\n").join(printable(line) for line in (text or "").split("\n"))
+
+
+def begins(state: int, record_format: Mapping[str, Any]) -> str:
+    """Return where a block begins, given the state at its first byte and the format of its records."""
+    if record_format.get("kind") == "csv":
+        plain = not record_format.get("escape") and not record_format.get("comment")
+        names = ("outside quotes", "in quotes") if plain else _CSV_MODES
+        return names[state] if state < len(names) else str(state)
+    return f"in state {state}" if state else "-"
 
 
 def share(part: float, whole: float) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -25,6 +25,7 @@ from airflow_provider_blockread.ledger.windows.progress import group_progress
 from airflow_provider_blockread.spark.tasks.quarantine import QUARANTINE_SCHEMA
 from airflow_provider_blockread.steps.model import Environment
 
+_WORST = ("failed", "stalled", "reading", "waiting", "done")
 _MOST_BYTES = 64 * 2**20  # of a quarantine file that a page opens
 _BAD_COLUMNS = pa.schema(
     QUARANTINE_SCHEMA.field(name).with_nullable(False)  # noqa: FBT003 - takes no names
@@ -81,6 +82,28 @@ def file_blocks(env: Environment, row: WindowRow, generation: Generation, file: 
         )
         for block in blocks
     ]
+
+
+def file_states(env: Environment, row: WindowRow, generation: Generation) -> dict[int, str]:
+    """Return how far each file of a window is, by its number: as its groups are, the worst of them.
+
+    Nothing where the plan is gone.
+    """
+    plan, now = as_read_by(row.window, generation), env.ledger.now()
+    groups = list_groups(env.ledger, row.window.id, generation.number)
+    states = {one.ref.group: group_progress(one, now).state for one in groups}
+    found: dict[int, str] = {}
+    try:
+        for block in read_manifest(env.stores, plan.manifest_uri, plan.manifest_hash):
+            found[block.file] = worst((found.get(block.file, "done"), states.get(block.group, "waiting")))
+    except BlockReadError:
+        return {}
+    return found
+
+
+def worst(states: Iterable[str]) -> str:
+    """Return the state of groups or blocks that needs attention most."""
+    return min(states, key=lambda word: _WORST.index(word) if word in _WORST else len(_WORST))
 
 
 def _receipts(env: Environment, group: Group, file: int) -> list[Receipt]:

@@ -16,7 +16,13 @@ from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.pages.display.dumps import dump
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.display.words import plural, whole
-from airflow_provider_blockread.pages.views.evidence import FileBlock, QuarantinedRecord, bad_records, file_blocks
+from airflow_provider_blockread.pages.views.evidence import (
+    FileBlock,
+    QuarantinedRecord,
+    bad_records,
+    file_blocks,
+    worst,
+)
 from airflow_provider_blockread.pages.visit import Visit
 from airflow_provider_blockread.records.format import codec_of
 from airflow_provider_blockread.records.reading import open_bytes
@@ -27,8 +33,6 @@ _DRAWN = 400  # segments of the strip
 _LISTED = 200  # rows of the list of blocks
 _BEFORE, _SHOWN = 128, 4096  # bytes around an offset
 _MOST_STREAMED = 64 * 2**20  # bytes of a compressed file that a page decodes
-#: Of the blocks that share a segment, the worst one gives it its colour.
-_WORST = ("failed", "stalled", "reading", "waiting", "done")
 
 
 def show(visit: Visit) -> Response:
@@ -46,6 +50,7 @@ def show(visit: Visit) -> Response:
         "block_count": len(blocks),
         "drawn": _strip(blocks, bad) if blocks else None,
         "note": note,
+        "record_format": row.generation.options.get("record_format", {}) if row and row.generation else {},
         "bad": bad,
         "bad_note": bad_note,
     }
@@ -136,7 +141,7 @@ def _strip(blocks: list[FileBlock], bad: list[QuarantinedRecord]) -> Strip:
 
 def _segment(piece: list[FileBlock], bad: set[int]) -> Segment:
     first, last = piece[0], piece[-1]
-    kind = min((one.state for one in piece), key=lambda word: _WORST.index(word) if word in _WORST else len(_WORST))
+    kind = worst(one.state for one in piece)  # gives the segment its colour
     name = f"block {first.number}" if len(piece) == 1 else f"blocks {first.number} to {last.number}"
     read = [one.receipt for one in piece if one.receipt is not None]
     label = f"{name}: {kind}, bytes {first.start:,} to {last.end:,}, group {first.group}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,7 +14,6 @@ from starlette.responses import JSONResponse, Response
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.ledger.model import Generation, Group
 from airflow_provider_blockread.ledger.overview.window import (
-    NamedFile,
     file_pieces,
     named_files,
     window_detail,
@@ -27,7 +28,7 @@ from airflow_provider_blockread.pages.display.proofs import is_being_scanned, ne
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.display.troubles import trouble_of
 from airflow_provider_blockread.pages.display.words import number, plural, whole
-from airflow_provider_blockread.pages.views.evidence import bad_records
+from airflow_provider_blockread.pages.views.evidence import bad_records, file_states, worst
 from airflow_provider_blockread.pages.visit import Visit
 
 _PAGE = 50  # files of a list
@@ -35,6 +36,7 @@ _GROUPS = 100  # that are listed; those that are not done come first
 _DRAWN = 200  # segments of the strip of files
 _MOST_DRAWN = 20_000  # files that a strip shows
 _MOVING = {"planning", "reading", "proving", "publishing"}
+_UNREAD = {"reading", "failed"}
 _TASK_PARTS = 4  # of the name of an owner that is a task
 
 
@@ -72,6 +74,7 @@ def show(visit: Visit) -> Response:
     bad, bad_note = bad_records(visit.env, detail.outputs) if visit.may_read_records else ([], "")
     error, name = visit.quoted(row.error), visit.env.ledger.name
     failed = named_files(ledger, row.window.id, row.error) if row.error else []
+    state_of = _state_of_files(visit, row, {one.id for one in failed})
     values = {
         "row": row,
         "generations": generations[::-1],
@@ -79,8 +82,8 @@ def show(visit: Visit) -> Response:
         "detail": detail,
         "proof": proof_of(row, chosen, detail) if chosen else [],
         "files": files[:_PAGE],
-        "failed_files": {one.id for one in failed},
-        "tape": _tape(visit, row, failed),
+        "file_state": state_of,
+        "tape": _tape(visit, row, state_of),
         "only_bad": only_bad,
         "more": files[_PAGE - 1].id if len(files) > _PAGE else None,
         "bad": bad,
@@ -189,11 +192,8 @@ def _strip(rows: list[GroupRow], generation: Generation | None) -> Strip:
     return strip(segments, f"The groups of generation {generation.number if generation else 1}, as wide as their bytes")
 
 
-def _tape(visit: Visit, row: WindowRow, failed: list[NamedFile]) -> Strip | None:
-    """Return the window's files as a strip, as wide as their bytes; None where there is nothing to compare.
-
-    Those that its error names have failed.
-    """
+def _tape(visit: Visit, row: WindowRow, state_of: Callable[[int, int, str], str]) -> Strip | None:
+    """Return the window's files as a strip, as wide as their bytes; None where there is nothing to compare."""
     window, ledger = row.window, str(visit.ledger)
     if not 1 < window.files <= _MOST_DRAWN:
         return None
@@ -202,7 +202,7 @@ def _tape(visit: Visit, row: WindowRow, failed: list[NamedFile]) -> Strip | None
         one = piece.files == 1
         bad = f", {plural(piece.bad_records, 'bad record')}" if piece.bad_records else ""
         name = printable(piece.path) if one else f"{plural(piece.files, 'file')} from {printable(piece.path)} on"
-        state = "failed" if any(piece.first <= file.id <= piece.last for file in failed) else piece.state
+        state = state_of(piece.first, piece.last, piece.state)
         segments.append(
             Segment(
                 kind=state,
@@ -213,6 +213,27 @@ def _tape(visit: Visit, row: WindowRow, failed: list[NamedFile]) -> Strip | None
             )
         )
     return strip(segments, f"The {window.files:,} files, as wide as their bytes") if segments else None
+
+
+def _state_of_files(visit: Visit, row: WindowRow, failed: Collection[int]) -> Callable[[int, int, str], str]:
+    """Return what says how far files are, given their first and last number and the state that the ledger has of them.
+
+    Those that the window's error names have failed. While it is not proven, others are as the groups that read them.
+    """
+    read: dict[int, str] = {}
+    if row.generation is not None and row.generation.state in _UNREAD and row.window.blocks <= _MOST_DRAWN:
+        read = file_states(visit.env, row, row.generation)
+    ids = sorted(read)
+
+    def state(first: int, last: int, stored: str) -> str:
+        if any(first <= file <= last for file in failed):
+            return "failed"
+        mine = [read[file] for file in ids[bisect_left(ids, first) : bisect_right(ids, last)]]
+        # A group that failed has read none of its files for good.
+        of_groups = worst("waiting" if word == "failed" else word for word in mine) if mine else "waiting"
+        return stored if stored != "planned" or of_groups == "waiting" else of_groups
+
+    return state
 
 
 def _skew(rows: list[GroupRow]) -> float | None:
