@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 
 if TYPE_CHECKING:
     from airflow_provider_blockread.steps import Published, ReadOutcome, WindowRef
@@ -57,7 +57,7 @@ def commit_summary(done: Published) -> tuple[str, Rows]:
         ("feed", done.feed),
         ("generation", f"{done.generation:,}, {done.status}"),
         ("files", f"{done.files:,}"),
-        ("blocks", f"{done.blocks:,} in {done.groups:,} groups"),
+        ("blocks", f"{done.blocks:,} in {plural(done.groups, 'group')}"),
         ("bytes", f"{format_bytes(done.bytes)}, each accounted for"),
         ("records", f"{done.records:,}"),
         ("bad records", f"{done.bad_records:,}"),

@@ -11,7 +11,7 @@ from airflow_provider_blockread.blocks.sizing import BlockChoice
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.ledger.model import PendingFile
 from airflow_provider_blockread.observer import Tally
-from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.steps.model import Published
 
 _MIB = 2**20
@@ -45,7 +45,7 @@ def describe_readers(choice: ReaderChoice) -> str:
     `6 readers: 100.0 GB at 32.0 MB/s each (default; no window measured yet) take 8.7 min of 10.0 min`
     """
     goal = choice.goal
-    count = "1 reader" if choice.readers == 1 else f"{choice.readers:,} readers"
+    count = plural(choice.readers, "reader")
     limit = {
         "backlog": "",
         "least": f", the least (min_readers={goal.least})",
@@ -72,7 +72,7 @@ def describe_group(group: BlockGroup) -> str:
     """Return what a group holds: its number, files, bytes and the names of its first and last file."""
     first, last = (path.rpartition("/")[2] for path in (group.first_path, group.last_path))
     names = first if first == last else f"{first} .. {last}"
-    return printable(f"group {group.number}: {_files(group.files)}, {format_bytes(group.bytes)}, {names}")
+    return printable(f"group {group.number}: {plural(group.files, 'file')}, {format_bytes(group.bytes)}, {names}")
 
 
 def group_titles(groups: Sequence[BlockGroup]) -> list[str]:
@@ -92,7 +92,7 @@ def _cut(title: str, most: int) -> str:
 def describe_read(group: BlockGroup, *, excluded: int, bad_records: int) -> str:
     """Return what a group held, and what of it was not read: files that were left out, and bad records."""
     title = describe_group(group) if excluded < group.files else f"group {group.number}: nothing read"
-    more = f"; {_files(excluded)} excluded" if excluded else ""
+    more = f"; {plural(excluded, 'file')} excluded" if excluded else ""
     more += f"; {bad_records:,} bad records" if bad_records else ""
     return _cut(title, _TITLE_CHARS - len(more)) + more
 
@@ -100,14 +100,14 @@ def describe_read(group: BlockGroup, *, excluded: int, bad_records: int) -> str:
 def describe_tally(tally: Tally) -> str:
     """Return what has been read so far: `12 blocks, 900.0 MB, 1,204,331 records, 2 bad`."""
     bad = f", {tally.bad_records:,} bad" if tally.bad_records else ""
-    return f"{_count(tally.blocks, 'block')}, {format_bytes(tally.bytes)}, {tally.records:,} records{bad}"
+    return f"{plural(tally.blocks, 'block')}, {format_bytes(tally.bytes)}, {tally.records:,} records{bad}"
 
 
 def describe_published(done: Published) -> str:
     """Return what a published window leaves out, and whether that is all of it; empty where it leaves out nothing."""
     losses = []
     if done.excluded:
-        losses.append(f"{_files(done.excluded)} excluded")
+        losses.append(f"{plural(done.excluded, 'file')} excluded")
     if done.bad_records:
         fate = f"kept in {done.quarantine_uri}" if done.quarantine_uri else "dropped"
         losses.append(f"{done.bad_records:,} of {done.records:,} records bad, {fate}")
@@ -116,14 +116,6 @@ def describe_published(done: Published) -> str:
         losses.append(f"the function kept none of {good:,} records" if good else "no record was left to publish")
         return f"window {done.window} publishes nothing: {'; '.join(losses)}"
     return f"window {done.window}: {'; '.join(losses)}" if losses else ""
-
-
-def _files(count: int) -> str:
-    return _count(count, "file")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def describe_part(pending: PendingFile) -> str:

@@ -51,9 +51,9 @@ def test_abandon_tells_asks_and_gives_back(place: Place) -> None:
     agreed = _answer(place, "y\n", "windows", "abandon", "k")
     again = place.call("windows", "abandon", "k", "--yes")
 
-    assert "its 1 files (2 B) go back to pending" in preview.stdout
+    assert "its 1 file (2 B) goes back to pending" in preview.stdout
     assert (refused.exit_code, before) == (1, "waiting")
-    assert "1 files now pending" in agreed.stderr
+    assert "1 file now pending" in agreed.stderr
     assert place.json("windows", "list")[0]["state"] == "abandoned"
     assert [row["state"] for row in place.json("files", "list", "logs")] == ["pending"]
     assert "files pending, finished" in place.json("windows", "show", "k")["withdrawn"]

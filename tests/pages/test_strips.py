@@ -53,7 +53,7 @@ def test_files_are_as_the_groups_that_read_them(tmp_path: Path) -> None:
     """While a window is not proven, on its strip and in its list."""
     lines = Lines()
     with closing(Pipe(tmp_path, ReadHere(), feed="logs", block_size=40, group_bytes=40, record_format=lines)) as pipe:
-        pipe.put({name: b"x" * 39 + b"\n" for name in ("a", "b", "c")})
+        pipe.put(dict.fromkeys(("a", "b", "c"), b"x" * 39 + b"\n"))
         ref = pipe.plan("k")
         pipe.read(ref, groups=[0, 2])
         text = TestClient(make_app(site_of(pipe.env, Person()))).get(f"/ledgers/main/windows/{ref.window}").text

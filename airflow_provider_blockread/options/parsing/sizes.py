@@ -1,4 +1,4 @@
-"""Sizes as people write them."""
+"""Sizes and counts as people write them."""
 
 from __future__ import annotations
 
@@ -41,3 +41,8 @@ def format_bytes(size: float) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= _STEP
     return f"{size:.1f} TB"
+
+
+def plural(count: float, one: str, many: str = "") -> str:
+    """Return a count with its noun: `1 file`, `3 files`."""
+    return f"{count:,.0f} {one if count == 1 else many or one + 's'}"

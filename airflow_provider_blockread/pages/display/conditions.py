@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 
 from airflow_provider_blockread.ledger.overview.feeds import DAYS, FeedSums
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
+from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.pages.display.troubles import brief
-from airflow_provider_blockread.pages.display.words import at_ns, duration, plural, share
+from airflow_provider_blockread.pages.display.words import at_ns, duration, share
 
 #: By need of attention.
 CONDITIONS = ("failing", "behind", "healthy", "idle")

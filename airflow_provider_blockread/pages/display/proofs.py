@@ -10,9 +10,8 @@ from airflow_provider_blockread.errors import shell_word
 from airflow_provider_blockread.ledger.model import Generation
 from airflow_provider_blockread.ledger.overview.window import WindowDetail
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
-from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.pages.display.troubles import with_ledger
-from airflow_provider_blockread.pages.display.words import plural
 
 _AT_WORK = {"planning", "reading", "proving", "publishing"}
 _PROVEN = {"proven", "publishing", "published", "verified", "superseded"}

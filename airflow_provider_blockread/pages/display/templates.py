@@ -8,6 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from airflow_provider_blockread.errors import printable
+from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.pages.display import words
 from airflow_provider_blockread.pages.display.dumps import text_of
 from airflow_provider_blockread.pages.display.troubles import brief, with_ledger
@@ -29,7 +30,7 @@ def make_templates() -> Environment:
         finalize=_shown,
     )
     made.filters |= {function.__name__: function for function in (*_FILTERS, brief, text_of)} | {"ago": words.when}
-    made.globals |= {function.__name__: function for function in (words.plural, words.rate, with_ledger)}
+    made.globals |= {function.__name__: function for function in (plural, words.rate, with_ledger)}
     made.globals["left_out_words"] = words.LEFT_OUT
     return made
 

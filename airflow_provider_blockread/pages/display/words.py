@@ -125,11 +125,6 @@ def short(identity: str) -> str:
     return identity[:_SHORT_ID]
 
 
-def plural(count: float, one: str, many: str = "") -> str:
-    """Return a count with its noun: `1 file`, `3 files`."""
-    return f"{count:,.0f} {one if count == 1 else many or one + 's'}"
-
-
 def path(text: str, root: str = "") -> str:
     """Return a path whose last part stays whole where it is cut; all of it on hover, `root` left out."""
     shown = printable(text.removeprefix(root) if root else text)

@@ -13,10 +13,10 @@ from airflow_provider_blockread.ledger.model import LateFiles
 from airflow_provider_blockread.ledger.overview.calendar import Day, feed_days
 from airflow_provider_blockread.ledger.overview.feeds import FeedSums, feeds_at_a_glance
 from airflow_provider_blockread.ledger.windows.selection import late_files
-from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.pages.display.conditions import Condition, condition_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
-from airflow_provider_blockread.pages.display.words import number, plural
+from airflow_provider_blockread.pages.display.words import number
 from airflow_provider_blockread.pages.site import FeedRef
 from airflow_provider_blockread.pages.tabs.run_windows import airflow_ids, in_ledgers
 from airflow_provider_blockread.pages.visit import Visit

@@ -12,10 +12,11 @@ from airflow_provider_blockread.ledger.overview.files import FileLife, file_life
 from airflow_provider_blockread.ledger.overview.window import window_detail
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
 from airflow_provider_blockread.options import Bounds, FileSource, GenerationOptions
+from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.pages.display.dumps import dump
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
-from airflow_provider_blockread.pages.display.words import plural, whole
+from airflow_provider_blockread.pages.display.words import whole
 from airflow_provider_blockread.pages.views.evidence import (
     FileBlock,
     QuarantinedRecord,

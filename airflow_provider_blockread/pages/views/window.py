@@ -23,11 +23,11 @@ from airflow_provider_blockread.ledger.overview.windows import WindowRow, window
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.generations import list_generations, list_groups
 from airflow_provider_blockread.ledger.windows.progress import Progress, group_progress
-from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.pages.display.proofs import is_being_scanned, next_actions, proof_of, stages_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.display.troubles import trouble_of
-from airflow_provider_blockread.pages.display.words import number, plural, whole
+from airflow_provider_blockread.pages.display.words import number, whole
 from airflow_provider_blockread.pages.views.evidence import bad_records, file_states, worst
 from airflow_provider_blockread.pages.visit import Visit
 

@@ -38,7 +38,7 @@ from airflow_provider_blockread.ledger.windows.publishing import (
 )
 from airflow_provider_blockread.ledger.windows.queries import get_window, oldest_file_ns
 from airflow_provider_blockread.options import GenerationOptions
-from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.proof import Evidence, prove
 from airflow_provider_blockread.proof.model import FileSums, PartBorders, Sums
 from airflow_provider_blockread.records.registry import make_format
@@ -215,7 +215,7 @@ class _Commitment:
         finish_publication(self._env.ledger, self._publication)
         done = self.summary()
         self._env.observer.log(
-            f"{self._publication} is published: {done.outputs:,} files in {self._journal.output.uri}"
+            f"{self._publication} is published: {plural(done.outputs, 'file')} in {self._journal.output.uri}"
         )
         warn_of_losses(self._env, done)
         for name in ("files", "records", "bad_records", "bytes"):

@@ -23,15 +23,15 @@ from airflow_provider_blockread.ledger.windows.generations import (
 )
 from airflow_provider_blockread.ledger.windows.parts import excluded_before
 from airflow_provider_blockread.ledger.windows.progress import group_progress, window_progress
-from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.journal import published, remove_outputs, undo_incomplete
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.plan.cleaned import require_sources
 
 _FATES = {
-    "pending": "go back to pending, to be read and published by a later window of the feed",
-    "excluded": "stay excluded, so that no later window reads them (--files pending gives them back)",
+    "pending": ("goes", "go", "back to pending, to be read and published by a later window of the feed"),
+    "excluded": ("stays", "stay", "excluded, and no later window reads what is (--files pending gives it back)"),
 }
 _GIVEN_UP = ("reading", "proven", "failed", "superseded")  # states of a rebuild that can be given up, or was
 _KEY = "Its key stays taken: a run that plans it again is skipped."
@@ -68,10 +68,10 @@ def propose_abandoning(env: Environment, window: Window) -> Intent:
     check_abandoning(env.ledger, window.id)
     last = list_generations(env.ledger, window.id)[-1:]
     groups = [group for found in last for group in list_groups(env.ledger, window.id, found.number)]
-    what = f"now {window_progress(env.ledger, window.id)}; {_files(window)} {_FATES['pending']}"
+    what = f"now {window_progress(env.ledger, window.id)}; {_files(window, 'pending')}"
     done = sum(group.state == "done" for group in groups)
     if done:
-        what += f"; {done:,} of {len(groups):,} groups are read already, for nothing"
+        what += f"; {done:,} of {plural(len(groups), 'group')} {'is' if done == 1 else 'are'} read already, for nothing"
     running = [group for group in groups if group.state == "running"]
     notes = [f"Group {g.ref.group}, {group_progress(g, env.ledger.now())} by {g.owner}, is fenced." for g in running]
     return Intent(action="abandon", windows=(window_intent(window, what),), notes=(*notes, _KEY))
@@ -97,8 +97,8 @@ def propose_undoing(env: Environment, window: Window, *, files: str | None = Non
     size, rows = (sum(getattr(file, name) for file in found.values()) for name in ("size", "rows"))
     names = ", ".join(sorted({sink.uri for sink, of_place in places if of_place.by_uri})) or "the output"
     what = (
-        f"{len(found):,} published files ({format_bytes(size)}, {rows:,} rows) are removed from {names};"
-        f" {_files(window)} {_FATES[files or 'excluded']}"
+        f"{plural(len(found), 'published file')} ({format_bytes(size)}, {plural(rows, 'row')})"
+        f" {'is' if len(found) == 1 else 'are'} removed from {names}; {_files(window, files or 'excluded')}"
     )
     return Intent(action="undo", windows=(window_intent(window, what),), notes=(_KEY,))
 
@@ -156,7 +156,7 @@ def _withdraw(env: Environment, window: Window, held: Withdrawal) -> Withdrawn:
     done = Withdrawn(
         window=window.id, key=window.key, feed=window.feed, files=moved, files_are=held.files, removed=removed
     )
-    what = f"{removed:,} published files removed, {moved:,} files now {held.files}"
+    what = f"{plural(removed, 'published file')} removed, {plural(moved, 'file')} now {held.files}"
     env.observer.log(f"window {window.id} is abandoned: {what}")
     return done
 
@@ -170,18 +170,20 @@ def _stays_excluded(env: Environment, window: Window, files: str | None) -> tupl
     )
 
 
-def _files(window: Window) -> str:
-    return f"its {window.files:,} files ({format_bytes(window.bytes)})"
+def _files(window: Window, fate: str) -> str:
+    it, they, then = _FATES[fate]
+    verb = it if window.files == 1 else they
+    return f"its {plural(window.files, 'file')} ({format_bytes(window.bytes)}) {verb} {then}"
 
 
 def _continued(env: Environment, action: str, window: Window, held: Withdrawal, files: str | None = None) -> Intent:
     """Return what is left to do of a withdrawal that was begun before."""
     notes: tuple[str, ...] = ()
     if held.finished_at is None:
-        fate = _FATES[files or held.files]
-        what = f"abandoned by {held.who}, but not to its end: the rest is done now, and its files {fate}"
+        fate = _files(window, files or held.files)
+        what = f"abandoned by {held.who}, but not to its end: the rest is done now, and {fate}"
     elif files == "pending" and held.files == "excluded":
-        what = f"its files, now excluded, {_FATES['pending']}"
+        what = f"{_files(window, 'pending')}; until now excluded"
         notes = _stays_excluded(env, window, files)
     else:
         what = f"abandoned by {held.who} on {held.finished_at:%Y-%m-%d %H:%M:%SZ}, files {held.files}: nothing is left"

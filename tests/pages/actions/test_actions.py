@@ -98,7 +98,7 @@ def test_an_undone_window_leaves_nothing(pipe: Pipe) -> None:
     done = client.post(_path(window, "undo"), data=_form(shown), headers=OWN)
 
     assert "<select" in form
-    assert "1 published files" in shown
+    assert "1 published file (" in shown
     assert done.status_code == 200
     assert pipe.published() == []
 
@@ -142,7 +142,7 @@ def test_a_token_is_for_one_person_and_for_what_was_shown(pipe: Pipe) -> None:
     refused.append(client.post(path, data=form, headers=OWN))
 
     assert [answer.status_code for answer in refused] == [409] * 4
-    assert "1 of 1 groups are read already" in refused[-1].text
+    assert "1 of 1 group is read already" in refused[-1].text
     assert find_withdrawal(pipe.env.ledger, window) is None
 
 

@@ -58,7 +58,7 @@ def test_abandoned_files_are_read_by_the_next_window(here: Pipe) -> None:
     published = here.run("next")
 
     assert "its 2 files (12 B) go back to pending" in intent.windows[0].what
-    assert "1 of 2 groups are read already" in intent.windows[0].what
+    assert "1 of 2 groups is read already" in intent.windows[0].what
     assert (done.files, done.removed, done.files_are) == (2, 0, "pending")
     assert (published.records, here.values()) == (4, _ALL)
     assert here.plan("lost").status == "skipped"
@@ -103,12 +103,12 @@ def test_undone_files_stay_excluded(here: Pipe) -> None:
     done = undo(here.env, _window(here, "bad"), who="me")
     assert here.run("later").status == "empty"
 
-    assert "1 published files" in intent.windows[0].what
-    assert "stay excluded" in intent.windows[0].what
+    assert "1 published file (" in intent.windows[0].what
+    assert " excluded, and no later window" in intent.windows[0].what
     assert (done.files, done.removed, here.values()) == (1, 1, _ALL)
     assert feed_counts(here.env.ledger, here.feed) == {"done": 2, "excluded": 1}
 
-    assert "go back to pending" in propose_undoing(here.env, _window(here, "bad"), files="pending").windows[0].what
+    assert " back to pending" in propose_undoing(here.env, _window(here, "bad"), files="pending").windows[0].what
     assert undo(here.env, _window(here, "bad"), files="pending", who="me").files == 1
     assert (here.run("again").records, here.values()) == (2, [*_ALL, "c1", "c2"])
     with pytest.raises(ConflictError, match="have gone back to pending already"):
