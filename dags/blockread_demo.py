@@ -1,4 +1,4 @@
-"""Turns three kinds of files into Parquet, each record exactly once: log lines, JSON lines, a few thousand small files.
+"""Turns three kinds of files into tables, each record exactly once: log lines, JSON lines, a few thousand small files.
 
 `make demo` creates the files and runs this DAG in process; `make up` shows it in Airflow's UI. Files are in
 `$BLOCKREAD_DEMO_DIR/landing/`, by default below `.demo/` in this repository, and records go to `lake/` next to it.
@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING
 from airflow.sdk import DAG
 
 from airflow_provider_blockread.decorators import blockread
-from airflow_provider_blockread.options import FileSource, JsonLines, ParquetSink, SparkJob, Splitting, WholeFile
+from airflow_provider_blockread.options import (
+    DeltaSink,
+    FileSource,
+    JsonLines,
+    ParquetSink,
+    SparkJob,
+    Splitting,
+    WholeFile,
+)
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 
 if TYPE_CHECKING:
@@ -26,7 +34,7 @@ LANDING, LAKE = FOLDER / "landing", FOLDER / "lake"
 
 with DAG(
     "blockread_demo",
-    description="Log lines, JSON lines and small files to Parquet, each record exactly once",
+    description="Log lines and small files to Parquet, JSON lines to a Delta table, each record exactly once",
     schedule=None,
     doc_md=__doc__,
     tags=["blockread"],
@@ -42,11 +50,12 @@ with DAG(
         spark=SparkJob(master="local[*]"),
     )
 
-    # Typed by a schema: other fields are left out. Only the text of the function reaches Spark, so it has its imports.
+    # A Delta table with a partition a day. Fields that the schema leaves out are left out of it, too. Only the text of
+    # the function reaches Spark, so it has its imports.
     @blockread(
         source=FileSource(f"{LANDING}/events", pattern="**/*.jsonl"),
         record_format=JsonLines(schema="id long, at timestamp, user string, action string, amount double"),
-        sink=ParquetSink(f"{LAKE}/events"),
+        sink=DeltaSink(f"{LAKE}/events", partition_by=["day"]),
         splitting=Splitting(block_size="4MiB"),
         spark=SparkJob(master="local[*]"),
     )

@@ -221,19 +221,22 @@ def show(console: Console, outcomes: list[Outcome]) -> None:
 
 
 def show_rows(console: Console, lake: Path, outcomes: list[Outcome]) -> None:
-    """Print a few rows of each directory with new ones."""
-    from pyarrow import dataset  # noqa: PLC0415 - only to look at the output
+    """Print a few rows of each output with new ones, as polars reads it: a directory of Parquet, or a Delta table."""
+    import polars as pl  # noqa: PLC0415 - only to look at the output
 
     for outcome in outcomes:
         folder = lake / LAKES[outcome.group]
         if not outcome.published or not folder.exists():
             continue
-        published = dataset.dataset(folder, format="parquet")
-        table = Table(title=f"lake/{folder.name}: {published.count_rows():,} rows by now", title_justify="left")
-        for name in published.schema.names:
+        is_table = (folder / "_delta_log").exists()
+        published = pl.scan_delta(str(folder)) if is_table else pl.scan_parquet(folder / "*.parquet")
+        rows = published.select(pl.len()).collect().item()
+        what = "a Delta table that polars reads: " if is_table else ""
+        table = Table(title=f"lake/{folder.name}: {what}{rows:,} rows by now", title_justify="left")
+        for name in published.collect_schema().names():
             table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=105)
-        for row in published.head(3).to_pylist():
-            table.add_row(*[Text(str(value).replace("\n", " | ")) for value in row.values()])
+        for row in published.head(3).collect().rows():
+            table.add_row(*[Text(str(value).replace("\n", " | ")) for value in row])
         console.print(table)
 
 

@@ -1,13 +1,18 @@
-"""`make demo`: its tasks have logs where Airflow's UI looks for them."""
+"""`make demo`: what it shows of its output, and logs of its tasks where Airflow's UI looks for them."""
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
+from pyarrow import parquet
+from rich.console import Console
 
 ROOT = Path(__file__).resolve().parents[2]
 _PROGRAM = """
@@ -71,3 +76,22 @@ def test_airflow_finds_the_logs_of_tasks(tmp_path: Path) -> None:
     assert "three is too many" in seen["says 2"]
     whole = (tmp_path / "demo.log").read_text("utf-8")
     assert all(f"I am {who}" in whole for who in ("alone", 1, 2, 3))
+
+
+def test_rows_of_a_table_and_of_a_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Polars reads both; of the table it reads what the newest version holds."""
+    monkeypatch.syspath_prepend(ROOT / "dags")
+    import demo
+
+    (tmp_path / "logs").mkdir()
+    parquet.write_table(pa.table({"value": ["a line"]}), tmp_path / "logs" / "part-1.parquet")
+    for mode in ("append", "overwrite"):
+        write_deltalake(tmp_path / "events", pa.table({"id": [7], "day": [mode]}), mode=mode, partition_by=["day"])
+    shown = io.StringIO()
+    done = {"window": {}, "published": {"records": 1}, "state": "success", "task_s": 1.0}
+    outcomes = [demo.Outcome(group=group, **done) for group in ("log_lines", "events", "reports")]
+    demo.show_rows(Console(file=shown, width=120), tmp_path, outcomes)
+
+    text = " ".join(shown.getvalue().split())
+    assert all(found in text for found in ("lake/logs: 1 rows", "a Delta table that polars reads: 1 rows", "a line"))
+    assert ("overwrite" in text, "append" in text, "reports" in text) == (True, False, False)
