@@ -8,8 +8,8 @@ from airflow.sdk.exceptions import AirflowSkipException
 
 from airflow_provider_blockread.links.pages import OutputLink, WindowLink
 from airflow_provider_blockread.operators.base import SparkOperator, owner_of
+from airflow_provider_blockread.operators.reports.summaries import commit_summary, plan_summary
 from airflow_provider_blockread.operators.split_files import SplitFilesOperator
-from airflow_provider_blockread.operators.summaries import commit_summary, plan_summary
 from airflow_provider_blockread.options import MERGED, Sink, merging_sink
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from airflow.sdk.configuration import conf
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.links.pages import WindowLink
 from airflow_provider_blockread.operators.base import StepOperator, owner_of, run_identity
+from airflow_provider_blockread.operators.reports.summaries import plan_summary
 from airflow_provider_blockread.operators.run_identity import interval_ns, is_replay, window_key
-from airflow_provider_blockread.operators.summaries import plan_summary
 from airflow_provider_blockread.operators.timetables import require_intervals
 from airflow_provider_blockread.options import (
     AsRead,

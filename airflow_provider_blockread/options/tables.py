@@ -171,10 +171,20 @@ class PostgresSink(TableSink):
 
     @property
     def place(self) -> str:
-        """The table in its database, as Airflow names it."""
-        parts = urlsplit(self.url or f"postgres://{self.postgres_conn_id or 'localhost'}")
-        server = f"{parts.hostname or 'localhost'}:{parts.port or 5432}" if self.url else parts.netloc
-        return f"postgres://{server}{parts.path.rstrip('/')}/{self.uri.replace('.', '/')}"
+        """The table in its database, as Airflow names it; without `url`, its connection stands for the database."""
+        return (
+            self.place_at(self.url) if self.url else f"postgres://{self.postgres_conn_id or 'localhost'}/{self._path}"
+        )
+
+    def place_at(self, url: str) -> str:
+        """Return the table's place in the database of a URL, by default that of its user, without its secrets."""
+        parts = urlsplit(url)
+        database = parts.path.strip("/") or parts.username or "postgres"
+        return f"postgres://{parts.hostname or 'localhost'}:{parts.port or 5432}/{database}/{self._path}"
+
+    @property
+    def _path(self) -> str:
+        return self.uri.replace(".", "/")
 
     @property
     def folder(self) -> str | None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk import DAG, Asset
+from airflow.sdk import DAG, Asset, AssetAlias
+from airflow.sdk.definitions.timetables.assets import PartitionedAtRuntime
 
 from airflow_provider_blockread.operators.commit_window import output_asset
-from airflow_provider_blockread.options import FileSource, ParquetSink
+from airflow_provider_blockread.options import DeltaSink, FileSource, IcebergSink, ParquetSink, PostgresSink
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
+from tests.postgres import own_postgres
 
 pytestmark = pytest.mark.airflow
 
@@ -25,6 +29,68 @@ def test_a_place_that_is_only_known_at_run_time() -> None:
         ("file:///data/lake", "blockread"),
         None,
     ]
+
+
+def test_tables_are_named_as_elsewhere_in_airflow() -> None:
+    """PostgreSQL's provider accepts its URIs; a database that only a connection knows is named when the task runs."""
+    postgres = PostgresSink("public.events", work_uri="/w", postgres_conn_id="shop")
+    found = [
+        output_asset(sink)
+        for sink in (
+            DeltaSink("s3://lake/events"),
+            IcebergSink("db.events", catalog="lake", work_uri="/w"),
+            replace(postgres, url="postgresql://loader@db.example.com/shop?sslmode=require"),
+            replace(postgres, url="postgresql://loader@db.example.com"),
+            postgres,
+        )
+    ]
+
+    assert [one.uri if isinstance(one, Asset) else one.name for one in found if one] == [
+        "s3://lake/events",
+        "iceberg://lake/db.events",
+        "postgres://db.example.com:5432/shop/public/events",
+        "postgres://db.example.com:5432/loader/public/events",
+        "postgres://shop/public/events",
+    ]
+    assert isinstance(found[-1], AssetAlias)
+    assert sum(isinstance(one, AssetAlias) for one in found) == 1
+
+
+@pytest.mark.usefixtures("without_spark")
+def test_a_table_in_the_database_of_a_connection(
+    runs: Any, dag_id: str, landing: Path, land: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its asset has the server's and the database's name, and no more of what the connection holds."""
+    connection = {"conn_type": "postgres", "host": "db", "extra": {"uri": own_postgres()}}
+    monkeypatch.setenv("AIRFLOW_CONN_SHOP", json.dumps(connection))
+    sink = PostgresSink("public.of_a_connection", work_uri=str(tmp_path / "work"), postgres_conn_id="shop")
+    with DAG(dag_id) as dag:
+        BlockReadTaskGroup("logs", source=FileSource(str(landing)), sink=sink)
+    land(a=3)
+    run = runs.start(dag)
+
+    assert str(run.state) == "success"
+    (event,) = runs.asset_events("postgres://localhost:5432/postgres/public/of_a_connection")
+    assert (event["rows"], event["files"]) == (3, 1)
+
+
+@pytest.mark.usefixtures("without_spark")
+def test_a_partitioned_asset_gets_its_key(
+    runs: Any, dag_id: str, landing: Path, land: Callable[..., None], tmp_path: Path
+) -> None:
+    """Of a DAG that names partitions when it runs, it is the window's; the event has the summary all the same."""
+    from airflow import settings
+    from airflow.models.asset import AssetEvent
+
+    with DAG(dag_id, schedule=PartitionedAtRuntime()) as dag:
+        lake = ParquetSink(str(tmp_path / "lake"))
+        BlockReadTaskGroup("logs", source=FileSource(str(landing)), sink=lake, window="2026-01-01")
+    land(a=3)
+    run = runs.start(dag)
+    events = settings.Session().query(AssetEvent).filter(AssetEvent.source_dag_id == dag_id).all()
+
+    assert str(run.state) == "success"
+    assert [(event.partition_key, event.extra["rows"]) for event in events] == [("2026-01-01", 3)]
 
 
 @pytest.mark.usefixtures("without_spark")

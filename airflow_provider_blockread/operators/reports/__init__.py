@@ -1,0 +1,1 @@
+"""What tasks say of their steps: to people, and to OpenLineage."""
