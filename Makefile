@@ -78,7 +78,7 @@ fuzz: $(READY) ## Try random files of every format for FUZZ_SECONDS (1800), then
 	$(RUN) python -m tests.fuzz --seconds $(or $(FUZZ_SECONDS),1800)
 	$(RUN) python -m pytest $(TESTS) -m hypothesis --hypothesis-profile=deep --timeout=0 $(PYTEST_ARGS)
 
-bench: $(READY) ## Compare the speed with Spark's own readers (BENCH_ARGS goes to the benchmark).
+bench: $(READY) ## Compare the speed with Spark, DuckDB and polars (BENCH_ARGS=quick takes two minutes).
 	$(RUN) python -m benchmarks $(BENCH_ARGS)
 
 exactness: $(READY) ## Read hard files with Spark, DuckDB, pandas, Dask and pyarrow; write docs/exactness.md.

@@ -56,7 +56,7 @@ def _compare(
         answer = frames[side].selectExpr(*query.split(", "))
         return Contender(prepare=lambda: None, run=lambda: found[side].add(answer.first()))
 
-    both = alternate(contender(0), contender(1), lab.rounds)
+    both = alternate([contender(0), contender(1)], lab.rounds)
     if found[0] != found[1] or len(found[0]) != 1:
         msg = f"results differ: Spark has {found[0]}, blockread {found[1]}; no times are printed"
         raise ValueError(msg)

@@ -1,4 +1,4 @@
-"""Small files, one record each, into Parquet at `local[2]`: `spark.read.text(wholetext=True)` against a window."""
+"""Small files, one record each, into Parquet at `local[2]`: Spark's `wholetext` and `binaryFile` against a window."""
 
 from __future__ import annotations
 
@@ -8,36 +8,48 @@ from collections.abc import Iterator
 from airflow_provider_blockread.options import WholeFile
 from benchmarks.harness.data import write_small_files
 from benchmarks.harness.lab import Lab, Windows, require_same
-from benchmarks.harness.measure import Contender, Row, alternate, ratio_row
+from benchmarks.harness.measure import Contender, Row, Times, alternate, beside_others
+from benchmarks.harness.peers import floor, peers
+
+_WINDOW = {"Spark": 10}
+_READ_STEP = {"Spark": 30, "binaryFile": 15}
 
 
 def run(lab: Lab) -> Iterator[Row]:
-    """Yield a row for whole windows and one for their read steps, over a fifth of the files of `planning`."""
+    """Yield a row for whole windows and one for their read steps."""
     folder = lab.folder("small_files")
-    source, theirs, count = folder / "source", folder / "theirs", lab.files // 5
+    source, count = folder / "source", lab.files
     write_small_files(source, count, range(3000, 8000))
-    with lab.spark(cores=2) as spark:
-        ours = Windows(folder / "ours", source, WholeFile(), spark)
-        rival = Contender(
-            prepare=lambda: shutil.rmtree(theirs, ignore_errors=True),
-            run=lambda: spark.read.text(str(source), wholetext=True, recursiveFileLookup=True).write.parquet(
-                str(theirs)
-            ),
-        )
-        reads: list[float] = []
+    theirs = {name: folder / name for name in ("Spark", "binaryFile")}
 
-        def read() -> None:
+    def contender(name: str) -> Contender:
+        return Contender(prepare=lambda: shutil.rmtree(theirs[name], ignore_errors=True), run=lambda: spark_reads(name))
+
+    with lab.spark(cores=2) as spark, peers(("DuckDB",), "whole_files", source, folder) as others:
+
+        def spark_reads(name: str) -> None:
+            reader = spark.read.option("recursiveFileLookup", "true")
+            as_text = name == "Spark"
+            found = (
+                reader.text(str(source), wholetext=True) if as_text else reader.format("binaryFile").load(str(source))
+            )
+            (found if as_text else found.select("content")).write.parquet(str(theirs[name]))
+
+        ours, reads = Windows(folder / "ours", source, WholeFile(), spark), Times()
+
+        def window() -> None:
             ours.run()
-            reads.append(ours.seconds["read"])
+            reads.seconds.append(ours.seconds["read"])
 
-        both = alternate(rival, Contender(prepare=ours.prepare, run=read), lab.rounds)
-    require_same(theirs, ours.output)
+        sides = {name: contender(name) for name in theirs}
+        sides |= {"blockread": Contender(prepare=ours.prepare, run=window)}
+        sides |= {name: other.contender() for name, other in others.items()}
+        times = dict(zip(sides, alternate(list(sides.values()), lab.rounds), strict=True))
+    require_same(theirs["Spark"], ours.output)
+    least = floor("whole_files", source, ours.output, folder / "floor", lab.rounds)
     shutil.rmtree(folder)
-    yield ratio_row(f"{count:,} files of 3 to 8 KB, whole", both, (count, "files"))
-    best = min(reads[1:])
-    yield Row(
-        work=f"{count:,} files of 3 to 8 KB, read step alone",
-        rival=both[0].show(count, "files"),
-        ours=f"{best:.2f} s, {count / best:,.0f} files/s",
-        ratio=f"{both[0].best / best:.2f} x",
-    )
+    title = f"{count:,} files of 3 to 8 KB"
+    yield beside_others(f"{title}, whole window", times, (count, "files"), _WINDOW, least)
+    reads.seconds.pop(0)
+    reads.cpu_seconds = times["blockread"].cpu_seconds
+    yield beside_others(f"{title}, read step alone", {**times, "blockread": reads}, (count, "files"), _READ_STEP, least)

@@ -25,7 +25,7 @@ def run(lab: Lab) -> Iterator[Row]:
         plain = Windows(folder / "ours_plain", sources[0], Lines(), spark)
         escaped = Windows(folder / "ours_escaped", sources[1], Escaped(), spark)
         contenders = [Contender(prepare=windows.prepare, run=windows.run) for windows in (plain, escaped)]
-        both = alternate(contenders[0], contenders[1], lab.rounds)
+        both = alternate(contenders, lab.rounds)
     shutil.rmtree(folder)
     row = ratio_row(f"{size / 1e9:.2f} GB escaped lines", both, (size / 1e6, "MB"), at_least=_TARGET)
     yield replace(row, rival=f"blockread, plain lines: {row.rival}")

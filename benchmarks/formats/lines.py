@@ -21,12 +21,12 @@ def run(lab: Lab) -> Iterator[Row]:
     """Yield rows for lines ended by LF and by CRLF, in fresh applications and in one session."""
     folder = lab.folder("lines")
     sources = {}
-    for name, newline in (("LF", "\n"), ("CRLF", "\r\n")):
+    for name, newline in (("LF", "\n"),) if lab.quick else (("LF", "\n"), ("CRLF", "\r\n")):
         sources[name] = folder / name / "requests.log"
         write_lines(sources[name], lab.size, log_line, newline)
-    for name, source in sources.items():
+    for name, source in () if lab.quick else sources.items():
         yield once.compare(lab, "lines", source, f"log lines, {name}", _TARGET)
     with lab.spark(cores=2) as spark:
         for name, source in sources.items():
-            yield warm.compare(lab, spark, "lines", source, f"log lines, {name}", _TARGET)
+            yield warm.compare(lab, spark, "lines", source, f"log lines, {name}")
     shutil.rmtree(folder)

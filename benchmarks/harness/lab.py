@@ -48,6 +48,7 @@ class Lab:
     size: int  # bytes of the large files
     files: int  # small files to plan
     rounds: int
+    quick: bool = False  # leave out what takes long
 
     @contextmanager
     def spark(self, cores: int, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
@@ -173,13 +174,13 @@ def fingerprint(folder: Path, columns: str = "value") -> tuple[int, int, int]:
 
 
 def require_same(rival: Path, ours: Path, columns: str = "value") -> tuple[int, int, int]:
-    """Return the common fingerprint of both outputs.
+    """Return the common fingerprint of both outputs, the first of which is named in the error.
 
     Raises:
         ValueError: when they differ, so that no comparison includes a wrong result.
     """
     theirs, found = fingerprint(rival, columns), fingerprint(ours, columns)
     if theirs != found:
-        msg = f"results differ: Spark wrote (rows, length, hash) {theirs}, blockread {found}; no times are printed"
+        msg = f"results differ: {rival} has (rows, length, hash) {theirs}, blockread {found}; no times are printed"
         raise ValueError(msg)
     return found

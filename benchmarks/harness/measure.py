@@ -6,15 +6,18 @@ import contextlib
 import os
 import statistics
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import psutil
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One line of the table; `met` is None where there is no target."""
+    """One line of the table; `met` is None where there is no target.
+
+    `peers` has the cells of other engines by their names, `floor` what no reader can do without and how far away it is.
+    """
 
     work: str
     rival: str
@@ -22,6 +25,8 @@ class Row:
     ratio: str = ""
     target: str = ""
     met: bool | None = None
+    peers: Mapping[str, str] = field(default_factory=dict)
+    floor: str = ""
 
     @property
     def verdict(self) -> str:
@@ -73,18 +78,18 @@ def cpu_seconds() -> float:
     return total
 
 
-def alternate(rival: Contender, ours: Contender, rounds: int) -> tuple[Times, Times]:
-    """Return the times of both, run alternately after one untimed run each."""
-    times = Times(), Times()
+def alternate(contenders: Sequence[Contender], rounds: int) -> tuple[Times, ...]:
+    """Return the times of each, run in turns after one untimed run each."""
+    times = tuple(Times() for _ in contenders)
     for number in range(rounds + 1):
-        for contender, of_it in zip((rival, ours), times, strict=True):
+        for contender, of_it in zip(contenders, times, strict=True):
             contender.prepare()
             (of_it if number else Times()).add(contender.run)
     return times
 
 
-def ratio_row(work: str, both: tuple[Times, Times], amount: tuple[float, str], *, at_least: float | None = None) -> Row:
-    """Return a row with the ratio of our speed to the rival's; `amount` says how much work was done."""
+def ratio_row(work: str, both: Sequence[Times], amount: tuple[float, str], *, at_least: float | None = None) -> Row:
+    """Return a row with the ratio of our speed to the rival's, the first of both; `amount` says how much was done."""
     rival, ours = both
     ratio = rival.best / ours.best
     return Row(
@@ -97,17 +102,35 @@ def ratio_row(work: str, both: tuple[Times, Times], amount: tuple[float, str], *
     )
 
 
+def beside_others(
+    work: str,
+    times: Mapping[str, Times],
+    amount: tuple[float, str],
+    targets: Mapping[str, float],
+    floor: Mapping[str, float],
+) -> Row:
+    """Return a row that compares blockread with Spark and other engines.
+
+    Args:
+        work: what was done.
+        times: of `Spark`, `blockread` and others, by name.
+        amount: how much was done, and its unit.
+        targets: the ratios of our speed to that of some of them that are to be reached.
+        floor: the seconds that each part of the work takes alone.
+    """
+    ours = times["blockread"]
+    ratios = {name: of_it.best / ours.best for name, of_it in times.items()}
+    parts = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in floor.items())
+    return replace(
+        ratio_row(work, (times["Spark"], ours), amount),
+        target=">= " + ", ".join(f"{target:g} x {name}" for name, target in targets.items()),
+        met=all(ratios[name] >= target for name, target in targets.items()),
+        peers={name: f"{of_it.show(*amount)}: {ratios[name]:.2f} x" for name, of_it in times.items()},
+        floor=f"{parts}: {ours.best / sum(floor.values()):.1f} x" if floor else "",
+    )
+
+
 def limit_row(work: str, times: Times, limit: float, *, rival: str = "") -> Row:
     """Return a row whose target is a number of seconds."""
     ours = f"{times.best:.2f} s (median {statistics.median(times.seconds):.2f})"
     return Row(work=work, rival=rival, ours=ours, target=f"< {limit:g} s", met=times.best < limit)
-
-
-def as_table(rows: list[Row]) -> str:
-    """Return rows as a Markdown table with aligned columns."""
-    heads = ("work", "Spark's own way", "blockread", "ratio", "target")
-    cells = [heads, *((r.work, r.rival, r.ours, r.ratio, r.verdict) for r in rows)]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(heads))]
-    lines = ["| " + " | ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) + " |" for row in cells]
-    lines.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")
-    return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Both sides alternately in one Spark session, after a round that is not timed."""
+"""All sides alternately, Spark and blockread in one session, after a round that is not timed."""
 
 from __future__ import annotations
 
@@ -7,23 +7,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.harness.lab import Lab, Windows, require_same
-from benchmarks.harness.measure import Contender, Row, alternate, ratio_row
+from benchmarks.harness.measure import Contender, Row, alternate, beside_others
 from benchmarks.harness.once import WORKS
+from benchmarks.harness.peers import floor, peers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def compare(lab: Lab, spark: SparkSession, name: str, source: Path, what: str, at_least: float) -> Row:
-    """Return the row for one source in a warm session."""
+def compare(lab: Lab, spark: SparkSession, name: str, source: Path, what: str) -> Row:
+    """Return the row for one source in a warm session, beside DuckDB and polars, and with its floor."""
     folder, work = lab.folder("warm"), WORKS[name]
     theirs, ours = folder / "theirs", Windows(folder / "ours", source, work.ours, spark)
     rival = Contender(
         prepare=lambda: shutil.rmtree(theirs, ignore_errors=True),
         run=lambda: work.theirs(spark, str(source)).write.parquet(str(theirs)),
     )
-    both = alternate(rival, Contender(prepare=ours.prepare, run=ours.run), lab.rounds)
-    require_same(theirs, ours.output, work.compared)
+    with peers(("DuckDB", "polars"), name, source, folder) as others:
+        sides = {"Spark": rival, "blockread": Contender(prepare=ours.prepare, run=ours.run)}
+        sides |= {side: other.contender() for side, other in others.items()}
+        times = dict(zip(sides, alternate(list(sides.values()), lab.rounds), strict=True))
+    for other in ("DuckDB", "polars", theirs.name):
+        require_same(folder / other, ours.output, work.compared)
+    least = floor(name, source, ours.output, folder / "floor", lab.rounds)
     shutil.rmtree(folder)
     size = source.stat().st_size
-    return ratio_row(f"{size / 1e9:.2f} GB {what}, warm session", both, (size / 1e6, "MB"), at_least=at_least)
+    title = f"{size / 1e9:.2f} GB {what}, warm session"
+    return beside_others(title, times, (size / 1e6, "MB"), work.targets, least)

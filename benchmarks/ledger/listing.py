@@ -50,11 +50,11 @@ def _local(lab: Lab) -> Row:
 
 def _objects(lab: Lab, store: Store, root: str) -> Row:
     stores = store.stores(root)
-    bare, ours = alternate(
+    sides = (
         Contender(prepare=_nothing, run=lambda: _require(_arrive(store, root), lab.files)),
         Contender(prepare=_nothing, run=lambda: _require(_listed(stores, root), lab.files)),
-        lab.rounds,
     )
+    bare, ours = alternate(sides, lab.rounds)
     return Row(
         work=f"list {lab.files:,} objects of a Ceph gateway",
         rival=f"its pages, unread: {bare.show(lab.files, 'files')}",

@@ -15,7 +15,7 @@ from benchmarks.harness.measure import Row, Times, limit_row
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_LIMIT = 5.0  # seconds for 100,000 files
+_LIMIT = 2.0  # seconds for 100,000 files
 
 
 def run(lab: Lab) -> Iterator[Row]:

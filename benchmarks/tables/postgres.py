@@ -35,7 +35,7 @@ def run(lab: Lab) -> Iterator[Row]:
         for what, again in (("the first of a table", False), ("the next of a table", True)):
             copy = _Copy(url, text.getvalue(), again=again)
             ours = _Commit(lab, url, rows, again=again)
-            times = alternate(*(Contender(prepare=side.prepare, run=side.run) for side in (copy, ours)), lab.rounds)
+            times = alternate([Contender(prepare=side.prepare, run=side.run) for side in (copy, ours)], lab.rounds)
             work = f"commit of {rows.num_rows:,} rows to PostgreSQL, {what}"
             yield ratio_row(work, times, (rows.num_rows, "rows"), at_least=0.7)
 
