@@ -1,32 +1,48 @@
-"""A version of a file as ranges that are fetched when they are read."""
+"""A version of a file as ranges that are fetched when they are read, and ahead of that where they are read in order."""
 
 from __future__ import annotations
 
 import io
+from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from airflow_provider_blockread.errors import SourceError
 
 Fetch = Callable[[int, int], bytes]
 """The bytes [start, end) of one version of one object."""
 
-_READ_AHEAD = 8 * 2**20  # bytes that are fetched at once
+#: Of one task at once: they keep its client busy behind a slow network, and some tens of tasks do not flood a store.
+REQUESTS = 32
+
+#: Bytes that are fetched at once.
+RANGE_BYTES = 4 * 2**20
+#: How many ranges are fetched before they are read, each of them held or in flight.
+MOST_AHEAD = 3
+
 _TRIES = 3  # at a range whose answer is cut off
 
 
 class RangedFile(io.RawIOBase):
     """A file as ranges of one version, several MiB at once; reads may come back short.
 
+    Each range that is read where the one before ended has another one fetched ahead, up to a few. So a read that ends
+    early has fetched little in vain, and a long one does not wait for the network while its bytes are worked on.
+
     Args:
         fetch: gives a range; raises this package's errors.
         size: of the version, in bytes.
         name: of the file, for messages.
+        range_bytes: what is fetched at once.
     """
 
-    def __init__(self, fetch: Fetch, size: int, name: str) -> None:
-        self._fetch, self._size, self.name = fetch, size, name
+    def __init__(self, fetch: Fetch, size: int, name: str, range_bytes: int = RANGE_BYTES) -> None:
+        self._fetch, self._size, self.name, self._range = fetch, size, name, range_bytes
         self._position = 0
         self._kept, self._kept_at = b"", 0
+        self._ahead: deque[tuple[int, Future[bytes]]] = deque()  # the next ranges, by where they begin
+        self._in_order = 0  # ranges that were read one after the other
+        self._pool: ThreadPoolExecutor | None = None
 
     def readable(self) -> bool:
         """Return True."""
@@ -56,13 +72,38 @@ class RangedFile(io.RawIOBase):
         if want <= 0:
             return b""
         if not self._kept_at <= self._position < self._kept_at + len(self._kept):
-            end = min(self._position + max(want, _READ_AHEAD), self._size)
-            self._kept, self._kept_at = b"", self._position  # one window at a time
-            self._kept = exactly(self._fetch, self._position, end, self.name)
+            self._keep(max(want, self._range))
         low = self._position - self._kept_at
         data = self._kept if not low and want >= len(self._kept) else self._kept[low : low + want]
         self._position += len(data)
         return data
+
+    def close(self) -> None:
+        """Fetch nothing any more; what is in flight is dropped."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+        super().close()
+
+    def _keep(self, want: int) -> None:
+        """Have the range at the position, and those behind it on the way."""
+        in_order = self._kept_at + len(self._kept) == self._position > 0
+        self._in_order = self._in_order + 1 if in_order else 0
+        self._kept, self._kept_at = b"", self._position  # of what was read, nothing is kept
+        if self._ahead and self._ahead[0][0] == self._position:
+            self._kept = self._ahead.popleft()[1].result()
+        else:
+            while self._ahead:
+                self._ahead.pop()[1].cancel()
+            self._kept = self._get(self._position, want)
+        behind = self._kept_at + len(self._kept) + self._range * len(self._ahead)
+        for start in range(behind, self._size, self._range):
+            if len(self._ahead) >= min(self._in_order, MOST_AHEAD):
+                break
+            self._pool = self._pool or ThreadPoolExecutor(MOST_AHEAD, "blockread-ahead")
+            self._ahead.append((start, self._pool.submit(self._get, start, self._range)))
+
+    def _get(self, start: int, want: int) -> bytes:
+        return exactly(self._fetch, start, min(start + want, self._size), self.name)
 
 
 def exactly(fetch: Fetch, start: int, end: int, name: str) -> bytes:

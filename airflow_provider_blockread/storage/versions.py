@@ -48,7 +48,8 @@ def open_version(stores: Stores, version: FileVersion, bounds: Bounds) -> Iterat
     fetch = stores.pinned(version) if version.size else None
     with _named(version), _still_a_file(stores, version):
         if fetch is not None:
-            yield cast("BinaryIO", RangedFile(_checked(stores, version, fetch), version.size, version.path))
+            with RangedFile(_checked(stores, version, fetch), version.size, version.path) as ranges:
+                yield cast("BinaryIO", ranges)
             return
         with _opened(stores, version, bounds) as file:
             try:

@@ -1,16 +1,20 @@
-"""Small files read whole, each at its planned version, with few calls of the system for each."""
+"""Small files read whole, each at its planned version: with few calls of the system, or many requests at once."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.options import Bounds
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.backends.disk_calls import READ_FLAGS, real_path
 from airflow_provider_blockread.storage.listing.roots import Inside
+from airflow_provider_blockread.storage.ranges import REQUESTS
+from airflow_provider_blockread.storage.stores import Stores
 
 #: Bytes of the largest file that is read together with others: a larger one takes much longer to read than to open.
 SMALL_BYTES = 256 * 2**10
@@ -18,19 +22,37 @@ SMALL_BYTES = 256 * 2**10
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 
 
-def read_whole(versions: Iterable[FileVersion], bounds: Bounds) -> Iterator[bytes | None]:
-    """Yield the content of each file of the local disk that was read at its planned version, and None for all others.
+def may_read_whole(version: FileVersion) -> bool:
+    """Return whether a file is on the local disk, or its store may give it on the condition that it is this version."""
+    return uris.local_path(version.path) is not None or (version.etag is not None and version.size > 0)
 
-    A file is compared with its version once all of its bytes were read. One that is replaced afterwards was read as
-    planned all the same; the check of all files before publishing detects that. None gives no reason: opening that file
-    alone raises it.
+
+def read_whole(stores: Stores, versions: Sequence[FileVersion], bounds: Bounds) -> Iterator[bytes | None]:
+    """Yield the content of each file that was read at its planned version, and None for all others.
+
+    A file of the local disk is compared with its version once all of its bytes were read; a request to a store carries
+    the version. One that is replaced afterwards was read as planned all the same; the check of all files before
+    publishing detects that. None gives no reason: opening that file alone raises it.
     """
-    folder = _Folder(bounds)
+    remote = [version for version in versions if uris.local_path(version.path) is None]
+    folder, pool = _Folder(bounds), ThreadPoolExecutor(min(len(remote), REQUESTS) or 1, "blockread-fetch")
     try:
+        fetched = pool.map(partial(_fetch, stores.within(bounds)), remote)
         for version in versions:
-            yield folder.read(version)
+            yield folder.read(version) if uris.local_path(version.path) is not None else next(fetched)
     finally:
         folder.close()
+        pool.shutdown(cancel_futures=True)
+
+
+def _fetch(stores: Stores, version: FileVersion) -> bytes | None:
+    """Return an object of that version; None if its store cannot compare versions, or does not give it at once."""
+    try:
+        fetch = stores.pinned(version)
+        content = None if fetch is None else fetch(0, version.size)
+    except Exception:  # noqa: BLE001 - clients raise what they like, and reading the file alone says what it means
+        return None
+    return content if content is not None and len(content) == version.size else None
 
 
 class _Folder:

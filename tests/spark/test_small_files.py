@@ -230,7 +230,7 @@ def test_plain_files_are_read_together(name: str, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     blocks = planned(tmp_path / "in", [_PLAIN[name]] * 50)
     spec = spec_of(CASES[name], tmp_path, Policies(), inside=True)
-    reader = SmallFiles(spec.options, make_format(CASES[name].option))
+    reader = SmallFiles(Stores(), spec.options, make_format(CASES[name].option))
     (run,) = reader.runs(blocks, {})
     (read,) = reader.read(run)
 
@@ -243,6 +243,7 @@ def test_files_share_a_run_up_to_its_size_and_between_large_ones(tmp_path: Path)
     blocks = planned(tmp_path, [b"a\n" * 75_000] * 8 + [b"a\n" * 150_000, b"a\n"])
     split = [blocks[-1]._replace(number=99, end=1), blocks[-1]._replace(number=100, start=1)]
     packed = blocks[-1]._replace(version=blocks[-1].version._replace(path=f"file://{tmp_path}/a.gz"))
-    reader = SmallFiles(spec_of(CASES["lines"], tmp_path, Policies(), inside=True).options, make_format(Lines()))
+    options = spec_of(CASES["lines"], tmp_path, Policies(), inside=True).options
+    reader = SmallFiles(Stores(), options, make_format(Lines()))
 
     assert [len(run) for run in reader.runs([*blocks, packed, *split, *blocks[:2]], {})] == [6, 2, 1, 1, 1, 2, 2]

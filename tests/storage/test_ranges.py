@@ -17,23 +17,68 @@ from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import Bounds
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.ranges import RangedFile, exactly
+from airflow_provider_blockread.storage.ranges import MOST_AHEAD, RANGE_BYTES, RangedFile, exactly
 from airflow_provider_blockread.storage.versions import open_version
 from tests.servers.quiet import Quiet
 
 DATA = bytes(range(256)) * 5
 
 
-@given(st.lists(st.tuples(st.integers(0, len(DATA) + 5), st.integers(0, len(DATA) + 5)), max_size=20))
-def test_reads_are_those_of_a_plain_file(reads: list[tuple[int, int]]) -> None:
-    """At any offset, in any order, a ranged file returns a prefix of what a plain file returns."""
-    plain, ranged = io.BytesIO(DATA), RangedFile(lambda start, end: DATA[start:end], len(DATA), "x")
-    for position, size in reads:
-        plain.seek(position)
-        assert ranged.seek(position) == ranged.tell() == position
-        found, expected = ranged.read(size), plain.read(size)
-        assert expected.startswith(found)
-        assert bool(found) == bool(expected)
+_READS = st.tuples(st.none() | st.integers(0, len(DATA) + 5), st.integers(0, 200) | st.integers(0, len(DATA) + 5))
+
+
+@given(st.lists(_READS, max_size=20), st.sampled_from([7, 64, RANGE_BYTES]))
+def test_reads_are_those_of_a_plain_file(reads: list[tuple[int | None, int]], range_bytes: int) -> None:
+    """At any offset, on from the last or not, a ranged file returns a prefix of what a plain file returns."""
+    plain = io.BytesIO(DATA)
+    with RangedFile(lambda start, end: DATA[start:end], len(DATA), "x", range_bytes) as ranged:
+        for position, size in reads:
+            if position is not None:
+                assert ranged.seek(position) == ranged.tell() == position
+            plain.seek(ranged.tell())
+            found, expected = ranged.read(size), plain.read(size)
+            assert expected.startswith(found)
+            assert bool(found) == bool(expected)
+
+
+def test_ranges_are_fetched_ahead_of_reads_in_order() -> None:
+    """Of a file that is read in order, some ranges are on the way before they are read; elsewhere none."""
+    asked, unread = list[int](), threading.Event()
+
+    def fetch(start: int, end: int) -> bytes:
+        asked.append(start)
+        if start > 700:
+            unread.set()
+        return DATA[start:end]
+
+    with RangedFile(fetch, len(DATA), "x", 100) as file:
+        for position in (0, 600, 300):
+            file.seek(position)
+            file.read(100)
+        assert asked == [0, 600, 300]
+        for count in range(1, 5):
+            assert file.read(100) == DATA[300 + 100 * count : 400 + 100 * count]
+            assert len(asked) <= 3 + count + MOST_AHEAD
+        assert unread.wait(120)
+    assert sorted(asked[3:]) == list(range(400, 400 + 100 * len(asked[3:]), 100))
+
+
+def test_a_range_ahead_that_fails_is_fetched_again_when_it_is_read() -> None:
+    """The error is raised where the range is read, and a read that is tried again succeeds."""
+    failed: list[int] = []
+
+    def fetch(start: int, end: int) -> bytes:
+        if start == 200 and not failed:
+            failed.append(start)
+            msg = "not now"
+            raise SourceError(msg)
+        return DATA[start:end]
+
+    with RangedFile(fetch, len(DATA), "x", 100) as file:
+        assert file.read(100) + file.read(100) == DATA[:200]
+        with pytest.raises(SourceError, match="not now"):
+            file.read(100)
+        assert file.read(100) + file.read(100) == DATA[200:400]
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,12 @@ from airflow_provider_blockread.options import Bounds, FileSource
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
+from airflow_provider_blockread.storage.ranges import REQUESTS
 from airflow_provider_blockread.storage.versions import open_version
+from airflow_provider_blockread.storage.whole import read_whole
 from tests.servers.all import s3_client
 from tests.servers.breaking import breaking
+from tests.servers.slow import slow
 from tests.servers.store import Store
 
 MIB = 2**20
@@ -247,12 +250,38 @@ def test_an_answer_that_is_cut_off_is_asked_for_again(request: pytest.FixtureReq
     root = store.new_root()
     uri = f"{root}/x.bin"
     store.stores(root).write_bytes_atomic(uri, content(1))
-    text = json.dumps(dict(store.options))
-    port = int(re.findall(r"http://127\.0\.0\.1:(\d+)", text)[0])
-    with breaking(port, after=3 * MIB, cuts=2) as proxy:
-        stores = Stores({root: json.loads(text.replace(f":{port}", f":{proxy.port}"))})
+    with breaking(port_of(store), after=3 * MIB, cuts=2) as proxy:
+        stores = behind(store, root, proxy.port)
         version = stores.stat(uri)
         with open_version(stores, version, Bounds()) as file:
             assert ByteSource(file, size=version.size).read(0, version.size) == content(1)
 
     assert proxy.made == 2
+
+
+@pytest.mark.parametrize("name", ["moto", "azurite", "gcs"])
+def test_small_objects_are_fetched_at_once(request: pytest.FixtureRequest, name: str) -> None:
+    """Many requests wait at once, but no more than may; what was overwritten since it was planned is not read."""
+    store: Store = request.getfixturevalue(name)
+    root = store.new_root()
+    for number in range(100):
+        store.stores(root).write_bytes_atomic(f"{root}/in/{number:03d}", content(number, 1 + number))
+    with slow(port_of(store), seconds=0.05) as proxy:
+        stores = behind(store, root, proxy.port)
+        versions = list(list_files(stores, FileSource(root), now_s=time.time()))
+        stores.write_bytes_atomic(f"{root}/in/050", content(1, 51))
+        proxy.most = 0
+        found = list(read_whole(stores, versions, Bounds()))
+
+    assert found == [None if number == 50 else content(number, 1 + number) for number in range(100)]
+    assert 2 < proxy.most <= REQUESTS
+
+
+def port_of(store: Store) -> int:
+    """Return the port of loopback on which a store listens."""
+    return int(re.findall(r"http://127\.0\.0\.1:(\d+)", json.dumps(dict(store.options)))[0])
+
+
+def behind(store: Store, root: str, port: int) -> Stores:
+    """Return what opens files below a root through a proxy on this port."""
+    return Stores({root: json.loads(json.dumps(dict(store.options)).replace(f":{port_of(store)}", f":{port}"))})

@@ -143,7 +143,7 @@ class _Task:
         self._quarantine = Quarantine(spec.feed, writer)
         self._file: OpenFile  # that is read now
         self._reader = BlockReader(policies=options.policies, handle_bad=self._handle_bad)
-        self._small_files = SmallFiles(options, self._fmt)
+        self._small_files = SmallFiles(stores, options, self._fmt)
         self._by_block = options.sink.per_block or not isinstance(options.function, AsRead)
         self._receipts = ReceiptLog()
 

@@ -1,8 +1,9 @@
 """Small files of one format read together: one chunk, one batch and one set of receipts for hundreds of them.
 
-Only what is plain is read so: a small local file of one block, as planned, not compressed, in UTF-8 or as bytes, with
-the same header as its neighbours, that ends outside a record. Any other file is left to the reader of single files, and
-so is each one about which there is an error to raise. What is read together never differs from what is read alone.
+Only what is plain is read so: a small file of one block, on the local disk or in a store that compares versions, as
+planned, not compressed, in UTF-8 or as bytes, with the same header as its neighbours, that ends outside a record. Any
+other file is left to the reader of single files, and so is each one about which there is an error to raise. What is
+read together never differs from what is read alone.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from airflow_provider_blockread.records.text.encodings import BYTE_ORDER_MARKS
 from airflow_provider_blockread.records.text.format import TextFormat
 from airflow_provider_blockread.records.text.pieces import PIECE_BYTES
 from airflow_provider_blockread.spark.tasks.joined_read import JoinedRead, Together
-from airflow_provider_blockread.storage import uris
-from airflow_provider_blockread.storage.whole import SMALL_BYTES, read_whole
+from airflow_provider_blockread.storage.stores import Stores
+from airflow_provider_blockread.storage.whole import SMALL_BYTES, may_read_whole, read_whole
 
 _MOST_FILES = 4096  # read together
 _MOST_CUT_SHORT = 8  # files that end inside a record, before the rest of their run is read alone
@@ -55,8 +56,8 @@ class _Bound:
 class SmallFiles:
     """Finds the runs of small files among blocks, and reads each together as far as possible."""
 
-    def __init__(self, options: GenerationOptions, fmt: RecordFormat) -> None:
-        self._fmt, self._policies, self._bounds = fmt, options.policies, options.bounds
+    def __init__(self, stores: Stores, options: GenerationOptions, fmt: RecordFormat) -> None:
+        self._stores, self._fmt, self._policies, self._bounds = stores, fmt, options.policies, options.bounds
         built_in = not isinstance(options.record_format, CustomFormat)
         joins = built_in and isinstance(fmt, BaseFormat) and fmt.file_end is not None and fmt.encoding in _PLAIN
         self._most_bytes = min(SMALL_BYTES, self._policies.max_record_bytes) if joins else -1
@@ -86,14 +87,14 @@ class SmallFiles:
             version.size <= self._most_bytes
             and block.start == block.part_start == 0
             and block.end == block.part_end == version.size
-            and uris.local_path(version.path) is not None
+            and may_read_whole(version)
             and codec_of(self._fmt, version.path) is None
             and states.get(block.number, start) == start
         )
 
     def read(self, run: Sequence[Block]) -> Iterator[Together | Block]:
         """Yield in order what could be read together of a run of small files, and the blocks to be read alone."""
-        contents = list(read_whole((block.version for block in run), self._bounds))
+        contents = list(read_whole(self._stores, [block.version for block in run], self._bounds))
         low = cut_short = 0
         while low < len(run) and cut_short < _MOST_CUT_SHORT:
             alike = self._alike(run[low], contents[low:])

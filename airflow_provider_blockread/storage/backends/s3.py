@@ -17,9 +17,12 @@ from typing import Any, cast
 from urllib.parse import unquote_plus
 from xml.etree import ElementTree as ET
 
+from fsspec.spec import AbstractFileSystem
+
 from airflow_provider_blockread.storage.backends.shared.identity import unquoted
 from airflow_provider_blockread.storage.backends.shared.objects import ObjectPages, ObjectStore, require_version
 from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page, Pages
+from airflow_provider_blockread.storage.ranges import REQUESTS
 
 #: In this form it runs before botocore's own `before-parse.s3.*`, which would parse the answer, too.
 _EVENT = "before-parse.*.ListObjectsV2"
@@ -45,6 +48,11 @@ class S3Store(ObjectStore):
     """A bucket; a version is its ETag."""
 
     has_tags = True
+
+    def connect(self, uri: str, named: Mapping[str, object], options: Mapping[str, object]) -> AbstractFileSystem:
+        """Return the file system, with as many connections as a task has requests; botocore's default is 10."""
+        config = {"max_pool_connections": REQUESTS, **cast("Mapping[str, object]", options.get("config_kwargs") or {})}
+        return super().connect(uri, named, {**options, "config_kwargs": config})
 
     def pages(self, path: str) -> Pages:
         """Return the listings below a path."""
