@@ -41,7 +41,7 @@ def test_the_suite_runs_over_the_example_as_the_page_says(tmp_path: Path) -> Non
     done = _suite(tmp_path, tests=SNIPPETS[1])
 
     assert done.returncode == 0, done.stdout
-    assert "20 passed" in done.stdout
+    assert "22 passed" in done.stdout
 
 
 @pytest.mark.slow
