@@ -78,7 +78,7 @@ class GroupResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSpec:
-    """What every job of a window needs, but for credentials."""
+    """What every job of a window needs, except credentials."""
 
     kind: ClassVar[str]  # in the specification's file
     window: str

@@ -21,7 +21,7 @@ class MergeFilesOperator(SparkOperator, SplitFilesOperator):
 
     It plans, reads and publishes a window in one task: a row for each file, with its bytes in the column `value`, its
     name in `_file`, and its time in `_modified`. A retry continues where the last try stopped. It has the arguments of
-    `SplitFilesOperator`, but for the format and the function.
+    `SplitFilesOperator`, except the format and the function.
 
     :param source: where files land, and which to take.
     :param sink: a sink with columns; a merged file takes `file_bytes`.

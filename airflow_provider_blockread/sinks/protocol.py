@@ -80,7 +80,7 @@ class Marker:
 class Step:
     """One step of publishing; `kind` says what it changes: `output`, `quarantine`, or `commit` for a whole table.
 
-    `add` brings `size` bytes from source to target; `remove` takes the target away, and the source too, so that an
+    `add` brings `size` bytes from source to target; `remove` removes the target, and the source too, so that an
     overtaken publisher finds nothing to add. A commit to a table brings all of `new` in the place of `earlier`; the
     journal keeps these as the outputs of generations.
     """

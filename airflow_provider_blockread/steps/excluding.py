@@ -176,7 +176,7 @@ def _kept(window: Window, path: str, reason: str) -> str:
         f"; or read what is there now with `blockread reprocess --window {window.id}`" if reason == "changed" else ""
     )
     return (
-        f"{path} is {reason}, and window {window.id} is published with its records, which no policy takes away: restore"
+        f"{path} is {reason}, and window {window.id} is published with its records, which no policy removes: restore"
         f" it and retry{newer}; or leave it out with"
         f" `blockread windows exclude {window.id} {shell_word(path)} --reason {reason}` and retry; or give this rebuild"
         f" up with `blockread windows abandon {window.id}`, and what is published stays"

@@ -133,7 +133,7 @@ def published(env: Environment, window: Window, generations: Iterable[Generation
 def undo_incomplete(env: Environment, window: Window) -> None:
     """Take what lost generations have published out again; what was published before is whole, as removals come last.
 
-    Halves older than what is published were taken away with its own journal.
+    Halves older than what is published were removed with its own journal.
     """
     every = list_generations(env.ledger, window.id)
     shown = [found for found in every if found.state == "published"]

@@ -36,7 +36,7 @@ def test_a_version_that_another_window_took(two: Pipe, desk: Desk, remedy: str) 
     two.selection = Selection(on_modified="add")
     two.run("w2")
     message = desk.refused("reprocess", "--window", "w")
-    assert "leave the file out, or take that window away first" in message
+    assert "leave the file out, or give that window up first" in message
     if remedy == "leave out":
         desk.done("reprocess", "--window", "w", "--path", "a file.txt")
         assert two.values() == ["a1", "a2", "b1", "b2", "corrected"]
@@ -95,7 +95,7 @@ def test_no_policy_takes_away_what_is_published(two: Pipe, desk: Desk, how: str,
     path.rename(kept)
     if how == "changed":
         path.write_bytes(b"other\n")
-    with pytest.raises(SourceError, match="which no policy takes away: restore it and retry") as refused:
+    with pytest.raises(SourceError, match="which no policy removes: restore it and retry") as refused:
         two.run(clear_number=2)
     named = {" ".join(words[:2]): words for words in commands(str(refused.value))}
     if remedy == "reprocess" and how == "missing":

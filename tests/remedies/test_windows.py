@@ -183,7 +183,7 @@ def test_files_that_have_gone_back_are_in_another_window(two: Pipe, desk: Desk) 
     desk.done("windows", "undo", "w", "--files", "pending")
     two.run("w2")
     message = desk.refused("windows", "undo", "w", "--files", "excluded")
-    assert "take away the window that reads them" in message
+    assert "give up the window that reads them" in message
     desk.done("windows", "undo", "w2", "--files", "excluded")
 
     assert (two.rows(), two.plan("w3").status) == ([], "empty")

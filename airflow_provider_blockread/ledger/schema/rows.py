@@ -22,7 +22,7 @@ _NONE: Mapping[str, object] = MappingProxyType({})
 
 
 def value_from(kind: type[V], row: Row[Any], others: Mapping[str, object] = _NONE) -> V:
-    """Return a value of a dataclass from the columns of a row, but for the other fields that are given."""
+    """Return a value of a dataclass from the columns of a row, except for the other fields that are given."""
     names = (field.name for field in fields(kind))  # type: ignore[arg-type]
     return kind(**{name: getattr(row, name) for name in names if name not in others}, **others)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, text
 
 _SHOWN = "g.window_id = w.id AND g.state = 'published'"
-# What is begun and neither published nor given up to its end: planned, being planned, or being taken away.
+# What is begun and neither published nor given up to its end: planned, being planned, or being withdrawn.
 _OPEN = f"""w.state <> 'empty' AND NOT EXISTS (SELECT 1 FROM generations g WHERE {_SHOWN})
       AND NOT EXISTS (SELECT 1 FROM withdrawals t WHERE t.window_id = w.id AND t.finished_at IS NOT NULL)"""  # noqa: S608
 

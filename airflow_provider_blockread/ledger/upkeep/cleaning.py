@@ -141,7 +141,7 @@ def finish_cleaning(ledger: Ledger, done: Mapping[str, Sequence[CleanFile]]) -> 
 
 
 def _is_due(fit: Fit) -> ColumnElement[bool]:
-    """Not cleaned yet, or begun only; brought back long ago; or tagged, when it is to be taken away now."""
+    """Not cleaned yet, or begun only; brought back long ago; or tagged, when it is to be removed now."""
     back = and_(cleanings.c.state == "restored", cleanings.c.finished_at < fit.before)
     due = or_(cleanings.c.file_id.is_(None), cleanings.c.state == "planned", back)
     tagged = and_(cleanings.c.action == "tag", cleanings.c.state == "done")

@@ -52,7 +52,7 @@ def check_abandoning(ledger: Ledger, window_id: str) -> None:
 
 
 def check_undoing(ledger: Ledger, window_id: str, *, files: str | None = None) -> Withdrawal | None:
-    """Make sure that `begin_undoing` may be called now, but for cleaned files; return what it would continue with.
+    """Make sure that `begin_undoing` may be called now, except for cleaned files; return what it would continue with.
 
     Raises:
         StateError: when nothing of the window is published, or its files have gone back and are to be excluded.
@@ -89,7 +89,7 @@ def begin_abandoning(ledger: Ledger, window_id: str, *, who: str) -> Withdrawal:
 def begin_undoing(
     ledger: Ledger, window_id: str, *, files: str | None, who: str, stale_after_s: float = STALE_S
 ) -> Withdrawal:
-    """Give up a published or half published window, so that its output can be taken away; may be repeated.
+    """Give up a published or half published window, so that its output can be removed; may be repeated.
 
     Args:
         ledger: where to.
@@ -260,7 +260,7 @@ def _is_changed(connection: Connection, held: Withdrawal, wanted: str | None) ->
     if wanted in {None, held.files}:
         return False
     if wanted == "excluded":
-        msg = f"window {held.window}: its files have gone back to pending already; take away the window that reads them"
+        msg = f"window {held.window}: its files have gone back to pending already; give up the window that reads them"
         raise StateError(msg)
     _refuse_state(connection, held.window, "pending")
     return True

@@ -130,7 +130,7 @@ def _unpublished(connection: Connection, window_id: str) -> tuple[int, bool]:
     given_up = states[number] == "superseded" and "published" in states.values()
     if rows[number].mode == "verify" or states[number] == "published" or given_up:
         msg = (
-            f"window {window_id} is published with this file's records; to take them away, move the file out of the"
+            f"window {window_id} is published with this file's records; to remove them, move the file out of the"
             f" source, begin `blockread windows rebuild {window_id}`, which stops there, repeat this command, and then"
             f" the rebuild; or undo the whole window with `blockread windows undo {window_id}`"
         )

@@ -166,7 +166,7 @@ def lock_unfinished(connection: Connection, window_id: str, *, lost: int | None 
     What was read of the generations before this call may have changed.
 
     Raises:
-        ConflictError: when one of them is being published, but for the `lost` one.
+        ConflictError: when one of them is being published, except the `lost` one.
     """
     window = lock_window(connection, window_id)
     unfinished = (generations.c.window_id == window_id, generations.c.state.in_(UNFINISHED))

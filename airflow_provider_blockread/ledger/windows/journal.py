@@ -34,7 +34,7 @@ def journal(
     outputs: Iterable[tuple[str, OutputFile]] = (),
     parts: Iterable[PartBorders] = (),
 ) -> None:
-    """Write down what is published, and every step, before the first is taken; the same again changes nothing.
+    """Record what is published, and every step, before the first one; recording the same again changes nothing.
 
     Args:
         ledger: where to.

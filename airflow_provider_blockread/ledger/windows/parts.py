@@ -125,7 +125,7 @@ def _chain(connection: Connection, held: Publication, found: PartBorders, rows: 
     if after is not None and not same and _is_shown(connection, after.window_id, ("publishing", "published")):
         msg = (
             f"{where} end at byte {found.next_start} in state {found.exit_state}, but window {after.window_id} is"
-            f" published from byte {mine.next_start} in state {mine.exit_state} on; take it away first"
+            f" published from byte {mine.next_start} in state {mine.exit_state} on; undo that window first"
             f" (`blockread windows undo {after.window_id} --files pending`), or restore the format"
         )
         raise ProofError(msg)

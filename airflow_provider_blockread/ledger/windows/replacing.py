@@ -182,7 +182,7 @@ def _refuse_taken(connection: Connection, window: Window, row: Row[Any]) -> None
         window,
         row.path,
         f"is {row.state} in window {holder} {key!r}, which has taken it",
-        f", or take that window away first ({giving_up_command(connection, holder)})",
+        f", or give that window up first ({giving_up_command(connection, holder)})",
     )
 
 

@@ -103,7 +103,7 @@ def pending_files(
 
 
 def late_files(ledger: Ledger, feed: str, interval_ns: Interval) -> LateFiles:
-    """Return what waits in intervals that are planned already, but for this one."""
+    """Return what waits in intervals that are planned already, except this one."""
     with ledger.reading() as connection:
         feed_id = find_feed(connection, feed)
         waits = (files.c.feed_id == feed_id, _WAITS, ~lies_in(interval_ns))

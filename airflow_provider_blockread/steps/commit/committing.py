@@ -210,7 +210,7 @@ class _Commitment:
             raise ProofError(msg)
 
     def _publish(self, results: Sequence[GroupResult]) -> None:
-        """Bring what the results name into output and quarantine, and take away what earlier generations put there."""
+        """Bring what the results name into output and quarantine, and remove what earlier generations put there."""
         self._journal.publish(self._publication, results, self._parts)
         finish_publication(self._env.ledger, self._publication)
         done = self.summary()

@@ -57,7 +57,7 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
     if publishing and not Journal(env, window, latest).is_lost():
         message = f"window {window.id} is half published, its commit continues{note}"
         return open_ref(env, window, latest, status="read", message=message)
-    # A verification that was not finished stands beside a published generation, so a clear may still ask for either.
+    # A verification that was not finished exists beside a published generation, so a clear may still ask for either.
     verified = latest.state in FINISHED or (latest.mode == "verify" and (cleared or changed))
     newer = _choose_again(env, request, window, latest) if cleared and is_unseen(env, window) else None
     if not (verified or publishing or changed or newer):

@@ -93,7 +93,7 @@ def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, reque
 def _lost_newer(env: Environment, window: Window) -> ExchangeError:
     msg = (
         f"manifest {window.manifest_uri} of window {window.id} {window.key!r} is lost or damaged, and a plan that names"
-        " newer versions of files cannot be written again; put it back, or take the window away"
+        " newer versions of files cannot be written again; put it back, or give the window up"
         f" ({giving_up(env.ledger, window.id)}), and the next run reads its files as they are now"
     )
     return ExchangeError(msg)

@@ -101,7 +101,7 @@ def _of_parts(env: Environment, window: Window) -> tuple[tuple[int, int], ...]:
 def carry_states(
     env: Environment, before: Window, now: Window, options: GenerationOptions, changed: Mapping[int, Collection[Block]]
 ) -> None:
-    """Keep what a scan found under an earlier plan of a window, but for the blocks that are others now.
+    """Keep what a scan found under an earlier plan of a window, except for blocks that are others now.
 
     A page may ask for this: a user's own format, which is code, is not made.
 

@@ -1,6 +1,6 @@
 """Cleaning of one file, after the intent was recorded; the state that each function returns is the outcome.
 
-Nothing is ever taken away that was not read: a file that has changed since stays, however late it did.
+Nothing is ever removed that was not read: a file that has changed since stays, however late it did.
 """
 
 from __future__ import annotations

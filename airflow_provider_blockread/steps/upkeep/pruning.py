@@ -191,7 +191,7 @@ def prune(env: Environment, request: PruneRequest) -> Pruned:
 
 @dataclass
 class _Unreached:
-    """Windows whose work area could not be searched, or cleared, and the errors; the others are gone on with."""
+    """Windows whose work area could not be searched or cleared, and the errors; work on the others continues."""
 
     errors: list[tuple[Window, BlockReadError]] = field(default_factory=list)
 

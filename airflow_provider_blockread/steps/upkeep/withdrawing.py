@@ -1,4 +1,4 @@
-"""Abandon and undo: a window is given up, its output taken away, and only then are its files free to be read again."""
+"""Abandon and undo: a window is given up, its output removed, and only then are its files free to be read again."""
 
 from __future__ import annotations
 

@@ -156,7 +156,9 @@ CATALOG: list[Entry] = [
         "tests/pipeline/parts/test_parts.py::test_the_end_of_a_part_is_that_of_what_is_published",
     ),
     Remedy(
-        "ledger/windows/parts.py", "take it away first", f"{_HERE}/test_parts.py::test_a_part_that_would_end_elsewhere"
+        "ledger/windows/parts.py",
+        "undo that window first",
+        f"{_HERE}/test_parts.py::test_a_part_that_would_end_elsewhere",
     ),
     Remedy(
         "ledger/windows/parts.py",

@@ -211,7 +211,7 @@ CATALOG: list[Entry] = [
     Remedy("steps/excluding.py", "holds no file {}", f"{_HERE}/test_windows.py::test_what_a_window_holds_is_shown"),
     Remedy(
         "steps/excluding.py",
-        "which no policy takes away",
+        "which no policy removes",
         f"{_HERE}/test_newer.py::test_no_policy_takes_away_what_is_published",
     ),
     Remedy("steps/read/inferring.py", "windows exclude", _EXCLUDED),
