@@ -16,7 +16,7 @@ from airflow_provider_blockread.spark.engines.reporting import job_failed
 class InProcessEngine:
     """An `Engine` without Spark; `cores` only decides into how many items a job is cut.
 
-    A task that raises is repeated until it failed `failures` times, as with Spark's master `local[cores, failures]`.
+    A task that raises is repeated until it has failed `failures` times, as in Spark's `local[cores, failures]`.
     """
 
     may_grow = False

@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from airflow_provider_blockread.errors import OptionsError, SparkJobError
 from airflow_provider_blockread.exchange.seals import derived
 from airflow_provider_blockread.spark.engines.probe import FOUND, probe
@@ -73,7 +75,7 @@ def connect(server: Server, identity: str) -> SparkSession:
     """Return a new session with this id of a server that answers.
 
     Raises:
-        OptionsError: when this Python lacks what a client needs, the server refuses it, or the server is too old.
+        OptionsError: when this Python lacks what a client needs, the server refuses it, or is too old for it.
         SparkJobError: when there is no server, it hangs, or the session was ended before it was opened.
     """
     session, found = client_of(server, identity), list[str]()
@@ -84,10 +86,31 @@ def connect(server: Server, identity: str) -> SparkSession:
             raise TimeoutError(msg)
     [version] = found
     be_patient(session, _RUNNING)
-    if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST:
-        msg = f"the Spark Connect server at {server} has Spark {version}; use a server of Spark 4.0 or newer"
-        raise OptionsError(msg)
+    _check_version(session, server, version)
     return session
+
+
+def _check_version(session: SparkSession, server: Server, theirs: str) -> None:
+    """Refuse a server that is too old, in itself or for this client, which may ask for settings that it lacks."""
+    import pyspark  # noqa: PLC0415 - an extra
+
+    if _minor(theirs) < _OLDEST:
+        msg = f"the Spark Connect server at {server} has Spark {theirs}; use a server of Spark 4.0 or newer"
+        raise OptionsError(msg)
+    if _minor(theirs) < _minor(pyspark.__version__):
+        try:
+            session.createDataFrame(pa.table({"number": [0]}))
+        except Exception as error:
+            series = "{}.{}".format(*_minor(theirs))
+            msg = (
+                f"PySpark {pyspark.__version__} does not work with the Spark Connect server at {server}, which has"
+                f" Spark {theirs} ({reason_of(error)}); install pyspark-client=={series}.* here, or use a newer server"
+            )
+            raise OptionsError(msg) from error
+
+
+def _minor(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:2])
 
 
 def client_of(server: Server, identity: str) -> SparkSession:

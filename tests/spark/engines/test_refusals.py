@@ -75,6 +75,26 @@ def test_a_server_that_is_older(server: ConnectServer, monkeypatch: pytest.Monke
     opens(server.server)
 
 
+def test_a_client_that_is_too_new(server: ConnectServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that asks for what the server lacks is refused; one that is newer and works, or an older one, is not."""
+    import pyspark
+    from pyspark.sql.connect.session import SparkSession
+
+    monkeypatch.setattr(pyspark, "__version__", "99.0.0")
+    opens(server.server)
+    with monkeypatch.context() as newer:
+        newer.setattr(SparkSession, "createDataFrame", lambda self, _: self.conf.get("spark.sql.of.the.future"))
+        with pytest.raises(
+            OptionsError,
+            match=r"^PySpark 99.0.0 does not work with the Spark Connect server at localhost:\d+, which has Spark \S+"
+            r" \(\[SQL_CONF_NOT_FOUND\] .*\); install pyspark-client==4\.\d+\.\* here, or use a newer server$",
+        ) as refused:
+            opens(server.server)
+        assert "\n" not in str(refused.value)
+        newer.setattr(pyspark, "__version__", "4.0.0")
+        opens(server.server)
+
+
 def test_a_configuration_of_the_server(server: ConnectServer, bundle: str) -> None:
     """What a session cannot set is named; without it, the session opens with the rest."""
     own = {"spark.sql.session.timeZone": "UTC"}
