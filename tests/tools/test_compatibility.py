@@ -26,7 +26,8 @@ def project(tmp_path: Path) -> Path:
     programs.mkdir()
     for name in ("compatibility.sh", "pythons.sh"):
         shutil.copy(TOOLS / name, root / "tools" / name)
-    (root / "Makefile").write_text('unit:\n\t@test -e "$(VENV)/.ready" && case "$(VENV)" in *3.12*) exit 1;; esac\n')
+    ready = '\t@test -e "$(VENV)/.ready" && echo "$@: $(TESTS) $(PYTEST_ARGS)"'
+    (root / "Makefile").write_text(f'unit:\n{ready} && case "$(VENV)" in *3.12*) exit 1;; esac\ntest:\n{ready}\n')
     for name in _PROGRAMS:
         (programs / name).symlink_to(str(shutil.which(name)))
     for version in ("3.11", "3.12"):
@@ -40,7 +41,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_it_says_what_passed_what_failed_and_what_was_not_found(project: Path, tmp_path: Path) -> None:
-    """The lowest dependencies are tried on the oldest Python, the locked ones on each."""
+    """The lowest dependencies are tried on the oldest Python, with Spark, too; the locked ones on each Python."""
     own = {"PATH": str(tmp_path / "programs"), "PYENV_ROOT": str(tmp_path), "HOME": os.environ["HOME"]}
     done = subprocess.run(
         [project / "tools" / "compatibility.sh"],
@@ -51,6 +52,7 @@ def test_it_says_what_passed_what_failed_and_what_was_not_found(project: Path, t
         timeout=120,
     )
     report = [line.split(", in ")[0] for line in done.stdout.splitlines() if line.startswith(("Python ", "python"))]
+    spark = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("test: ")]
     asked = (tmp_path / "uv.log").read_text()
 
     assert report == [
@@ -60,5 +62,7 @@ def test_it_says_what_passed_what_failed_and_what_was_not_found(project: Path, t
         "python3.13, locked dependencies: not found",
     ], done.stdout + done.stderr
     assert done.returncode == 1
+    assert [(TOOLS.parent / name).exists() for name in spark[0] if name.startswith("tests/")] == [True] * 4
+    assert (len(spark), spark[0][-2:]) == (1, ["-W", "default"])
     assert asked.count("--resolution lowest-direct") == 1
     assert asked.count("sync --quiet --frozen") == 2
