@@ -28,6 +28,7 @@ NAMES = {
     "data_source": "data_source",
     "special_bytes": "formats.special_bytes",
     "small_files": "small_files",
+    "merge": "merge",
     "listing": "ledger.listing",
     "planning": "ledger.planning",
     "window": "window",

@@ -19,7 +19,7 @@ class FileRange(NamedTuple):
     version: FileVersion
     start: int
     end: int
-    whole: bool = False  # True: one block, as of a compressed file
+    whole: bool = False  # True: one block, as of a compressed file, even of no bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ def iter_blocks(parts: Iterable[FileRange], limits: GroupLimits, *, total_bytes:
 
 def _ranges(part: FileRange, limits: GroupLimits) -> Iterable[tuple[int, int]]:
     if part.whole:
-        return [(part.start, part.end)]  # an empty one too: reading it then fails, as no compressed file is empty
+        return [(part.start, part.end)]  # an empty one too: it may hold a record, or it is no compressed file
     size = limits.size_of(part.version) if limits.splittable else max(part.end, 1)
     if not part.start and 0 < part.end <= size:
         return [(0, part.end)]

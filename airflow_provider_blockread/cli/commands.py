@@ -12,6 +12,7 @@ import click
 from airflow_provider_blockread import __version__
 from airflow_provider_blockread.cli.clean import clean
 from airflow_provider_blockread.cli.ledger import db, files
+from airflow_provider_blockread.cli.members import members
 from airflow_provider_blockread.cli.merge import merge
 from airflow_provider_blockread.cli.new_files import new_files
 from airflow_provider_blockread.cli.plan import plan
@@ -34,7 +35,7 @@ def blockread() -> None:
     """Turn files into records on Spark, exactly once."""
 
 
-for command in (plan, run, merge, records, windows, files, reprocess, clean, prune, db, ui):
+for command in (plan, run, merge, members, records, windows, files, reprocess, clean, prune, db, ui):
     blockread.add_command(command)
 for command in (verify, rebuild_windows, abandon_window, undo_window, exclude_from_window):
     windows.add_command(command)

@@ -2,45 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from airflow_provider_blockread.cli.options.pipeline import window_options
-from airflow_provider_blockread.cli.options.spark import spark_options
-from airflow_provider_blockread.cli.run import RunOptions
+from airflow_provider_blockread.cli.options.shared import parse_pairs
+from airflow_provider_blockread.cli.options.spark import cluster_options
+from airflow_provider_blockread.cli.run import WindowRun
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import (
-    MERGED,
     SINKS,
+    ArchiveSink,
     ColumnarSink,
-    FormatOption,
     GenerationOptions,
-    merging_sink,
+    Splitting,
+    merging,
     parse_size,
 )
+from airflow_provider_blockread.steps import Environment, PlanRequest
 
-_SINKS = sorted(name for name, sink in SINKS.items() if issubclass(sink, ColumnarSink))
+_SINKS = sorted(name for name, sink in SINKS.items() if issubclass(sink, (ArchiveSink, ColumnarSink)))
+_POLICIES = ("max_record_bytes", "proof")
 
 
 @dataclass(frozen=True, kw_only=True)
-class MergeOptions(RunOptions):
-    """The options of `merge`; those of `run` that it has not are at their defaults."""
+class MergeOptions(WindowRun):
+    """The options of `merge`."""
 
-    format_name: str = MERGED.kind
-    format_option: tuple[str, ...] = ("encoding=binary", "compression=none")
-    schema: str | None = None
-    block_size: str = "64MiB"
-    min_readers: int = 1
-    target_minutes: float | None = None
-    until_empty: bool = False
-    target_size: str | None = None
+    target_size: str | None
 
-    def generation(self, record_format: FormatOption) -> GenerationOptions:
-        """Return the options of a generation whose sink holds the names of the files."""
-        size = () if self.target_size is None else (f"file_bytes={parse_size(self.target_size)}",)
-        options = RunOptions.generation(replace(self, sink_option=(*size, *self.sink_option)), record_format)
-        return replace(options, sink=merging_sink(options.sink))
+    def request(self, env: Environment) -> PlanRequest:
+        """Return what to plan."""
+        return self.requested(env, self.generation(), Splitting())
+
+    def generation(self) -> GenerationOptions:
+        """Return the options of a generation that merges files.
+
+        Raises:
+            OptionsError: when a policy has no meaning for merged files.
+        """
+        other = [name for name in parse_pairs("--policy", self.policy) if name not in _POLICIES]
+        if other:
+            msg = f"--policy {other[0]} has no meaning for merged files; give {' or '.join(_POLICIES)}, or leave it out"
+            raise OptionsError(msg)
+        size = {} if self.target_size is None else {"file_bytes": str(parse_size(self.target_size))}
+        return merging(self.sink_of(size), self.policies())
 
 
 @click.command()
@@ -48,14 +56,15 @@ class MergeOptions(RunOptions):
 @click.option("--output", required=True, metavar="DIR", help="Directory to publish into, or table.")
 @click.option("--sink", default="parquet", show_default=True, type=click.Choice(_SINKS))
 @click.option("--sink-option", multiple=True, metavar="KEY=VALUE", help="Repeatable.")
-@spark_options
+@cluster_options
 @click.option("--target-size", metavar="SIZE", help="Bytes of a merged file, such as 256MiB; default: the sink's.")
 @click.option("--compression", help="Codec of the files that are written; default: the sink's.")
 @click.option("--on-missing", default="fail", show_default=True, type=click.Choice(["fail", "exclude"]))
 @click.option("--on-changed", default="fail", show_default=True, type=click.Choice(["fail", "exclude"]))
 @click.option(
-    "--policy", multiple=True, metavar="KEY=VALUE", help="Another policy, such as max_record_bytes=1000; repeatable."
+    "--policy", multiple=True, metavar="KEY=VALUE", help="Another policy: max_record_bytes or proof; repeatable."
 )
 def merge(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
     """Merge the new files at SOURCE into few large ones, each file exactly once."""
-    MergeOptions(**options).run()
+    chosen = MergeOptions(**options)
+    chosen.run(chosen.request)

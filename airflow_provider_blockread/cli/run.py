@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import click
 
-from airflow_provider_blockread.cli.options.pipeline import Pipeline, ReadOptions, pipeline_options
+from airflow_provider_blockread.cli.options.pipeline import (
+    Pipeline,
+    ReadOptions,
+    WindowOptions,
+    WriteOptions,
+    pipeline_options,
+)
 from airflow_provider_blockread.cli.options.shared import open_environment, owner
 from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
 from airflow_provider_blockread.cli.terminal.printing import print_facts, print_json, terminal
@@ -26,20 +32,18 @@ JOB = SparkJob(heartbeat_s=1.0, stale_after_s=15.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(Pipeline, ReadOptions, OnSpark):
-    """The options of `run`."""
+class WindowRun(WindowOptions, WriteOptions, OnSpark):
+    """The options of a command that takes windows through all steps."""
 
-    until_empty: bool
-
-    def run(self) -> None:
+    def run(self, make_request: Callable[[Environment], PlanRequest], *, until_empty: bool = False) -> None:
         """Take the new files of the source through all steps, and print what was done."""
         self.check_spark()
         env = open_environment(self.state, create=True)
-        request = self.request(env, self)
+        request = make_request(env)
         started = time.monotonic()
         with self.open_spark() as spark:
             runner = Runner(env, spark)
-            done = list(runner.windows(request, resumes=self.window is None, until_empty=self.until_empty))
+            done = list(runner.windows(request, resumes=self.window is None, until_empty=until_empty))
         if forgets(env.ledger):  # no later run could clear its work area
             prune(replace(env, observer=terminal(quiet=True)), PruneRequest(older_than=0, keep=0))
         summary = _summary(done, time.monotonic() - started)
@@ -47,6 +51,13 @@ class RunOptions(Pipeline, ReadOptions, OnSpark):
             print_json(summary)
         else:
             print_facts(_in_words(summary, self.output))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(Pipeline, ReadOptions, WindowRun):
+    """The options of `run`."""
+
+    until_empty: bool
 
 
 @click.command()
@@ -75,7 +86,8 @@ class RunOptions(Pipeline, ReadOptions, OnSpark):
 @click.option("--until-empty", is_flag=True, help="Continue with further windows until there are no new files.")
 def run(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
     """Read the new files at SOURCE into a directory, each record exactly once."""
-    RunOptions(**options).run()
+    chosen = RunOptions(**options)
+    chosen.run(lambda env: chosen.request(env, chosen), until_empty=chosen.until_empty)
 
 
 @dataclass(frozen=True)

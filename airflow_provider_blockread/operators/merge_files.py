@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk.exceptions import AirflowSkipException
@@ -9,40 +10,37 @@ from airflow.sdk.exceptions import AirflowSkipException
 from airflow_provider_blockread.links.pages import OutputLink, WindowLink
 from airflow_provider_blockread.operators.base import SparkOperator, owner_of
 from airflow_provider_blockread.operators.reports.summaries import commit_summary, plan_summary
-from airflow_provider_blockread.operators.split_files import SplitFilesOperator
-from airflow_provider_blockread.options import MERGED, Sink, merging_sink
+from airflow_provider_blockread.operators.split_files import PlanOperator
+from airflow_provider_blockread.options import Sink, Splitting, merging
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
 
-class MergeFilesOperator(SparkOperator, SplitFilesOperator):
+class MergeFilesOperator(SparkOperator, PlanOperator):
     """Merges the new files of a source into few large ones, each file exactly once; returns what is published.
 
     It plans, reads and publishes a window in one task: a row for each file, with its bytes in the column `value`, its
-    name in `_file`, and its time in `_modified`. A retry continues where the last try stopped. It has the arguments of
-    `SplitFilesOperator`, except the format and the function.
+    name in `_file`, and its time in `_modified`. A retry continues where the last try stopped.
 
-    :param source: where files land, and which to take.
-    :param sink: a sink with columns; a merged file takes `file_bytes`.
+    :param sink: an archive, or a sink with columns; a merged file takes `file_bytes`.
     :param spark: where and how Spark applications run.
+    :param max_readers: the most Spark tasks that read a window at once.
     """
 
-    template_fields = (
-        *(name for name in SplitFilesOperator.template_fields if name not in {"record_format", "function"}),
-        "spark",
-    )
+    template_fields = (*PlanOperator.template_fields, "spark")
     ui_color = "#d9d4ee"
     operator_extra_links = (WindowLink(), OutputLink())
 
-    def __init__(self, *, sink: Sink, **kwargs: Any) -> None:  # noqa: ANN401 - the base classes'
-        super().__init__(sink=merging_sink(sink), record_format=MERGED, **kwargs)
+    def __init__(self, *, sink: Sink, max_readers: int | None = None, **kwargs: Any) -> None:  # noqa: ANN401 - the base classes'
+        super().__init__(sink=merging(sink).sink, **kwargs)
+        self.splitting = Splitting(max_readers=max_readers)
 
-    def run_step(self, context: Context) -> Any:  # noqa: ANN401 - a JSON object, where a plan alone returns numbers
+    def run_step(self, context: Context) -> dict[str, Any]:
         """Plan the files, read and publish them, and return the publication's summary."""
         from airflow_provider_blockread.steps.running import WindowRunner  # noqa: PLC0415 - not at every DAG parse
 
-        env, ref = self.plan(context)
+        env, ref = self.plan(context, partial(merging, policies=self.policies), self.splitting)
         if ref.status == "skipped" or (ref.status == "empty" and self.policies.on_empty == "skip"):
             self.sum_up(context, *plan_summary(ref))
             raise AirflowSkipException(ref.message)

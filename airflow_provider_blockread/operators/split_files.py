@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -48,7 +48,108 @@ TITLES_KEY = "titles"
 _SHOWN = 100  # groups that the log describes
 
 
-class SplitFilesOperator(StepOperator):
+class PlanOperator(StepOperator):
+    """An operator that plans a window of a feed.
+
+    :param source: where files land, and which to take.
+    :param sink: where records go.
+    :param selection: which of the discovered files the window takes.
+    :param policies: what happens when something is not as planned.
+    :param feed: the feed's name, a template; default `{dag_id}.{group}`.
+    :param window: the window's key, a template; the default follows from the run (see `run_identity.window_key`).
+    :param group: the pipeline's name within the DAG; default: the task's id.
+    :param files: paths from upstream, instead of listing the source: a list of texts or of objects with a `path`, its
+        JSON text, what a sensor found, `FileList` (a file that lists them) or `EventFiles` (of asset events). None, as
+        from a task that returns nothing, fails the plan.
+    """
+
+    template_fields: Collection[str] = (
+        *StepOperator.template_fields,
+        "selection",
+        "policies",
+        "feed",
+        "window",
+        "files",
+    )
+    operator_extra_links: Collection[BaseOperatorLink] = (WindowLink(),)
+
+    def __init__(  # noqa: PLR0913 - keyword-only options
+        self,
+        *,
+        source: FileSource,
+        sink: Sink,
+        selection: Selection = Selection(),
+        policies: Policies = Policies(),
+        feed: str | None = None,
+        window: str | None = None,
+        group: str | None = None,
+        files: Any = NO_LIST,  # noqa: ANN401 - paths in one of several forms, or an XComArg of them
+        **kwargs: Any,  # noqa: ANN401 - BaseOperator's
+    ) -> None:
+        super().__init__(source=source, sink=sink, **kwargs)
+        self.selection = selection
+        self.policies = policies
+        self.feed = feed
+        self.window = window
+        self.group = group or self.task_id
+        self.lists_source = files is NO_LIST
+        self.files = None if self.lists_source else files
+        self.planned: dict[str, Any] = {}  # the window, once it has run, for its link
+        if selection.select == "interval" and self.has_dag():  # type: ignore[no-untyped-call]
+            require_intervals(self.dag, self.task_id)
+
+    def credentials(self) -> Credentials:
+        """Return the storage options of the connections of source, sink and list of files."""
+        from airflow_provider_blockread.hooks.stores import credentials_for  # noqa: PLC0415 - not at every DAG parse
+
+        return credentials_for(self.source, self.sink, self.files if isinstance(self.files, FileList) else None)
+
+    def plan(
+        self, context: Context, generation: Callable[[Sink], GenerationOptions], splitting: Splitting
+    ) -> tuple[Environment, WindowRef]:
+        """Plan the window, and return it with the environment of the step.
+
+        Args:
+            context: of the task.
+            generation: makes the options of a generation from the sink.
+            splitting: how files are cut and packed.
+
+        Raises:
+            OptionsError: when source or sink is not given.
+        """
+        from airflow_provider_blockread.ledger.noop import key_of_run  # noqa: PLC0415 - not at every DAG parse
+        from airflow_provider_blockread.operators.upstream import files_of  # noqa: PLC0415
+        from airflow_provider_blockread.steps import PlanRequest, plan  # noqa: PLC0415
+
+        if self.source is None or self.sink is None:
+            msg = f"{self.task_id}: source and sink are needed to plan a window; give both"
+            raise OptionsError(msg)
+        run, select = run_identity(context), self.selection.select
+        feed = self.feed if self.feed is not None else f"{run.dag_id}.{self.group}"
+        env = self.environment(feed)
+        key = window_key(run, group=self.group, select=select, explicit=self.window)
+        longest = conf.getint("core", "max_map_length")
+        request = PlanRequest(
+            feed=feed,
+            key=key_of_run(env.ledger, key, run.run_id),
+            source=self.source,
+            selection=self.selection,
+            splitting=replace(splitting, max_groups=min(splitting.max_groups, longest)),
+            generation=generation(self.sink),
+            owner=owner_of(context),
+            clear_number=run.clear_number,
+            run=str(run),
+            reprocesses=run.reprocesses,
+            interval_ns=interval_ns(run, select=select),
+            replay_only=is_replay(run, select=select),
+            files=None if self.lists_source else files_of(self.files, context, self.log.info),
+        )
+        ref = plan(env, request)
+        self.planned = ref.to_json()
+        return env, ref
+
+
+class SplitFilesOperator(PlanOperator):
     """Plans a window of a feed and returns the numbers of the groups to read: `[0, 1, ...]`, or `[]` for none.
 
     The window itself (a small JSON object) is the XCom `window`: `plan.output["window"]`. The XCom `titles` describes
@@ -71,19 +172,8 @@ class SplitFilesOperator(StepOperator):
         from a task that returns nothing, fails the plan.
     """
 
-    template_fields = (
-        *StepOperator.template_fields,
-        "record_format",
-        "selection",
-        "splitting",
-        "function",
-        "policies",
-        "feed",
-        "window",
-        "files",
-    )
+    template_fields = (*PlanOperator.template_fields, "record_format", "splitting", "function")
     ui_color = "#cfe8d5"
-    operator_extra_links: Collection[BaseOperatorLink] = (WindowLink(),)
 
     def __init__(  # noqa: PLR0913 - keyword-only options
         self,
@@ -101,33 +191,27 @@ class SplitFilesOperator(StepOperator):
         files: Any = NO_LIST,  # noqa: ANN401 - paths in one of several forms, or an XComArg of them
         **kwargs: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:
-        super().__init__(source=source, sink=sink, **kwargs)
+        super().__init__(
+            source=source,
+            sink=sink,
+            selection=selection,
+            policies=policies,
+            feed=feed,
+            window=window,
+            group=group,
+            files=files,
+            **kwargs,
+        )
         self.record_format = record_format
-        self.selection = selection
         self.splitting = splitting
         self.function = function
-        self.policies = policies
-        self.feed = feed
-        self.window = window
-        self.group = group or self.task_id
-        self.lists_source = files is NO_LIST
-        self.files = None if self.lists_source else files
-        self.planned: dict[str, Any] = {}  # the window, once it has run, for its link
-        if selection.select == "interval" and self.has_dag():  # type: ignore[no-untyped-call]
-            require_intervals(self.dag, self.task_id)
-
-    def credentials(self) -> Credentials:
-        """Return the storage options of the connections of source, sink and list of files."""
-        from airflow_provider_blockread.hooks.stores import credentials_for  # noqa: PLC0415 - not at every DAG parse
-
-        return credentials_for(self.source, self.sink, self.files if isinstance(self.files, FileList) else None)
 
     def run_step(self, context: Context) -> list[int]:
         """Plan the window, push it, and return the groups to read."""
         from airflow_provider_blockread.ledger.windows.generations import list_groups  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.steps.describe import describe_group, group_titles  # noqa: PLC0415
 
-        env, ref = self.plan(context)
+        env, ref = self.plan(context, self._generation, self.splitting)
         context["ti"].xcom_push(key=WINDOW_KEY, value=ref.to_json())
         if ref.status == "read":
             planned = [group.planned for group in list_groups(env.ledger, ref.window, ref.generation)]
@@ -139,44 +223,7 @@ class SplitFilesOperator(StepOperator):
         self.log.info("Nothing is to be read: Airflow skips the reads, which are mapped over no group")
         return []
 
-    def plan(self, context: Context) -> tuple[Environment, WindowRef]:
-        """Plan the window, and return it with the environment of the step.
-
-        Raises:
-            OptionsError: when source or sink is not given.
-        """
-        from airflow_provider_blockread.ledger.noop import key_of_run  # noqa: PLC0415 - not at every DAG parse
-        from airflow_provider_blockread.operators.upstream import files_of  # noqa: PLC0415
-        from airflow_provider_blockread.steps import PlanRequest, plan  # noqa: PLC0415
-
-        if self.source is None or self.sink is None:
-            msg = f"{self.task_id}: source and sink are needed to plan a window; give both"
-            raise OptionsError(msg)
-        run, select = run_identity(context), self.selection.select
-        feed = self.feed if self.feed is not None else f"{run.dag_id}.{self.group}"
-        env = self.environment(feed)
-        key = window_key(run, group=self.group, select=select, explicit=self.window)
-        longest = conf.getint("core", "max_map_length")
-        request = PlanRequest(
-            feed=feed,
-            key=key_of_run(env.ledger, key, run.run_id),
-            source=self.source,
-            selection=self.selection,
-            splitting=replace(self.splitting, max_groups=min(self.splitting.max_groups, longest)),
-            generation=GenerationOptions(
-                sink=self.sink,
-                record_format=self.record_format,
-                function=self.function,
-                policies=self.policies,
-            ),
-            owner=owner_of(context),
-            clear_number=run.clear_number,
-            run=str(run),
-            reprocesses=run.reprocesses,
-            interval_ns=interval_ns(run, select=select),
-            replay_only=is_replay(run, select=select),
-            files=None if self.lists_source else files_of(self.files, context, self.log.info),
+    def _generation(self, sink: Sink) -> GenerationOptions:
+        return GenerationOptions(
+            sink=sink, record_format=self.record_format, function=self.function, policies=self.policies
         )
-        ref = plan(env, request)
-        self.planned = ref.to_json()
-        return env, ref

@@ -17,6 +17,7 @@ from airflow_provider_blockread.options.formats import (
     JsonArray,
     JsonLines,
     Lines,
+    Members,
     WholeFile,
 )
 from airflow_provider_blockread.options.function_text import FunctionCode, FunctionText
@@ -38,9 +39,10 @@ from airflow_provider_blockread.options.parsing.times import (
     utc_text,
 )
 from airflow_provider_blockread.options.plan import Limits, Selection, Splitting
-from airflow_provider_blockread.options.read import MERGED, GenerationOptions, Policies, SparkJob, merging_sink
+from airflow_provider_blockread.options.read import MERGED, GenerationOptions, Policies, SparkJob, merging
 from airflow_provider_blockread.options.sink_names import SINKS
 from airflow_provider_blockread.options.sinks import (
+    ArchiveSink,
     ColumnarSink,
     CsvSink,
     JsonLinesSink,
@@ -59,6 +61,7 @@ __all__ = [
     "FORMATS",
     "MERGED",
     "SINKS",
+    "ArchiveSink",
     "ArrowFunction",
     "AsRead",
     "Bounds",
@@ -88,6 +91,7 @@ __all__ = [
     "Limits",
     "LineSink",
     "Lines",
+    "Members",
     "ParquetSink",
     "Policies",
     "PostgresSink",
@@ -103,7 +107,7 @@ __all__ = [
     "WholeFile",
     "build",
     "from_json",
-    "merging_sink",
+    "merging",
     "nanoseconds",
     "parse",
     "parse_age",

@@ -33,6 +33,16 @@ class FormatOption(Value):
             object.__setattr__(self, "encoding", normal_encoding(self.kind, self.encoding))
         one_of(self.kind, "compression", self.compression, COMPRESSIONS)
 
+    @property
+    def reads_empty(self) -> bool:
+        """Whether a file of no bytes may hold a record."""
+        return False
+
+    @property
+    def holds_members(self) -> bool:
+        """Whether files are merged ones, of which Parquet files are decoded."""
+        return False
+
 
 def _one_byte(kind: str, what: str, value: str | bytes, encoding: str) -> None:
     """Refuse a mark that is not one byte, or one code unit of a wide encoding."""
@@ -208,10 +218,42 @@ class Fixed(FormatOption):
 
 @dataclass(frozen=True, kw_only=True)
 class WholeFile(FormatOption):
-    """One record a file; an empty file holds none."""
+    """One record a file; an empty file holds none, or with `keep_empty` an empty one."""
 
     kind: ClassVar[str] = "whole_file"
     encoding: str = "utf-8"
+    keep_empty: bool = False
+
+    @property
+    def reads_empty(self) -> bool:
+        """Whether a file of no bytes may hold a record."""
+        return self.keep_empty
+
+
+@dataclass(frozen=True, kw_only=True)
+class Members(FormatOption):
+    """One record a member of a merged file, with its name in `_file` and its time in `_modified`.
+
+    Merged files are archives, of which each has its index beside it, and Parquet files with these columns.
+    """
+
+    kind: ClassVar[str] = "members"
+    encoding: str = "utf-8"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of(self.kind, "encoding", self.encoding, ("utf-8", "binary"))
+        one_of(self.kind, "compression", self.compression, ("auto", "none", "zstd"))
+
+    @property
+    def reads_empty(self) -> bool:
+        """True: all members may be empty."""
+        return True
+
+    @property
+    def holds_members(self) -> bool:
+        """True."""
+        return True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,5 +275,6 @@ class CustomFormat(FormatOption):
 
 #: Format names as users write them, to the option class of each.
 FORMATS: Mapping[str, type[FormatOption]] = {
-    cls.kind: cls for cls in (Lines, Delimited, Escaped, Csv, JsonLines, JsonArray, Fixed, WholeFile, CustomFormat)
+    cls.kind: cls
+    for cls in (Lines, Delimited, Escaped, Csv, JsonLines, JsonArray, Fixed, WholeFile, Members, CustomFormat)
 }

@@ -12,7 +12,7 @@ from airflow_provider_blockread.options.bounds import Bounds
 from airflow_provider_blockread.options.formats import FormatOption, Lines, WholeFile
 from airflow_provider_blockread.options.functions import AsRead, FunctionOption
 from airflow_provider_blockread.options.plan import above_zero, one_of
-from airflow_provider_blockread.options.sinks import ColumnarSink, Sink
+from airflow_provider_blockread.options.sinks import FILE_COLUMNS, ArchiveSink, ColumnarSink, Sink
 from airflow_provider_blockread.options.values import Value, from_json
 
 #: The Airflow connection of Spark where none is named.
@@ -62,7 +62,8 @@ class Policies(Value):
 class GenerationOptions(Value):
     """All options that decide what a pass over a window reads and writes; other options make another generation.
 
-    A plan derives `bounds` from its source, for the tasks that open the files.
+    A plan derives `bounds` from its source, for the tasks that open the files. If it `merges`, each task reads as much
+    as a file of the sink is to hold, instead of an equal share.
     """
 
     kind: ClassVar[str] = "generation"
@@ -71,6 +72,13 @@ class GenerationOptions(Value):
     function: FunctionOption = AsRead()
     policies: Policies = Policies()
     bounds: Bounds = Bounds()
+    merges: bool = False
+
+    @property
+    def task_bytes(self) -> int | None:
+        """The bytes that a task reads; None for an equal share."""
+        sized = self.merges and isinstance(self.sink, (ArchiveSink, ColumnarSink))
+        return self.sink.file_bytes if sized else None  # type: ignore[attr-defined]
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -147,20 +155,25 @@ class SparkJob(Value):
 
 
 #: How the files to merge are read: as they are, whatever they hold.
-MERGED = WholeFile(encoding="binary", compression="none")
-
-_NAMES = ("_file", "_modified")
+MERGED = WholeFile(encoding="binary", compression="none", keep_empty=True)
 
 
-def merging_sink(sink: Sink) -> Sink:
-    """Return the sink that holds the name and the time of each file beside its bytes.
+def merging(sink: Sink, policies: Policies = Policies()) -> GenerationOptions:
+    """Return the options of a generation that merges files: each is a row, with its name and its time.
 
     Raises:
-        OptionsError: when it has no columns for them.
+        OptionsError: when the sink has no place for them.
     """
+    return GenerationOptions(sink=_naming(sink), record_format=MERGED, policies=policies, merges=True)
+
+
+def _naming(sink: Sink) -> Sink:
+    if isinstance(sink, ArchiveSink):
+        return sink
     if not isinstance(sink, ColumnarSink):
         msg = (
-            f"{sink.kind}: merged files need columns for their names and times; choose a sink with columns, as parquet"
+            f"{sink.kind}: merged files need a place for their names and times; choose an archive, or a sink with"
+            " columns, as parquet"
         )
         raise OptionsError(msg)
-    return replace(sink, audit=tuple(dict.fromkeys((*_NAMES, *sink.audit))))
+    return replace(sink, audit=tuple(dict.fromkeys((*FILE_COLUMNS, *sink.audit))))

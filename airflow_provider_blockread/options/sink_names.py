@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from airflow_provider_blockread.options.sinks import CsvSink, JsonLinesSink, ParquetSink, Sink, TextSink
+from airflow_provider_blockread.options.sinks import ArchiveSink, CsvSink, JsonLinesSink, ParquetSink, Sink, TextSink
 from airflow_provider_blockread.options.tables import CustomSink, DeltaSink, IcebergSink, PostgresSink
 
 #: Sink names as users write them, to the option class of each.
@@ -16,5 +16,6 @@ SINKS: Mapping[str, type[Sink]] = {
     "postgres": PostgresSink,
     "json_lines": JsonLinesSink,
     "csv": CsvSink,
+    "archive": ArchiveSink,
     "custom": CustomSink,
 }

@@ -8,12 +8,15 @@ from typing import ClassVar, Self
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.parsing.encodings import encode_text
-from airflow_provider_blockread.options.plan import one_of
+from airflow_provider_blockread.options.plan import above_zero, one_of
 from airflow_provider_blockread.options.values import Value, parse
 
 #: Columns that columnar sinks add on request: a row's file and its modification time, the number of its block, its
 #: record's byte offset, its window's id and key, and when the window's generation began.
 AUDIT_COLUMNS = ("_file", "_modified", "_block", "_offset", "_window", "_window_key", "_loaded")
+
+#: Those that say which file a row is.
+FILE_COLUMNS = ("_file", "_modified")
 
 _SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst"}  # of compressed text
 
@@ -83,6 +86,57 @@ class Sink(Value):
     @property
     def per_block(self) -> bool:
         """Whether a file holds the rows of one block alone."""
+        return False
+
+    @property
+    def audit_columns(self) -> tuple[str, ...]:
+        """The audit columns that its files hold."""
+        return ()
+
+    @property
+    def needs_audit(self) -> bool:
+        """Whether rows for which an audit column is not known are refused."""
+        return True
+
+
+@dataclass(frozen=True)
+class ArchiveSink(Sink):
+    """A directory of archives: the bytes of many files one after another, with an index of them beside each archive.
+
+    Rows have one column `value`, of text or bytes; each is a file. `separator` is added behind each. Archives are plain
+    (`compression="none"`), or zstd in frames that can be decompressed one by one. A task starts its next archive after
+    `file_bytes`, before compression.
+    """
+
+    kind: ClassVar[str] = "archive"
+    _: KW_ONLY
+    compression: str = "none"
+    separator: str | bytes = ""
+    file_bytes: int = 256 * 2**20
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of(self.kind, "compression", self.compression, ("none", "zstd"))
+        above_zero(self.kind, "file_bytes", self.file_bytes)
+
+    @property
+    def suffix(self) -> str:
+        """How the names of its files end."""
+        return ".bin" if self.compression == "none" else ".zst"
+
+    @property
+    def separator_bytes(self) -> bytes:
+        """The separator as it stands in the files."""
+        return encode_text(self.kind, self.separator, "utf-8")
+
+    @property
+    def audit_columns(self) -> tuple[str, ...]:
+        """The name and the time of a file."""
+        return FILE_COLUMNS
+
+    @property
+    def needs_audit(self) -> bool:
+        """False: what a function makes of records is no file, and is archived without a name."""
         return False
 
 

@@ -21,6 +21,9 @@ from airflow_provider_blockread.records.statemap import StateMap
 #: Most bytes that a look-back reads.
 MAX_LOOK_BACK = 64 * 2**20
 
+#: The codec of merged files that are Parquet.
+PARQUET = "parquet"
+
 _SUFFIXES = {".gz": "gzip", ".gzip": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd", ".zstd": "zstd"}
 _ANY, _LONGEST = tuple(_SUFFIXES), max(map(len, _SUFFIXES))
 
@@ -40,6 +43,8 @@ class RecordFormat(Protocol):
     initial_state: int  # the state at the data offset and at every record start
     unfinished: str  # what to do when a file ends inside a record; ends the error's message
     compression: str  # "auto", "none" or a codec, as in options
+    reads_empty: bool  # whether a file of no bytes may hold a record
+    holds_members: bool  # whether files are merged ones
 
     def for_file(self, source: ByteSource) -> RecordFormat:
         """Return the format as it applies to one file, whose head it reads; states keep their meaning."""
@@ -70,13 +75,23 @@ class RecordFormat(Protocol):
 
 
 def codec_of(fmt: RecordFormat | FormatOption, path: str) -> str | None:
-    """Return the codec of a file of this format (`gzip`, `bzip2`, `xz`, `zstd`); None if it is not compressed."""
+    """Return the codec of a file of this format (`gzip`, `bzip2`, `xz`, `zstd`); None if it is not compressed.
+
+    A merged file may also be `parquet`, whose values are decoded.
+    """
     if fmt.compression != "auto":
         return None if fmt.compression == "none" else fmt.compression
+    if fmt.holds_members and path.lower().endswith(".parquet"):
+        return PARQUET
     if not path[-_LONGEST:].lower().endswith(_ANY):
         return None
     name = path.rpartition("/")[2].lower()
     return next((codec for suffix, codec in _SUFFIXES.items() if name.endswith(suffix)), None)
+
+
+def is_one_block(fmt: RecordFormat, path: str) -> bool:
+    """Return whether a file makes one block whatever its size: a compressed one, or one that may be empty."""
+    return fmt.reads_empty or codec_of(fmt, path) is not None
 
 
 def must_scan(fmt: RecordFormat, path: str) -> bool:
@@ -93,6 +108,8 @@ class BaseFormat:
     initial_state = 0
     encoding = "utf-8"
     compression = "auto"
+    reads_empty = False
+    holds_members = False
     unfinished = "complete the file, or exclude it with `blockread windows exclude`"
     #: What ends a file's last record if nothing else does, so that another file's data may follow it in one buffer;
     #: None if files must be read one by one.

@@ -47,7 +47,8 @@ def join_files(fmt: BaseFormat, contents: Sequence[bytes]) -> JoinedFiles:
     borders = np.cumsum([0, *map(len, parts)])
     buffer = b"".join(parts)
     walk = fmt.walk_files(buffer, borders)
-    counts = np.searchsorted(walk.nexts, borders, side="right")  # records up to each border
+    every = fmt.reads_empty  # file is a record, of which empty ones end where those before them end
+    counts = np.arange(len(borders)) if every else np.searchsorted(walk.nexts, borders, side="right")
     whole = np.append(0, walk.nexts)[counts] == borders
     files = len(contents) if whole.all() else int(whole.argmin()) - 1
     counts, borders = counts[: files + 1], borders[: files + 1]

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from airflow_provider_blockread.errors import RecordError, SourceError
-from airflow_provider_blockread.records.format import RecordFormat, codec_of
+from airflow_provider_blockread.records.format import PARQUET, RecordFormat, codec_of
 from airflow_provider_blockread.records.io.codecs import HEAD_BYTES, codec_of_head
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.io.streaming import StreamLimits, StreamSource
+from airflow_provider_blockread.records.members.format import MembersFormat
+from airflow_provider_blockread.records.members.rows import RowSource
+from airflow_provider_blockread.records.model import Chunk
 from airflow_provider_blockread.records.statemap import StateMap
 from airflow_provider_blockread.records.text.format import TextFormat
 from airflow_provider_blockread.records.walking import CHUNK_BYTES, WalkLimits, first_start, walk_block
@@ -40,7 +43,9 @@ def open_bytes(
 ) -> ByteSource:
     """Return the file as exact reads, decompressed if it has a codec; see `open_source`."""
     limits = limits or StreamLimits()
-    if codec is None:
+    if codec == PARQUET:
+        source: ByteSource = RowSource(file, size=size, name=name, max_record_bytes=limits.max_record_bytes)
+    elif codec is None:
         source = ByteSource(file, size=size, name=name, max_record_bytes=limits.max_record_bytes)
     else:
         source = StreamSource(file, codec, size=size, name=name, limits=limits)
@@ -65,6 +70,13 @@ def bind(source: ByteSource, fmt: RecordFormat) -> RecordFormat:
     bound = fmt.for_file(source)
     source.data_offset = bound.data_offset(source)
     return bound
+
+
+def chunks_of(source: ByteSource, fmt: RecordFormat, first: int, end: int, limits: WalkLimits) -> Iterator[Chunk]:
+    """Yield the records that start in `[first, end)`, in chunks; `first` is a record start. See `walk_block`."""
+    if isinstance(fmt, MembersFormat):
+        return fmt.chunks(source, limits.max_record_bytes)
+    return walk_block(source, fmt, first, end, limits)
 
 
 def read_records(
@@ -94,7 +106,7 @@ def read_records(
             return
         end = sys.maxsize
     first = first_start(source, fmt, start, entry_state)
-    for chunk in walk_block(source, fmt, first, end, WalkLimits(chunk_bytes=chunk_bytes)):
+    for chunk in chunks_of(source, fmt, first, end, WalkLimits(chunk_bytes=chunk_bytes)):
         for index, offset in enumerate(chunk.starts.tolist()):
             place = chunk.offset + offset
             try:

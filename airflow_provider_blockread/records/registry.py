@@ -17,6 +17,7 @@ from airflow_provider_blockread.options import (
     JsonArray,
     JsonLines,
     Lines,
+    Members,
     WholeFile,
     build,
 )
@@ -25,6 +26,7 @@ from airflow_provider_blockread.records.custom import make_custom
 from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.json.array import JsonArrayFormat
 from airflow_provider_blockread.records.json.lines import JsonLinesFormat
+from airflow_provider_blockread.records.members.format import MembersFormat
 from airflow_provider_blockread.records.text.delimited import DelimitedFormat
 from airflow_provider_blockread.records.text.escaped import EscapedFormat
 from airflow_provider_blockread.records.text.lines import LineFormat
@@ -51,6 +53,8 @@ def make_format(option: FormatOption) -> RecordFormat:
     """
     made = _MAKERS[type(option)](option)
     made.compression = option.compression
+    made.reads_empty = option.reads_empty
+    made.holds_members = option.holds_members
     return made
 
 
@@ -63,5 +67,6 @@ _MAKERS: dict[type[FormatOption], Callable[[Any], RecordFormat]] = {
     JsonArray: JsonArrayFormat,
     Fixed: FixedFormat,
     WholeFile: WholeFileFormat,
+    Members: MembersFormat,
     CustomFormat: make_custom,
 }

@@ -44,6 +44,9 @@ def walk_block(
             terminator; the message names the offset.
     """
     position = first
+    if not source.size and fmt.reads_empty:
+        nothing = np.zeros(1, np.int64)
+        yield Chunk(b"", 0, nothing, nothing, nothing, nothing, 0, 0, 0)
     while position < min(end, source.size):
         for buffer, walk in _split_walk(*_read_records(source, fmt, position, limits)):
             if position >= end:

@@ -11,6 +11,7 @@ from typing import Any
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.exchange.layout import published_quarantine
 from airflow_provider_blockread.options import (
+    ArchiveSink,
     ColumnarSink,
     CsvSink,
     CustomSink,
@@ -22,6 +23,7 @@ from airflow_provider_blockread.options import (
     Sink,
     TextSink,
 )
+from airflow_provider_blockread.sinks.archive import ArchiveDirectory
 from airflow_provider_blockread.sinks.custom import make_custom
 from airflow_provider_blockread.sinks.objects import CsvRows, JsonObjects
 from airflow_provider_blockread.sinks.parquet import ParquetDirectory
@@ -88,6 +90,7 @@ _MAKERS: dict[type[Sink], Callable[[Stores, Any, str, Access], RecordSink]] = {
     TextSink: lambda stores, option, kind, _: TextDirectory(stores, option, TextLines(option.terminator_bytes), kind),
     JsonLinesSink: lambda stores, option, kind, _: TextDirectory(stores, option, JsonObjects(), kind),
     CsvSink: lambda stores, option, kind, _: TextDirectory(stores, option, CsvRows(option), kind),
+    ArchiveSink: lambda stores, option, kind, _: ArchiveDirectory(stores, option, kind),
     DeltaSink: _table,
     IcebergSink: _table,
     PostgresSink: _table,

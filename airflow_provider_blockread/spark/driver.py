@@ -26,7 +26,7 @@ from airflow_provider_blockread.spark.engines.reporting import job_failed
 from airflow_provider_blockread.spark.engines.session import is_lost
 from airflow_provider_blockread.spark.frames.running import FrameStage
 from airflow_provider_blockread.spark.frames.staging import prove_staged, removed_afterwards, staging_spec
-from airflow_provider_blockread.spark.packing import largest_first, pack
+from airflow_provider_blockread.spark.packing import fill, largest_first, pack
 from airflow_provider_blockread.spark.scanning import entry_states, files_to_scan
 from airflow_provider_blockread.spark.tasks.partition import StateMaps, TaskReport, read_blocks, scan_blocks
 from airflow_provider_blockread.spark.tasks.worker import leave_pandas_out
@@ -197,6 +197,9 @@ class Driver:
         cores, sure, readers = self.engine.cores, not self.engine.may_grow, spec.readers
         limited = readers is not None and sure and cores <= readers  # whatever the number of tasks
         most = None if limited else readers
+        if spec.options.task_bytes is not None:
+            runs = fill(blocks, spec.options.task_bytes)
+            return runs if most is None or len(runs) <= most else pack(blocks, cores=cores, max_readers=most)
         return largest_first(pack(blocks, cores=cores, sure=sure, max_readers=most, rate=spec.rate), spec.rate)
 
     def _run_tasks(

@@ -47,6 +47,20 @@ def pack(
     return [[ordered[index] for index in run] for run in runs]
 
 
+def fill(blocks: Iterable[Block], size: int) -> list[list[Block]]:
+    """Return the blocks in order, cut into runs of at most `size` bytes; a block of more is a run of its own."""
+    runs: list[list[Block]] = []
+    room = -1
+    for block in blocks:
+        length = block.end - block.start
+        if length > room:
+            runs.append([])
+            room = size
+        runs[-1].append(block)
+        room -= length
+    return runs
+
+
 def largest_first(partitions: Sequence[list[Block]], rate: int = 0) -> list[list[Block]]:
     """Return partitions with those that cost most at the front; those of about the same cost stay in their order."""
     costs = [sum(read_cost(block, rate) for block in partition) for partition in partitions]

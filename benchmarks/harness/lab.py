@@ -23,6 +23,7 @@ from airflow_provider_blockread.options import (
     FormatOption,
     FunctionOption,
     GenerationOptions,
+    Lines,
     ParquetSink,
     Policies,
     SparkJob,
@@ -87,11 +88,12 @@ class Windows:
 
     folder: Path
     source: Path
-    record_format: FormatOption
+    record_format: FormatOption = Lines()
     spark: SparkSession | None = None
     block_size: int = 64 * 2**20
     policies: Policies = field(default_factory=Policies)
     function: FunctionOption = AsRead()
+    options: GenerationOptions | None = None  # instead of all these, and of Parquet files in the output
     seconds: dict[str, float] = field(default_factory=dict)
     published: Published | None = None
     env: Environment = field(init=False)
@@ -111,7 +113,7 @@ class Windows:
 
     def plan(self, key: str = "window") -> WindowRef:
         """Plan the next window."""
-        generation = GenerationOptions(
+        generation = self.options or GenerationOptions(
             sink=ParquetSink(str(self.output)),
             record_format=self.record_format,
             function=self.function,

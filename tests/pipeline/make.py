@@ -58,6 +58,7 @@ class Pipe:
     record_format: FormatOption = Lines()
     function: FunctionOption = AsRead()
     policies: Policies = Policies()
+    merges: bool = False
     selection: Selection = Selection()
     block_size: int = 2**20
     group_bytes: int = 2**30
@@ -124,7 +125,11 @@ class Pipe:
             key=key,
             source=FileSource(str(self.source)),
             generation=GenerationOptions(
-                sink=sink, record_format=self.record_format, function=self.function, policies=self.policies
+                sink=sink,
+                record_format=self.record_format,
+                function=self.function,
+                policies=self.policies,
+                merges=self.merges,
             ),
             owner=self.owner,
             selection=self.selection,

@@ -31,6 +31,7 @@ from pyiceberg.table import Table
 from airflow_provider_blockread import testing
 from airflow_provider_blockread.options import (
     SINKS,
+    ArchiveSink,
     CsvSink,
     CustomSink,
     DeltaSink,
@@ -57,6 +58,12 @@ class Kind(SinkCase):
     early: Mapping[str, Any] = field(default_factory=dict)  # options that let a task write what it has at once
     like: str = ""  # the kind that publishes by the same code, so that one of them is enough for long tests
 
+    def names(self, place: str) -> list[str]:
+        """Return the names of the files, of which each archive is one with its index."""
+        found = super().names(place)
+        indexes = {f".{name}.index" for name in found}
+        return [name for name in found if name not in indexes]
+
 
 def _read_parquet(uri: str) -> list[dict[str, Any]]:
     with STORES.open_read(uri) as file:
@@ -76,6 +83,16 @@ def _read_json_lines(uri: str) -> list[dict[str, Any]]:
 def _read_csv(uri: str) -> list[dict[str, Any]]:
     text = io.StringIO(STORES.read_bytes(uri).decode(), newline="")
     return list(csv.DictReader(text, strict=True))
+
+
+def _read_archive(uri: str) -> list[dict[str, Any]]:
+    """Cut an archive at the places that its index names, and compare the hashes."""
+    data, rows = STORES.read_bytes(uri), _read_parquet(uri.replace("/part-", "/.part-") + ".index")
+    content = pa.CompressedInputStream(pa.BufferReader(data), "zstd").read() if uri.endswith(".zst") else data
+    parts = [content[row["offset"] : row["offset"] + row["length"]] for row in rows]
+    assert [hashlib.sha256(part).digest() for part in parts] == [row["sha256"] for row in rows]
+    assert {row["output"] for row in rows} == {uri.rpartition("/")[2]}
+    return [{"value": part.decode()} for part in parts]
 
 
 def _read_delta(folder: str) -> tuple[list[dict[str, Any]], list[str]]:
@@ -145,6 +162,13 @@ KINDS: Mapping[str, Kind] = {
     "json_lines": Kind(option=JsonLinesSink, read=_read_json_lines, like="text"),
     "csv": Kind(option=CsvSink, read=_read_csv, like="text"),
     "text": Kind(option=TextSink, read=_read_text, holds_columns=False),
+    "archive": Kind(option=ArchiveSink, read=_read_archive, holds_columns=False),
+    "archive zstd": Kind(
+        option=partial(ArchiveSink, compression="zstd", separator="--"),
+        read=_read_archive,
+        holds_columns=False,
+        like="archive",
+    ),
     "text gzip a block": Kind(
         option=partial(TextSink, compression="gzip", per="block"), read=_read_text, holds_columns=False
     ),

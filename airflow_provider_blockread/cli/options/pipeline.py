@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import click
 
@@ -29,6 +30,7 @@ from airflow_provider_blockread.options import (
     FunctionOption,
     GenerationOptions,
     Policies,
+    Sink,
     Splitting,
     Sql,
     parse,
@@ -37,19 +39,13 @@ from airflow_provider_blockread.steps import Environment, PlanRequest
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pipeline(Sourcing, Selecting):
-    """The shared options."""
+class WindowOptions(Sourcing, Selecting):
+    """The options of every command that plans a window."""
 
     name: str | None
     state: str | None
     as_json: bool
-    format_name: str
-    format_option: tuple[str, ...]
-    schema: str | None
-    block_size: str
-    min_readers: int
     max_readers: int | None
-    target_minutes: float | None
     window: str | None
     files_from: str | None
 
@@ -62,7 +58,7 @@ class Pipeline(Sourcing, Selecting):
         """Return the feed's name."""
         return self.feed_name(env, self.name)
 
-    def request(self, env: Environment, reading: ReadOptions) -> PlanRequest:
+    def requested(self, env: Environment, generation: GenerationOptions, splitting: Splitting) -> PlanRequest:
         """Return what to plan, in one block group, as this process runs one Spark application."""
         key = self.window if self.window is not None else self.interval_key
         this_run = f"run {env.ledger.now():%Y%m%dT%H%M%S.%fZ}"
@@ -71,47 +67,78 @@ class Pipeline(Sourcing, Selecting):
             key=this_run if key is None else key_of_run(env.ledger, key, this_run),
             source=self.file_source(),
             files=self.files,
-            generation=reading.generation(make_format_option(self.format_name, self.format_option, self.schema)),
+            generation=generation,
             owner=owner(),
             selection=self.selection(),
             interval_ns=self.interval_ns,
-            splitting=Splitting(
-                block_size=self.block_size,
-                max_groups=1,
-                min_readers=self.min_readers,
-                max_readers=self.max_readers,
-                target_minutes=self.target_minutes,
-            ),
+            splitting=replace(splitting, max_groups=1, max_readers=self.max_readers),
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadOptions:
-    """The options for processing and writing records."""
+class Pipeline(WindowOptions):
+    """The options shared by `plan` and `run`."""
+
+    format_name: str
+    format_option: tuple[str, ...]
+    schema: str | None
+    block_size: str
+    min_readers: int
+    target_minutes: float | None
+
+    def request(self, env: Environment, reading: ReadOptions) -> PlanRequest:
+        """Return what to plan."""
+        record_format = make_format_option(self.format_name, self.format_option, self.schema)
+        splitting = Splitting(
+            block_size=self.block_size,
+            min_readers=self.min_readers,
+            max_readers=self.max_readers,
+            target_minutes=self.target_minutes,
+        )
+        return self.requested(env, reading.generation(record_format), splitting)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteOptions:
+    """The options for writing what is read."""
 
     output: str
     sink: str = "parquet"
     sink_option: tuple[str, ...] = ()
     compression: str | None = None
+    on_missing: str = "fail"
+    on_changed: str = "fail"
+    policy: tuple[str, ...] = ()
+
+    def sink_of(self, texts: Mapping[str, str] | None = None) -> Sink:
+        """Return the sink; options of it precede these texts."""
+        codec = {} if self.compression is None else {"compression": self.compression}
+        own = codec | parse_pairs("--sink-option", self.sink_option)
+        return SINKS[self.sink].from_texts(self.output, {**(texts or {}), **own})
+
+    def policies(self, named: Mapping[str, str] | None = None) -> Policies:
+        """Return the policies, some of which have options of their own."""
+        own = {"on_missing": self.on_missing, "on_changed": self.on_changed, **(named or {})}
+        return parse(Policies, own | parse_pairs("--policy", self.policy))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions(WriteOptions):
+    """The options for processing and writing records."""
+
     function: str | None = None
     dataframe_function: str | None = None
     sql: str | None = None
     scope: str = "window"
     on_bad_record: str = "fail"
-    on_missing: str = "fail"
-    on_changed: str = "fail"
-    policy: tuple[str, ...] = ()
 
     def generation(self, record_format: FormatOption) -> GenerationOptions:
         """Return the options of a generation."""
-        named = {"on_bad_record": self.on_bad_record, "on_missing": self.on_missing, "on_changed": self.on_changed}
-        codec = {} if self.compression is None else {"compression": self.compression}
-        texts = codec | parse_pairs("--sink-option", self.sink_option)
         return GenerationOptions(
-            sink=SINKS[self.sink].from_texts(self.output, texts),
+            sink=self.sink_of(),
             record_format=record_format,
             function=self._function(),
-            policies=parse(Policies, named | parse_pairs("--policy", self.policy)),
+            policies=self.policies({"on_bad_record": self.on_bad_record}),
         )
 
     def _function(self) -> FunctionOption:

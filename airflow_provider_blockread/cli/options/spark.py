@@ -27,7 +27,7 @@ class OnSpark:
     master: str | None
     remote: str | None
     conf: tuple[str, ...]
-    py_file: tuple[str, ...]
+    py_file: tuple[str, ...] = ()
 
     def check_spark(self) -> None:
         """Refuse options that contradict each other, and a missing Java, before anything is planned.
@@ -51,10 +51,15 @@ class OnSpark:
         return SparkJob(master=self.master, remote=self.remote, conf=conf, py_files=self.py_file)
 
 
-#: `--master`, `--remote`, `--conf` and `--py-file`.
-spark_options = option_group(
-    click.option("--py-file", multiple=True, metavar="FILE", help="A module or zip for Spark's tasks; repeatable."),
+#: `--master`, `--remote` and `--conf`.
+cluster_options = option_group(
     click.option("--conf", multiple=True, metavar="KEY=VALUE", help="Spark configuration; repeatable."),
     click.option("--remote", metavar="URL", help="A Spark Connect server, as sc://host:port, instead of a master."),
     click.option("--master", show_default=_LOCAL, help="Spark master; the driver is this process."),
+)
+
+#: These and `--py-file`, for commands that run code of a user.
+spark_options = option_group(
+    click.option("--py-file", multiple=True, metavar="FILE", help="A module or zip for Spark's tasks; repeatable."),
+    cluster_options,
 )

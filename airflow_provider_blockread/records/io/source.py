@@ -114,6 +114,39 @@ class ByteSource:
         return b"".join(parts)
 
 
+class ExactFile(io.RawIOBase):
+    """A source as a file for Arrow, to which a short read is the end."""
+
+    def __init__(self, source: ByteSource) -> None:
+        super().__init__()
+        self._source, self._position = source, 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Move to a position and return it."""
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._source.size}[whence]
+        self._position = base + offset
+        return self._position
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes, fewer than `size` only at the end."""
+        end = self._source.size if size < 0 else self._position + size
+        data = self._source.read(self._position, end)
+        self._position += len(data)
+        return data
+
+
 def too_wide(name: str, what: str, place: int, columns: int, limit: int) -> RecordError:
     """Return the error for a header or row of more than `limit` columns, at byte `place` of the file."""
     return RecordError(

@@ -78,7 +78,7 @@ class WholeFileFormat(_SizedFormat):
         return Walk(ends, ends)
 
     def walk_files(self, buffer: bytes, borders: Offsets) -> Walk:
-        """Return a record for each file that is not empty."""
+        """Return a record for each file, but for empty ones only if the option keeps them."""
         del buffer
-        ends = borders[1:][np.diff(borders) > 0]
+        ends = borders[1:] if self.reads_empty else borders[1:][np.diff(borders) > 0]
         return Walk(ends, ends)

@@ -11,7 +11,7 @@ from airflow_provider_blockread.blocks.sizing import READERS, STORE_BLOCK
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import parse_size
 from airflow_provider_blockread.options.plan import AUTO
-from airflow_provider_blockread.records.format import RecordFormat, codec_of
+from airflow_provider_blockread.records.format import RecordFormat, is_one_block
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.data_source.options import NAME, ReadOptions
 from airflow_provider_blockread.spark.packing import pack, read_cost
@@ -96,7 +96,7 @@ def _states(
 
 def _parts(versions: Iterable[FileVersion], fmt: RecordFormat) -> Iterator[FileRange]:
     for number, version in enumerate(versions):
-        yield FileRange(number, version, 0, version.size, whole=codec_of(fmt, version.path) is not None)
+        yield FileRange(number, version, 0, version.size, whole=is_one_block(fmt, version.path))
 
 
 def _limits(options: ReadOptions, stores: Stores, fmt: RecordFormat) -> GroupLimits:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import FunctionError
 from airflow_provider_blockread.exchange.model import ReadSpec
-from airflow_provider_blockread.options import ColumnarSink, FrameFunction, GenerationOptions
+from airflow_provider_blockread.options import FrameFunction, GenerationOptions
 from airflow_provider_blockread.spark.tasks.block_reader import Rows
 from airflow_provider_blockread.spark.tasks.user_function import PLACE_TYPES, place_column
 
@@ -37,19 +37,21 @@ def audited(schema: pa.Schema, options: GenerationOptions) -> pa.Schema:
 def _missing(schema: pa.Schema, options: GenerationOptions) -> list[str]:
     """Return the audit columns that rows do not have yet: a function may return those that it asked for."""
     sink, function = options.sink, options.function
-    asked = sink.audit_columns if isinstance(sink, ColumnarSink) else ()
     unknown = (*_OF_BLOCK, *_OF_RECORD) if isinstance(function, FrameFunction) else _OF_RECORD
-    for name in asked:
+    missing = []
+    for name in sink.audit_columns:
         if name in schema.names:
             if schema.field(name).type != _TYPES[name]:
                 found = schema.field(name).type
                 msg = f"column {name!r} is {found}, but the sink's audit column is {_TYPES[name]}; rename one of them"
                 raise FunctionError(msg)
-        elif name in unknown and function.rows_out != "all":
+        elif name not in unknown or function.rows_out == "all":
+            missing.append(name)
+        elif sink.needs_audit:
             way = f"ask for it by columns=[{name!r}] and return it" if name in PLACE_TYPES else "leave it out of audit"
             msg = f"{function} returns no column {name!r}, which the sink's audit asks for; {way}"
             raise FunctionError(msg)
-    return [name for name in asked if name not in schema.names]
+    return missing
 
 
 class Audit:

@@ -17,7 +17,8 @@ from airflow_provider_blockread.records.excerpts import excerpt, line_number
 from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoder, Offsets
-from airflow_provider_blockread.records.walking import WalkLimits, first_start, join_chunks, walk_block
+from airflow_provider_blockread.records.reading import chunks_of
+from airflow_provider_blockread.records.walking import WalkLimits, first_start, join_chunks
 
 _BYTES_A_COLUMN = 2**10  # decoded at once: each column has a fixed cost for each batch
 _MOST_BYTES = 16 * 2**20
@@ -144,8 +145,8 @@ class BlockReader:
 
     def _walk(self, file: OpenFile, block: Block, first: int, end: int) -> Generator[Rows, None, _Tally]:
         tally = _Tally(first, first, first)
-        size = min(len(file.decoder.schema) * _BYTES_A_COLUMN, _MOST_BYTES)
-        for chunk in join_chunks(walk_block(file.source, file.fmt, first, end, self.limits), size):
+        size = 0 if file.fmt.holds_members else min(len(file.decoder.schema) * _BYTES_A_COLUMN, _MOST_BYTES)
+        for chunk in join_chunks(chunks_of(file.source, file.fmt, first, end, self.limits), size):
             tally.skipped_records += chunk.skipped_records
             tally.skipped_bytes += chunk.skipped_bytes
             if len(chunk.starts):

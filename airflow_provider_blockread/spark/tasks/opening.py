@@ -8,10 +8,12 @@ from typing import Protocol
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.options import Bounds, Policies
-from airflow_provider_blockread.records.format import RecordFormat
+from airflow_provider_blockread.records.format import PARQUET, RecordFormat, codec_of
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.io.streaming import StreamLimits
+from airflow_provider_blockread.records.members.format import MembersFormat
 from airflow_provider_blockread.records.reading import open_source
+from airflow_provider_blockread.sinks.archive import read_index
 from airflow_provider_blockread.storage import versions
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -47,5 +49,7 @@ def open_version(
         max_expansion=policies.max_expansion,
         max_columns=policies.max_columns,
     )
+    if isinstance(fmt, MembersFormat) and codec_of(fmt, version.path) != PARQUET:
+        fmt = fmt.with_index(read_index(stores.within(options.bounds), version.path))
     with versions.open_version(stores, version, options.bounds) as file:
         yield open_source(file, fmt, name=version.path, size=version.size, limits=limits)

@@ -13,7 +13,7 @@ from airflow_provider_blockread.ledger.upkeep.retention import restore_plan
 from airflow_provider_blockread.ledger.windows.generations import PRUNED, as_read_by, published_generation
 from airflow_provider_blockread.ledger.windows.parts import giving_up, giving_up_parts
 from airflow_provider_blockread.ledger.windows.selection import window_files
-from airflow_provider_blockread.records.format import RecordFormat, codec_of
+from airflow_provider_blockread.records.format import RecordFormat, is_one_block
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 
@@ -30,7 +30,7 @@ def part_of(ledger: Ledger, found: PendingFile, fmt: RecordFormat) -> FileRange:
         OptionsError: when earlier windows read parts of the file, and this format cannot continue in its middle.
     """
     version, part = found.version, found.part
-    whole = codec_of(fmt, version.path) is not None
+    whole = is_one_block(fmt, version.path)
     if part is None:
         return FileRange(found.file, version, 0, version.size, whole)
     if part.start and (whole or not fmt.splittable):

@@ -24,7 +24,7 @@ from airflow_provider_blockread.ledger.windows.planning import Planner
 from airflow_provider_blockread.ledger.windows.selection import pending_files, window_files
 from airflow_provider_blockread.options import Limits, Selection, parse_size
 from airflow_provider_blockread.options.plan import AUTO
-from airflow_provider_blockread.records.format import codec_of
+from airflow_provider_blockread.records.format import is_one_block
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.steps.plan.following import follow_backlog
@@ -60,7 +60,7 @@ def group_limits(env: Environment, request: PlanRequest, readers: int | None = N
 class Taken:
     """The files of a new window: `choose` them once, then know their ids, sums and readers, and have them `again`.
 
-    `files` and `blocks` count what makes blocks: an empty file makes none, unless it is compressed.
+    `files` and `blocks` count what makes blocks: an empty file makes none, unless `is_one_block`.
 
     Args:
         env: ledger and stores.
@@ -141,7 +141,7 @@ class Taken:
         self.files, self.blocks, self.bytes = self.files + files, self.blocks + blocks, self.bytes + read
 
     def _is_whole(self, path: str) -> bool:
-        return codec_of(self._format, path) is not None
+        return is_one_block(self._format, path)
 
     def check(self, planned: ManifestSummary) -> None:
         """Compare what the groups of a plan hold with what was chosen.

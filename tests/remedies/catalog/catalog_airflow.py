@@ -11,6 +11,18 @@ _NAMES = "it names the feed and window in front of another error, whose remedy h
 
 CATALOG: list[Entry] = [
     Remedy("cli/clean.py", "name the SOURCE", f"{_HERE}/test_cleaned.py::test_options_that_belong_together"),
+    Remedy(
+        "cli/members.py",
+        "`blockread members list`",
+        "tests/merging/test_members.py::test_a_member_is_written_as_it_was",
+    ),
+    Remedy("cli/members.py", "members cat`", "tests/merging/test_members.py::test_no_name_leads_out_of_the_target"),
+    Remedy(
+        "cli/members.py",
+        "an empty folder",
+        "tests/merging/test_members.py::test_all_members_are_written_below_a_folder",
+    ),
+    Remedy("cli/merge.py", "no meaning", "tests/cli/test_merge.py::test_policies_that_mean_nothing_are_refused"),
     Remedy("cli/records.py", "correct the path", f"{_HERE}/test_commands.py::test_a_file_that_is_not_there"),
     Remedy("cli/options/selecting.py", "--interval", f"{_HERE}/test_commands.py::test_options_of_a_plan"),
     Remedy("cli/options/pipeline.py", "exclude each other", f"{_HERE}/test_commands.py::test_functions_of_a_run"),

@@ -12,7 +12,13 @@ _PARTITIONS = "tests/sinks/test_partitions.py"
 _OBJECTS = "tests/sinks/test_objects.py"
 _COLUMNS = "tests/sinks/tables/test_table_columns.py"
 
+_MERGED = "tests/merging/test_forms.py"
+
 CATALOG: list[Entry] = [
+    Remedy("sinks/archive.py", "keep the two together", f"{_MERGED}::test_damage_is_found_when_members_are_read"),
+    Remedy("sinks/archive.py", "cannot be counted", f"{_MERGED}::test_what_was_harmed_is_not_published"),
+    Remedy("sinks/archive.py", "but its index", f"{_MERGED}::test_what_was_harmed_is_not_published"),
+    Remedy("sinks/archive.py", "is not published", f"{_MERGED}::test_an_index_that_is_gone_stops_a_publisher"),
     Explained(
         "sinks/tables/delta.py", "cannot be read or written", "a store that fails; what retries it is tested of stores"
     ),

@@ -21,6 +21,8 @@ _TABLES = (
     ),
 )
 
+_ARCHIVES = ("`_misfit` of the same file", ("tests/merging/test_forms.py::test_what_is_no_file_is_refused",))
+
 #: By file and function: where the text is worded, and tests.
 WORDED_ELSEWHERE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
     ("options/values.py", "build"): (_PASSED_ON, ()),
@@ -38,6 +40,8 @@ WORDED_ELSEWHERE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
         "`misfit` of the same file",
         (f"{_PARTITIONS}::test_rows_that_cannot_be_partitioned",),
     ),
+    ("sinks/archive.py", "prepare"): _ARCHIVES,
+    ("sinks/archive.py", "write"): _ARCHIVES,
     ("sinks/text.py", "write"): (
         "`misfit` of each encoding",
         ("tests/sinks/test_text.py::test_columns_are_refused_before_anything_is_read",),

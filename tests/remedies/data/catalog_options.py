@@ -66,7 +66,7 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy("options/plan.py", "target_minutes must be", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy(
         "options/read.py",
-        "choose a sink with columns",
+        "or a sink with columns",
         "tests/options/test_merging.py::test_a_sink_without_columns_is_refused",
     ),
     Remedy("options/sinks.py", "must name a directory", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),

@@ -8,8 +8,14 @@ OPTIONS = "tests/remedies/data/test_options.py"
 RECORDS = "tests/remedies/data/test_records.py"
 LIMITS = "tests/remedies/data/test_limits.py"
 LONG = "tests/remedies/data/test_long_runs.py"
+_MERGED = "tests/merging/test_forms.py"
 
 RECORDS_SIDE: list[Entry] = [
+    Remedy("records/members/index.py", "or no merged file", f"{_MERGED}::test_damage_is_found_when_members_are_read"),
+    Remedy(
+        "records/io/seek_table.py", "restore it, or merge its files again", f"{_MERGED}::test_a_seek_table_is_needed"
+    ),
+    Remedy("records/members/format.py", "found by an index", f"{_MERGED}::test_members_need_their_index"),
     Remedy(
         "records/csv/format.py",
         "extends to the end of the file",

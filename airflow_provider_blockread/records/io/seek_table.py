@@ -1,0 +1,88 @@
+"""The seek table of the Zstandard Seekable Format: where the frames of a zstd file begin, and how much each holds."""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import BinaryIO
+
+import pyarrow as pa
+
+from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.records.io.source import ByteSource
+
+_SKIPPABLE, _SEEKABLE = 0x184D2A5E, 0x8F92EAB1  # magic numbers: at the table's start, and at its end
+_PAIR = struct.Struct("<II")  # magic and length of a skippable frame; or both sizes of a frame
+_FOOTER = struct.Struct("<IBI")  # frames, flags, magic
+
+
+@dataclass(slots=True)
+class SeekTable:
+    """Compressed and decompressed sizes of frames, in order."""
+
+    frames: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(self, compressed: int, decompressed: int) -> None:
+        """Append a frame."""
+        self.frames.append((compressed, decompressed))
+
+    @property
+    def size(self) -> int:
+        """The bytes of the file before compression."""
+        return sum(decompressed for _, decompressed in self.frames)
+
+    def encode(self) -> bytes:
+        """Return the table as it ends a file."""
+        content = b"".join(_PAIR.pack(*frame) for frame in self.frames)
+        footer = _FOOTER.pack(len(self.frames), 0, _SEEKABLE)
+        return _PAIR.pack(_SKIPPABLE, len(content) + len(footer)) + content + footer
+
+
+def read_seek_table(source: ByteSource) -> SeekTable:
+    """Return the table at the end of a file.
+
+    Raises:
+        SourceError: when there is none, or not one of this file.
+    """
+    count, _, magic = _FOOTER.unpack(source.read(source.size - _FOOTER.size, source.size).rjust(_FOOTER.size, b"\0"))
+    end = source.size - _FOOTER.size
+    begin = end - count * _PAIR.size
+    if magic == _SEEKABLE and begin >= _PAIR.size:
+        table = SeekTable(list(_PAIR.iter_unpack(source.read(begin, end))))
+        if sum(compressed for compressed, _ in table.frames) + _PAIR.size == begin:
+            return table
+    msg = f"{source.name} does not end with its seek table; restore it, or merge its files again"
+    raise SourceError(msg, source.name)
+
+
+class FrameSource(ByteSource):
+    """A zstd file with a seek table as exact reads of its decoded bytes, in any order."""
+
+    def __init__(self, file: BinaryIO, *, name: str = "") -> None:
+        """Wrap an open file.
+
+        Raises:
+            SourceError: when it has no seek table.
+        """
+        self._raw = ByteSource(file, name=name)
+        self._frames = read_seek_table(self._raw).frames
+        self._places = list(accumulate((compressed for compressed, _ in self._frames), initial=0))
+        self._starts = list(accumulate((decoded for _, decoded in self._frames), initial=0))
+        super().__init__(file, size=self._starts[-1], name=name)
+
+    def _fetch(self, start: int, end: int) -> bytes:
+        first = bisect_right(self._starts, start) - 1
+        parts = []
+        for number in range(first, len(self._frames)):
+            if self._starts[number] >= end:
+                break
+            frame = self._raw.read(self._places[number], self._places[number + 1])
+            try:
+                parts.append(pa.decompress(frame, self._frames[number][1], codec="zstd", asbytes=True))
+            except (pa.ArrowException, OSError) as error:
+                where = f"{self.name} cannot be decompressed at byte {self._places[number]}"
+                msg = f"{where}; restore it, or merge its files again"
+                raise SourceError(msg, self.name) from error
+        return b"".join(parts)[start - self._starts[first] : end - self._starts[first]]

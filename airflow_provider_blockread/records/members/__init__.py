@@ -1,0 +1,1 @@
+"""Merged files: many files in one, found again by name."""

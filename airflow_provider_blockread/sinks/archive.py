@@ -1,0 +1,284 @@
+"""A directory of archives: the bytes of many files one after another, with an index of them beside each archive.
+
+Where archives are compressed, they consist of zstd frames of about a mebibyte, which end where a file ends, and of a
+seek table (the Zstandard Seekable Format). So every tool for zstd decompresses them, and one that knows seek tables can
+start at any frame.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from airflow_provider_blockread.errors import (
+    BlockReadError,
+    FileMissingError,
+    FunctionError,
+    OptionsError,
+    ProofError,
+    SourceError,
+)
+from airflow_provider_blockread.exchange.model import OutputFile, Target
+from airflow_provider_blockread.options import ArchiveSink
+from airflow_provider_blockread.records.io.seek_table import SeekTable, read_seek_table
+from airflow_provider_blockread.records.io.source import ByteSource
+from airflow_provider_blockread.records.members.index import Index, damaged, index_schema, index_uri, parse_index
+from airflow_provider_blockread.records.model import Offsets
+from airflow_provider_blockread.sinks.directory import Directory
+from airflow_provider_blockread.sinks.names import AttemptName
+from airflow_provider_blockread.sinks.protocol import Step, Writer
+from airflow_provider_blockread.sinks.staging import StagedFile, StagedFiles, explained
+from airflow_provider_blockread.sinks.text import refused
+from airflow_provider_blockread.storage import Stores, uris
+
+_FRAME_BYTES = 2**20
+_INDEX_ROWS = 2**16  # in memory, before they are written
+_BYTES = pa.large_binary()
+_VALUES = (pa.string(), pa.large_string(), pa.binary(), _BYTES)
+
+
+def read_index(stores: Stores, uri: str) -> Index:
+    """Return the index of an archive.
+
+    Raises:
+        SourceError: when it has none, or one that does not cover it.
+    """
+    uri = uris.canonical(uri)
+    try:
+        with stores.open_read(index_uri(uri)) as file:
+            return parse_index(uri, file)
+    except FileMissingError as error:
+        msg = f"{uri} has no index {index_uri(uri)}; keep the two together, or name a file that was merged"
+        raise SourceError(msg, uri) from error
+    except OSError as error:
+        raise damaged(uri, f"its index cannot be read ({error})") from error
+
+
+class ArchiveDirectory(Directory):
+    """Publishes archives; the index of each is there before it, and goes after it."""
+
+    def __init__(self, stores: Stores, option: ArchiveSink, kind: str = "output") -> None:
+        super().__init__(stores, option, kind)
+        self._option = option
+
+    def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
+        """Return the work area, where tasks write, if rows are files."""
+        if schema is not None and (problem := self._misfit(schema)):
+            raise OptionsError(problem)
+        return super().prepare(schema, staging)
+
+    def writer(self, target: Target, name: AttemptName, schema: pa.Schema | None) -> Writer:
+        """Return a writer that starts the next archive at `file_bytes`."""
+        del schema
+        named = partial(name.uri, target.folder, suffix=self._suffix)
+        return _ArchiveWriter(self._stores, self._option, named, self._misfit)
+
+    def count(self, output: OutputFile) -> int:
+        """Return the number of files in an archive by its index, which must cover all of it."""
+        try:
+            index = read_index(self._stores, output.uri)
+            with self._stores.open_read(output.uri) as file:
+                source = ByteSource(file, name=output.uri)
+                size = source.size if self._option.compression == "none" else read_seek_table(source).size
+        except (SourceError, OSError) as error:
+            msg = f"{output.uri} cannot be counted ({error}); clear the group that wrote it"
+            raise ProofError(msg) from error
+        if size != index.size:
+            msg = f"{output.uri} holds {size} bytes, but its index {index.size}; clear the group that wrote it"
+            raise ProofError(msg)
+        return int(index.members.num_rows)
+
+    def sweep(self, window: str, keep: Collection[str], earlier: Collection[str] = ()) -> list[str]:
+        """Remove what dead publishers of the window have left here; an archive and its index count as one."""
+        swept = super().sweep(window, {*keep, *map(index_uri, keep)}, earlier)
+        indexes = set(map(index_uri, swept))
+        return [uri for uri in swept if uri not in indexes]
+
+    def _add(self, step: Step) -> None:
+        source, target = index_uri(step.source), index_uri(step.target)
+        try:
+            self._stores.move(source, target, size=self._stores.stat(source).size)
+        except FileMissingError as error:
+            if not self._stores.exists(target):
+                msg = f"{source} is gone and {target} is not published; clear the run from its plan on"
+                raise ProofError(msg) from error
+        super()._add(step)
+
+    def _remove(self, step: Step) -> None:
+        super()._remove(step)
+        for uri in filter(None, (step.source, step.target)):
+            self._stores.remove(index_uri(uri))
+
+    def _misfit(self, schema: pa.Schema) -> str:
+        """Return in words why an archive cannot hold such rows; empty if it can."""
+        names = [name for name in schema.names if name not in self._option.audit_columns]
+        if names == ["value"] and schema.field("value").type in _VALUES:
+            return ""
+        found = ", ".join(f"{field.name} {field.type}" for field in list(schema)[:20])
+        return (
+            f"archive sink {self.uri}: a file is one column `value` of text or bytes, but the columns are: {found};"
+            " return such a column from a function, or choose another sink"
+        )
+
+
+class _ArchiveWriter(StagedFiles["_Archive"]):
+    """Writes a member for each row; `name` gives the URI of an archive by its number."""
+
+    def __init__(
+        self, stores: Stores, option: ArchiveSink, name: Callable[..., str], misfit: Callable[[pa.Schema], str]
+    ) -> None:
+        super().__init__(stores)
+        self._option, self._name, self._misfit = option, name, misfit
+
+    def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
+        """Append rows."""
+        del block
+        if problem := self._misfit(batch.schema):
+            raise FunctionError(problem)
+        values = batch.column("value").cast(_BYTES)
+        if values.null_count:
+            raise refused(values, pc.is_null(values), "is null, which no file can be; return bytes from a function")
+        labels = pa.record_batch(
+            [
+                batch[name] if name in batch.schema.names else pa.nulls(len(values))
+                for name in self._option.audit_columns
+            ],
+            names=self._option.audit_columns,
+        )
+        low = 0
+        while low < len(values):
+            if self._open is None:
+                self._open = _Archive(self._stores, self._name(number=len(self._files)), self._option)
+            low += self._open.add(values[low:], labels[low:])
+            if self._open.size >= self._option.file_bytes:
+                self._finish()
+
+    def abort(self) -> None:
+        """Remove all archives and their indexes, whole or not."""
+        written = [file.uri for file in self._files] + ([] if self._open is None else [self._open.uri])
+        super().abort()
+        for uri in written:
+            with contextlib.suppress(BlockReadError):
+                self._stores.remove(index_uri(uri))
+
+
+class _Archive(StagedFile):
+    """One archive being written, and its index; `size` are the bytes so far, before compression."""
+
+    def __init__(self, stores: Stores, uri: str, option: ArchiveSink) -> None:
+        super().__init__(stores, uri)
+        self.size = 0
+        self._separator, self._limit = option.separator_bytes, option.file_bytes
+        self._schema = index_schema(self._separator)
+        self._index_file = stores.open_write(index_uri(uri))
+        self._index = pq.ParquetWriter(self._index_file, self._schema, compression="zstd")
+        self._rows: list[pa.RecordBatch] = []  # of the index, not yet written
+        self._frames = None if option.compression == "none" else _Frames(self._file.write)
+
+    def add(self, values: pa.LargeBinaryArray, labels: pa.RecordBatch) -> int:
+        """Append members until the archive is full, and return how many that were."""
+        borders = np.frombuffer(values.buffers()[1], np.int64)[values.offset : values.offset + len(values) + 1]
+        nexts = borders[1:] - borders[0] + np.arange(1, len(values) + 1) * len(self._separator)
+        count = min(int(np.searchsorted(nexts, self._limit - self.size)) + 1, len(values))
+        content = values.buffers()[2]
+        data = memoryview(content if content is not None else b"")
+        self._index_members(data, borders[: count + 1], labels.slice(0, count), self.size + nexts[:count])
+        with explained(self.uri):
+            for part in self._parts(data, borders[: count + 1]):
+                (self._file if self._frames is None else self._frames).write(part)
+        self.size += int(nexts[count - 1])
+        self.rows += count
+        return count
+
+    def _parts(self, data: memoryview, borders: Offsets) -> Iterator[memoryview | bytes]:
+        """Yield what goes into the archive, in parts that end where a member ends."""
+        places = borders.tolist()
+        if self._separator:
+            yield from (bytes(data[low:high]) + self._separator for low, high in pairwise(places))
+            return
+        low = 0
+        while low < len(places) - 1:
+            high = max(int(np.searchsorted(borders, places[low] + _FRAME_BYTES, side="right")) - 1, low + 1)
+            if places[high] > places[low]:
+                yield data[places[low] : places[high]]
+            low = high
+
+    def _index_members(self, data: memoryview, borders: Offsets, labels: pa.RecordBatch, nexts: Offsets) -> None:
+        lengths = np.diff(borders)
+        digests = [hashlib.sha256(data[low:high]).digest() for low, high in pairwise(borders.tolist())]
+        self._rows.append(
+            pa.record_batch(
+                [
+                    *(column.cast(field.type) for column, field in zip(labels.columns, self._schema, strict=False)),
+                    pa.repeat(uris.name_of(self.uri), len(lengths)),
+                    pa.array(nexts - lengths - len(self._separator)),
+                    pa.array(lengths),
+                    pa.array(digests, pa.binary(32)),
+                ],
+                schema=self._schema,
+            )
+        )
+        if sum(rows.num_rows for rows in self._rows) >= _INDEX_ROWS:
+            self._write_index()
+
+    def _write_index(self) -> None:
+        if self._rows:
+            with explained(index_uri(self.uri)):
+                self._index.write_table(pa.Table.from_batches(self._rows))
+        self._rows = []
+
+    def finish(self) -> OutputFile:
+        """Write the index, and the seek table."""
+        self._write_index()
+        with explained(index_uri(self.uri)):
+            self._index.close()
+            self._index_file.close()
+        if self._frames is not None:
+            with explained(self.uri):
+                self._frames.close()
+        return super().finish()
+
+    def discard(self) -> None:
+        """Let go of both files, whole or not."""
+        super().discard()
+        for layer in (self._index, self._index_file):
+            with contextlib.suppress(pa.ArrowException, OSError, ValueError):
+                layer.close()
+
+
+class _Frames:
+    """Compresses parts into frames, a part of a mebibyte or several smaller ones into each."""
+
+    def __init__(self, write: Callable[[bytes], object]) -> None:
+        self._write = write
+        self._codec = pa.Codec("zstd", 1)
+        self._parts: list[memoryview | bytes] = []
+        self._held = 0  # bytes in parts
+        self._table = SeekTable()
+
+    def write(self, part: memoryview | bytes) -> None:
+        """Take a part."""
+        self._parts.append(part)
+        self._held += len(part)
+        if self._held >= _FRAME_BYTES:
+            self._end_frame()
+
+    def _end_frame(self) -> None:
+        frame: bytes = self._codec.compress(b"".join(self._parts), asbytes=True)
+        self._write(frame)
+        self._table.add(len(frame), self._held)
+        self._parts, self._held = [], 0
+
+    def close(self) -> None:
+        """Write the last frame and the seek table; an archive of empty files has an empty frame."""
+        if self._held or not self._table.frames:
+            self._end_frame()
+        self._write(self._table.encode())

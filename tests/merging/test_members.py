@@ -1,0 +1,119 @@
+"""`blockread members`: what it lists and writes, and that it writes nowhere but below its target."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+
+from airflow_provider_blockread.cli.commands import blockread
+from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.options import MERGED
+from tests.pipeline.make import Pipe, ReadHere
+
+_FILES = {"a/one.xml": b"\x00one\xff", "a/two.xml": b"two" * 400_000, "b/one.xml": b"", "c": b"c", "d": b"d" * 99}
+_FORMS = {
+    "parquet": ("parquet", {"audit": ("_file", "_modified")}),
+    "plain": ("archive", {"separator": "\n"}),
+    "zstd": ("archive zstd", {}),
+}
+
+
+@pytest.fixture(scope="module", params=_FORMS)
+def merged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pipe:
+    """Return a pipe that has merged the files."""
+    kind, options = _FORMS[request.param]
+    pipe = Pipe(
+        tmp_path_factory.mktemp("merged"),
+        ReadHere(),
+        kind=kind,
+        sink_options=options,
+        record_format=MERGED,
+        merges=True,
+    )
+    pipe.put(_FILES)
+    pipe.run()
+    return pipe
+
+
+def call(*arguments: object) -> Result:
+    """Return the result of `blockread members`."""
+    return CliRunner().invoke(blockread, ["members", *map(str, arguments)])
+
+
+def test_members_are_listed(merged: Pipe) -> None:
+    """Of a folder, and of one file of it: names, times and places, of which the contents are not read."""
+    listed = json.loads(call("list", merged.out, "--json").stdout)
+    (path,) = (path for path in merged.out.iterdir() if path.name[0] != ".")
+    table = call("list", path).stdout
+
+    assert {member["file"]: member["length"] for member in listed} == {
+        merged.uri(name): len(data) for name, data in _FILES.items()
+    }
+    assert {member["merged"] for member in listed} == {path.name}
+    assert all(member["modified"].endswith("+00:00") for member in listed)
+    assert [member["offset"] for member in listed] == sorted(member["offset"] for member in listed)
+    assert all(merged.uri(name) in table for name in _FILES)
+
+
+def test_a_member_is_written_as_it_was(merged: Pipe) -> None:
+    """By its name, or by the end of it that no other name has."""
+    for name, data in _FILES.items():
+        assert call("cat", merged.out, merged.uri(name)).stdout_bytes == data
+    assert call("cat", merged.out, "two.xml").stdout_bytes == _FILES["a/two.xml"]
+    for wrong, count in (("one.xml", 2), ("wo.xml", 0)):
+        refused = call("cat", merged.out, wrong).exception
+        assert isinstance(refused, SourceError)
+        assert f"holds {count} files named '{wrong}'" in str(refused)
+
+
+def test_all_members_are_written_below_a_folder(merged: Pipe, tmp_path: Path) -> None:
+    """By their names, or what they are below a base, with their times; what is there stays."""
+    assert call("extract", merged.out, "--to", tmp_path / "all").exit_code == 0
+    some = call("extract", merged.out, "--to", tmp_path / "some", "--base", merged.uri("a"))
+    again = call("extract", merged.out, "--to", tmp_path / "some", "--base", merged.uri("a")).exception
+
+    whole = (tmp_path / "all").joinpath(*merged.source.parts[1:])
+    assert {name: (whole / name).read_bytes() for name in _FILES} == _FILES
+    times = [(root / "c").stat().st_mtime for root in (whole, merged.source)]
+    assert times[0] == pytest.approx(times[1], abs=1e-5)
+    assert some.stdout.startswith("2 files written")
+    assert sorted(path.name for path in (tmp_path / "some").iterdir()) == ["one.xml", "two.xml"]
+    assert "choose an empty folder" in str(again)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../outside",
+        "file:///../outside",
+        "s3://../outside",
+        "file:///a/../../outside",
+        "file:///a//b",
+        "file:///a/.",
+        "file:///link/outside",
+        "file:///link",
+        "file:///",
+        "",
+    ],
+)
+def test_no_name_leads_out_of_the_target(tmp_path: Path, name: str) -> None:
+    """Neither by dots nor by links; nothing is written then."""
+    target, outside = tmp_path / "target", tmp_path / "there"
+    target.mkdir()
+    outside.mkdir()
+    (target / "link").symlink_to(outside)
+    table = pa.table({"value": pa.array([b"x"]), "_file": [name]})
+    pq.write_table(table, tmp_path / "hostile.parquet")
+    before = sorted(tmp_path.rglob("*"))
+
+    refused = call("extract", tmp_path / "hostile.parquet", "--to", target).exception
+    assert isinstance(refused, SourceError)
+    assert "`blockread members cat`" in str(refused) or "something is there" in str(refused)
+    assert [path for path in sorted(tmp_path.rglob("*")) if path not in before and path.is_file()] == []
+    assert list(outside.iterdir()) == []
+    assert call("cat", tmp_path / "hostile.parquet", name).stdout_bytes == b"x"
