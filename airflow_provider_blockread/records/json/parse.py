@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ import pyarrow.json
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.records.columns.schema import parse_schema
 from airflow_provider_blockread.records.columns.times import quick_times, times
-from airflow_provider_blockread.records.columns.values import failures, plain, require_utf8
+from airflow_provider_blockread.records.columns.values import failures, many_failures, plain, require_utf8
 from airflow_provider_blockread.records.model import Offsets
 
 ReadTimes = Callable[[pa.StringArray, pa.DataType], pa.Array]
@@ -90,22 +91,25 @@ class JsonParser:
         try:
             return self.typed(table, quick_times), {}
         except pa.ArrowInvalid:
-            doubtful = self._doubtful(table)
-        bad = {int(doubtful[place]): why for place, why in self._bad_rows(table.take(_indices(doubtful))).items()}
+            bad = self._bad_times(table)
         try:
             return self.typed(_without(table, bad)), bad
         except pa.ArrowInvalid:
             bad = self._bad_rows(table)
             return self.typed(_without(table, bad)), bad
 
-    def _doubtful(self, table: pa.Table) -> Offsets:
-        """Return the rows with a text, outside arrays and structs, that may not be a time."""
-        doubtful = np.zeros(table.num_rows, np.bool_)
+    def _bad_times(self, table: pa.Table) -> dict[int, str]:
+        """Return the rows with a text, outside arrays and structs, that is no time, and why it is none."""
+        bad: dict[int, str] = {}
         for column, kind in zip(table.columns, self.schema.types, strict=True):
-            if pa.types.is_temporal(kind):
-                usual = pc.match_substring_regex(column, f"^(?:{plain(kind)})$")
-                doubtful |= ~np.asarray(pc.fill_null(usual, True))  # noqa: FBT003 - null is valid
-        return np.flatnonzero(doubtful)
+            if not pa.types.is_temporal(kind):
+                continue
+            usual = pc.match_substring_regex(column, f"^(?:{plain(kind)})$")
+            doubtful = np.flatnonzero(~np.asarray(pc.fill_null(usual, True)))  # noqa: FBT003 - null is valid
+            texts = column.take(_indices(doubtful)).combine_chunks()
+            for place, error in many_failures(partial(_convert, kind=kind, read_times=times), texts):
+                bad.setdefault(int(doubtful[place]), str(error))
+        return bad
 
     def _bad_rows(self, table: pa.Table) -> dict[int, str]:
         """Return the rows that fail, and why."""
