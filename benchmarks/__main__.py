@@ -41,7 +41,7 @@ NAMES = {
 }
 _LONG = ("special_bytes", "ledger_size", "discovery", "pages")  # half an hour, without comparisons
 _QUICK = ("lines", "csv", "json_lines", "small_files", "planning", "window")
-_QUICKLY = {"size": "64MiB", "files": 5000, "rounds": 1}
+_QUICKLY = {"size": "64MiB", "files": 3000, "rounds": 1}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+
+import pyarrow.csv
+import pyarrow.parquet as pq
 
 from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.records import ByteSource, make_format
 from airflow_provider_blockread.records.reading import bind
+from airflow_provider_blockread.sinks.encodings import choose_encodings
 from benchmarks.harness import once, warm
 from benchmarks.harness.bad import bad_rows
 from benchmarks.harness.data import CSV_SCHEMA, csv_row, quoted_csv_row, write_lines
 from benchmarks.harness.lab import Lab
-from benchmarks.harness.measure import Row, Times
+from benchmarks.harness.measure import Contender, Row, Times, alternate, ratio_row
 
 _SCAN_TARGET = 1000  # MB/s
+_FIRST_ROWS, _LARGER = 2**20, 1.05
 _SPOILT = (  # each kind is detected in another way
     lambda row: row.replace(",", ",1.5e", 1),
     lambda row: row.rpartition(",")[0],
@@ -43,6 +50,7 @@ def run(lab: Lab) -> Iterator[Row]:
         yield from bad_rows(lab, spark, Csv(schema=CSV_SCHEMA), csv_row, _SPOILT)
     for source in (plain, quoted):
         yield _scan(lab, source)
+    yield _encodings(lab, plain)
     shutil.rmtree(folder)
 
 
@@ -58,6 +66,35 @@ def _scan(lab: Lab, source: Path) -> Row:
         ours=times.show(size / 1e6, "MB"),
         target=f">= {_SCAN_TARGET:,} MB/s",
         met=rate >= _SCAN_TARGET,
+    )
+
+
+def _encodings(lab: Lab, source: Path) -> Row:
+    """Return the row of the columns of a csv file, encoded as a sink chooses to, against Arrow's defaults."""
+    folder, names = lab.folder("encodings"), [column.split()[0] for column in CSV_SCHEMA.split(", ")]
+    table = pyarrow.csv.read_csv(source, pyarrow.csv.ReadOptions(column_names=names))
+    chosen = choose_encodings(table[:_FIRST_ROWS], "snappy")
+    options = {
+        "default": {},
+        "chosen": {"use_dictionary": chosen.dictionary, "column_encoding": chosen.others or None},
+    }
+    files = {name: folder / f"{name}.parquet" for name in options}
+    sides = [
+        Contender(prepare=lambda: None, run=partial(pq.write_table, table, files[name], **given))
+        for name, given in options.items()
+    ]
+    size = table.nbytes / 1e6
+    row = ratio_row(
+        f"Parquet of {size:,.0f} MB of csv columns", alternate(sides, lab.rounds), (size, "MB"), at_least=0.95
+    )
+    default, ours = (files[name].stat().st_size / 1e6 for name in options)
+    small = ours <= default * _LARGER
+    return replace(
+        row,
+        rival=f"default encodings: {row.rival}, {default:,.0f} MB",
+        ours=f"{row.ours}, {ours:,.0f} MB",
+        target=f"{row.target}, <= {_LARGER:g} x as large",
+        met=small and row.met,
     )
 
 

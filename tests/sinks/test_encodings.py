@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import io
+from random import Random
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from airflow_provider_blockread.sinks.encodings import choose_encodings
+from tests.examples import examples
 
 _ROWS = 100_000
 _CHANCE = np.random.default_rng(1)
@@ -51,6 +55,33 @@ def test_no_column_takes_more_than_by_default(name: str) -> None:
 
     assert pq.read_table(io.BytesIO(written)).equals(table)
     assert len(written) <= 1.05 * len(_written(table, table.column_names, None))
+
+
+_KINDS = (
+    *(kind() for kind in (pa.int8, pa.int16, pa.int32, pa.int64, pa.float32, pa.float64, pa.string, pa.date32)),
+    pa.timestamp("us"),
+)
+
+
+@examples(20)
+@given(st.sampled_from(_KINDS), st.integers(0, 99).map(Random), st.sampled_from([1, 7, 1000, 10**6]), st.data())
+def test_values_come_back(kind: pa.DataType, chance: Random, different: int, data: st.DataObject) -> None:
+    """Whatever the first row group is like and whatever the next ones hold, it is read again as it was written."""
+    width = 64 if pa.types.is_string(kind) else kind.bit_width
+    whole = pa.int32() if width == 32 else pa.int64()
+    edges = st.integers(-(2 ** (width - 1)), 2 ** (width - 1) - 1)
+
+    def column(numbers: list[int | None]) -> pa.Table:
+        as_whole = pa.array(numbers, whole if pa.types.is_temporal(kind) else pa.int64())
+        return pa.table({"column": as_whole.cast(kind, safe=False)})
+
+    most = min(different, 2 ** (width - 1))
+    first = column([None if chance.random() < 0.01 else chance.randrange(most) for _ in range(20_000)])
+    then = column(data.draw(st.lists(st.none() | edges, max_size=50)))
+    chosen = choose_encodings(first, "snappy")
+    written = _written(pa.concat_tables([first, then]), chosen.dictionary, chosen.others or None)
+
+    assert pq.read_table(io.BytesIO(written)).equals(pa.concat_tables([first, then]))
 
 
 def test_columns_get_what_fits_them() -> None:
