@@ -147,6 +147,9 @@ class ColumnarSink(Sink):
     A row group holds `row_group_bytes`, and a task starts its next file after `file_bytes`, both before compression.
     `audit` adds columns that say where a row comes from. `partition_by` names columns, audit columns among them; a
     file holds the rows of one combination of their values, of which a window has at most `max_partitions`.
+
+    Rows with columns that the output lacks `"fail"`, or with `schema="add_columns"` the output gets these columns,
+    which are null in other rows; so do types that hold more than the output's, where its format can widen them.
     """
 
     _: KW_ONLY
@@ -156,6 +159,7 @@ class ColumnarSink(Sink):
     audit: Sequence[str] = ()
     partition_by: Sequence[str] = ()
     max_partitions: int = 1000
+    schema: str = "fail"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -165,11 +169,17 @@ class ColumnarSink(Sink):
             msg = f"{self.kind}: partition_by names a column twice; name each once"
             raise OptionsError(msg)
         one_of(self.kind, "compression", self.compression, ("snappy", "zstd", "gzip", "lz4", "none"))
+        one_of(self.kind, "schema", self.schema, ("fail", "add_columns"))
 
     @property
     def suffix(self) -> str:
         """How the names of its files end."""
         return ".parquet"
+
+    @property
+    def evolves(self) -> bool:
+        """Whether the output gets columns that it lacks."""
+        return self.schema == "add_columns"
 
     @property
     def audit_columns(self) -> tuple[str, ...]:
@@ -179,9 +189,21 @@ class ColumnarSink(Sink):
 
 @dataclass(frozen=True)
 class ParquetSink(ColumnarSink):
-    """A directory of Parquet files."""
+    """A directory of Parquet files.
+
+    With `log=True` it holds a log of what is published, from which readers see whole windows, and which knows the
+    columns of the directory. Without one, nothing does, and rows may have any columns.
+    """
 
     kind: ClassVar[str] = "parquet"
+    _: KW_ONLY
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.evolves and not self.log:
+            msg = "parquet: schema='add_columns' needs log=True, since the log holds the columns of the directory"
+            raise OptionsError(msg)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.plan import one_of
 from airflow_provider_blockread.options.sinks import ColumnarSink, Sink
 from airflow_provider_blockread.options.values import parse_options
 
@@ -20,28 +19,7 @@ _PASSWORD = re.compile(
 
 
 @dataclass(frozen=True)
-class TableSink(ColumnarSink):
-    """Records in a table, which others may use, too.
-
-    Rows with columns that the table lacks `"fail"`, or with `schema="add_columns"` the table gets these columns, which
-    are null in other rows; so do types that hold more than the table's, where its format can widen them.
-    """
-
-    _: KW_ONLY
-    schema: str = "fail"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self.kind, "schema", self.schema, ("fail", "add_columns"))
-
-    @property
-    def evolves(self) -> bool:
-        """Whether the table gets columns that it lacks."""
-        return self.schema == "add_columns"
-
-
-@dataclass(frozen=True)
-class DeltaSink(TableSink):
+class DeltaSink(ColumnarSink):
     """A Delta Lake table, made when the first records are published.
 
     `properties` are those of a table that is made, such as `delta.logRetentionDuration`.
@@ -60,7 +38,7 @@ class DeltaSink(TableSink):
 
 
 @dataclass(frozen=True)
-class IcebergSink(TableSink):
+class IcebergSink(ColumnarSink):
     """An Apache Iceberg table, given as `namespace.table`, made when the first records are published.
 
     `catalog` and `catalog_properties` are a catalog's name and properties as pyiceberg has them. Secrets are not among
@@ -130,7 +108,7 @@ class IcebergSink(TableSink):
 
 
 @dataclass(frozen=True)
-class PostgresSink(TableSink):
+class PostgresSink(ColumnarSink):
     """A PostgreSQL table, given as `schema.table`, made when the first records are published.
 
     `url` names the database, without a password: that comes from the Airflow connection `postgres_conn_id`, which names

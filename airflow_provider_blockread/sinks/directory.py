@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pyarrow as pa
@@ -50,10 +51,8 @@ class Directory:
 
     def steps(self, new: Sequence[OutputFile], earlier: Earlier) -> list[Step]:
         """Return a move for each new file, and then a removal for each earlier one that is not among them."""
-        kept = {output.uri for output in new}
         adds = [Step(kind=self.kind, action="add", source=o.source, target=o.uri, size=o.size) for o in new]
-        gone = [output for uri, output in earlier.by_uri.items() if uri not in kept]
-        return adds + [Step(kind=self.kind, action="remove", source=o.source, target=o.uri) for o in gone]
+        return adds + self._removals(earlier, {output.uri for output in new})
 
     def state(self, step: Step, marker: Marker) -> State:
         """Look where the file is."""
@@ -79,7 +78,7 @@ class Directory:
 
     def undo(self, outputs: Earlier, marker: Marker) -> int:
         """Remove the files one after another."""
-        steps = self.steps((), outputs)
+        steps = self._removals(outputs)
         there = sum(self.state(step, marker) is State.NOT_APPLIED for step in steps)
         for step in steps:
             self._remove(step)
@@ -111,18 +110,28 @@ class Directory:
         del output
         return ""
 
+    def _removals(self, earlier: Earlier, kept: Collection[str] = ()) -> list[Step]:
+        gone = [output for uri, output in earlier.by_uri.items() if uri not in kept]
+        return [Step(kind=self.kind, action="remove", source=o.source, target=o.uri) for o in gone]
+
     def _add(self, step: Step) -> None:
         self._make_partition(uris.parent(step.target))
-        try:
+        with self._explained(step.source, step.target, step.size):
             self._stores.move(step.source, step.target, size=step.size)
+
+    @contextmanager
+    def _explained(self, source: str, target: str, size: int) -> Iterator[None]:
+        """Say of a file that is missing in the body what is lost with it."""
+        try:
+            yield
         except FileMissingError as error:
-            if self._is_whole(step.source, step.size):
+            if self._is_whole(source, size):
                 msg = (
                     f"the output folder {self.uri} was removed while a window was published into it, with what"
                     " was there; clear the run from its plan on, and the window is read and published again"
                 )
             else:
-                msg = f"{step.source} is gone and {step.target} is not published; clear the run from its plan on"
+                msg = f"{source} is gone and {target} is not published; clear the run from its plan on"
             raise ProofError(msg) from error
 
     def _make_partition(self, folder: str) -> None:

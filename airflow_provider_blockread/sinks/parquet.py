@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import count
+from itertools import count, groupby
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,10 +16,11 @@ from airflow_provider_blockread.options import ColumnarSink, ParquetSink
 from airflow_provider_blockread.sinks.conform import check_schema, conform, owned
 from airflow_provider_blockread.sinks.directory import Directory
 from airflow_provider_blockread.sinks.encodings import RAW, choose_encodings
+from airflow_provider_blockread.sinks.log.steps import LOG, LogSteps
 from airflow_provider_blockread.sinks.names import AttemptName
-from airflow_provider_blockread.sinks.partitions import PartitionedWriter, check_partitions, folder_of
+from airflow_provider_blockread.sinks.partitions import PartitionedWriter, check_partitions, folder_of, whole_schema
 from airflow_provider_blockread.sinks.partitions import misfit as unpartitioned
-from airflow_provider_blockread.sinks.protocol import Earlier, Step, Writer
+from airflow_provider_blockread.sinks.protocol import Applied, Earlier, Marker, State, Step, Writer
 from airflow_provider_blockread.sinks.staging import StagedFile, StagedFiles, explained
 from airflow_provider_blockread.sinks.statistics import column_statistics, misfit
 from airflow_provider_blockread.storage import Stores
@@ -30,27 +31,61 @@ _FEWEST_ARRAYS = 10  # that a batch counts for
 
 
 class ParquetDirectory(Directory):
-    """Publishes Parquet files, whose own footers say how many rows they hold."""
+    """Publishes Parquet files, whose own footers say how many rows they hold, and logs them if asked to."""
 
     def __init__(self, stores: Stores, option: ParquetSink, kind: str = "output") -> None:
         super().__init__(stores, option, kind)
         self._option = option
+        self._log = LogSteps(stores, option, self._schema_of)
 
     def writer(self, target: Target, name: AttemptName, schema: pa.Schema | None) -> Writer:
         """Return a writer that rolls to the next file at `file_bytes`."""
         return parquet_writer(self._stores, self._option, partial(name.uri, target.folder, suffix=self._suffix), schema)
 
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
-        """Return the work area, where tasks write, if rows have the columns to partition by."""
+        """Return the work area, where tasks write, if rows have the columns to partition by, and those of the log."""
         if schema is not None and (problem := unpartitioned(schema, self._option)):
             msg = f"{self.uri}: {problem}"
             raise OptionsError(msg)
+        self._log.check(schema, self.is_empty)
         return super().prepare(schema, staging)
 
     def steps(self, new: Sequence[OutputFile], earlier: Earlier) -> list[Step]:
-        """Return the moves and removals, of a window that has not too many partitions."""
+        """Return the moves and removals, of a window that has not too many partitions, and what is logged."""
         check_partitions(new, self._option, self.uri)
-        return super().steps(new, earlier)
+        return self._log.among(super().steps(new, earlier), new)
+
+    def state(self, step: Step, marker: Marker) -> State:
+        """Look where the file is, or into the log."""
+        return self._log.state(step, marker) if step.kind == LOG else super().state(step, marker)
+
+    def apply(self, steps: Sequence[Step], marker: Marker, still_mine: Callable[[], None]) -> Applied | None:
+        """Take the steps one after another; return how the columns of the directory were changed, if they were."""
+        changes = ""
+        for is_log, some in groupby(steps, key=lambda step: step.kind == LOG):
+            if is_log:
+                still_mine()
+                changes += "".join(self._log.take(step, marker) for step in some)  # one of them at most changes any
+            else:
+                super().apply(list(some), marker, still_mine)
+        if not steps:
+            super().apply((), marker, still_mine)
+        return Applied(schema_changes=changes) if changes else None
+
+    def undo(self, outputs: Earlier, marker: Marker) -> int:
+        """Remove the files one after another, out of the log first."""
+        self._log.withdraw(outputs, marker)
+        return super().undo(outputs, marker)
+
+    def _schema_of(self, output: OutputFile) -> pa.Schema:
+        """Return the schema of the rows in a file, by its footer, wherever the file is."""
+        there = output if self._is_whole(output.uri, output.size) else replace(output, uri=output.source)
+        with self._explained(output.source, output.uri, output.size):
+            size = self._stores.stat(there.uri).size
+        if size != output.size:
+            msg = f"{there.uri} has {size} bytes instead of {output.size}; clear the group that wrote it"
+            raise ProofError(msg)
+        return whole_schema(read_footer(self._stores, there).schema.to_arrow_schema())
 
     def _folder_of(self, output: OutputFile) -> str:
         return folder_of(output, self._option)

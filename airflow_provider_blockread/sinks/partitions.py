@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
@@ -14,11 +15,12 @@ import pyarrow as pa
 
 from airflow_provider_blockread.errors import ExchangeError, FunctionError, ProofError, RowError
 from airflow_provider_blockread.exchange.model import OutputFile
-from airflow_provider_blockread.options import ColumnarSink, Sink
+from airflow_provider_blockread.options import ColumnarSink, ParquetSink, Sink
 from airflow_provider_blockread.records.excerpts import excerpt
 from airflow_provider_blockread.sinks.conform import check_schema, conform
 from airflow_provider_blockread.sinks.protocol import Writer
 
+_DROPPED = b"blockread.partitions"  # where a footer has the columns that the file leaves out
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _ESCAPED = frozenset([*map(chr, range(32)), "\x7f", *"\"#%'*/:=?\\{[]^"])  # in names of folders, as Spark has it
 _LONGEST = 200  # bytes of a value in the name of a folder
@@ -88,6 +90,13 @@ def check_partitions(files: Iterable[OutputFile], option: ColumnarSink, name: st
         raise ProofError(msg)
 
 
+def whole_schema(schema: pa.Schema) -> pa.Schema:
+    """Return the schema of rows from that of a file, whose partition columns are in its metadata."""
+    dropped = (schema.metadata or {}).get(_DROPPED)
+    left = list(schema.remove_metadata())
+    return pa.schema([*left, *(pa.ipc.read_schema(pa.BufferReader(b64decode(dropped))) if dropped else ())])
+
+
 class PartitionedWriter:
     """Writes each row to the file of its partition; memory and open files are bounded.
 
@@ -120,6 +129,8 @@ class PartitionedWriter:
             if problem := misfit(batch.schema, self._option):
                 raise FunctionError(problem)
             self._schema = batch.schema
+        if isinstance(self._option, ParquetSink) and self._option.log and not self._seen:
+            self._schema = _noting(self._schema, self._dropped)
         for values, rows in _split(conform(batch, self._schema), self._option.partition_by):
             self._partition(values).write(rows.drop_columns(self._dropped) if self._dropped else rows, block)
         self._bound()
@@ -159,6 +170,12 @@ class PartitionedWriter:
         self._done.append(part)
         named = dict(zip(self._option.partition_by, values, strict=True))
         self._files += [replace(file, partition=named) for file in part.close()]
+
+
+def _noting(schema: pa.Schema, dropped: Sequence[str]) -> pa.Schema:
+    """Return the schema with the columns that files leave out in its metadata."""
+    left_out = pa.schema([schema.field(name) for name in dropped])
+    return schema.with_metadata({**(schema.metadata or {}), _DROPPED: b64encode(left_out.serialize())})
 
 
 def _split(batch: pa.RecordBatch, columns: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], pa.RecordBatch]]:

@@ -78,7 +78,9 @@ class Marker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One step of publishing; `kind` says what it changes: `output`, `quarantine`, or `commit` for a whole table.
+    """One step of publishing.
+
+    `kind` says what it changes: `output`, `quarantine`, `log` of a directory, or `commit` for a whole table.
 
     `add` brings `size` bytes from source to target; `remove` removes the target, and the source too, so that an
     overtaken publisher finds nothing to add. A commit to a table brings all of `new` in the place of `earlier`; the
@@ -104,9 +106,9 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """What a commit has made of a table: its version, and in words how its schema was changed for the rows."""
+    """What steps have made of a sink: a table's version, and in words how the columns were changed for the rows."""
 
-    version: str
+    version: str = ""
     schema_changes: str = ""
 
 
@@ -171,7 +173,7 @@ class RecordSink(Protocol):
         """Find out whether a step was taken."""
 
     def apply(self, steps: Sequence[Step], marker: Marker, still_mine: Callable[[], None]) -> Applied | None:
-        """Take steps and return what a table is then; None for a directory.
+        """Take steps and return what a table is then, or how the columns of a directory were changed; None if not.
 
         Args:
             steps: some of those of this marker, in order; without any, only make sure that the place exists.

@@ -160,12 +160,12 @@ def remove_outputs(env: Environment, window: Window) -> int:
     return removed
 
 
-def _made(applied: Applied | None) -> dict[str, str] | None:
-    """Return what the ledger records of a table."""
+def _made(applied: Applied | None) -> dict[str, str]:
+    """Return what the ledger records of a sink."""
     if applied is None:
-        return None
-    changes = {"schema_changes": applied.schema_changes} if applied.schema_changes else {}
-    return {"table_version": applied.version, **changes}
+        return {}
+    made = {"table_version": applied.version, "schema_changes": applied.schema_changes}
+    return {column: text for column, text in made.items() if text}
 
 
 def _entry(seq: int, step: Step) -> JournalEntry:

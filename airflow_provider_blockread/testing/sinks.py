@@ -117,7 +117,7 @@ class SinkBehaviour(_OfCase):
         bench.stores.remove(file.uri)
         steps = bench.steps([file])
 
-        assert bench.states(steps) == [State.UNKNOWN]
+        assert State.UNKNOWN in bench.states(steps)
         with pytest.raises(ProofError, match="clear the run"):
             bench.apply(steps)
 

@@ -232,7 +232,11 @@ def strays(pipe: Doomed, *, named: bool = False) -> list[str]:
     ours = [path for path in files if not path.name.startswith(("ledger.db", "test-"))]
     free = [path for path in ours if pipe.source not in path.parents and pipe.work not in path.parents]
     if is_table:  # its files stay for readers of earlier versions, and so does its log
-        free = [path for path in free if not {"_delta_log", "metadata", "out.catalog.db"}.intersection(path.parts)]
+        free = [
+            path
+            for path in free
+            if not {"_delta_log", "metadata", "out.catalog.db", "_blockread"}.intersection(path.parts)
+        ]
         free = [path for path in free if path.name in pipe.published()] if named else free
     placed = [*free, *(path for path in kept.rglob("*") if path.is_file())]
     return sorted(str(path) for path in placed if path.name not in listed)

@@ -77,6 +77,7 @@ UNREACHED = {
     "store:exchange.signs.write_sign/1": "only looked at; the driver leaves another one in seconds",
     "statement:ledger.windows.groups.is_adopted/1": "a look, before the stop of a driver that is fenced all the same",
     "store:exchange.signs.write_stop/1": "a driver that does not find it is fenced all the same",
+    "store:sinks.log.entries.PublishedLog.add_columns/2": "only where two publishers add columns at the same moment",
     "store:spark.frames.staging.removed_afterwards/1": "removes what nothing reads any more; else a prune removes it",
     "store:steps.read.deferring.DeferredScan._submit/1": "removes states nothing vouches for; they are found again",
     "store:steps.separation.drop_torn_marks/1": "only what a process that died has left; another prune removes it",

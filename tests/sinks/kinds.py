@@ -41,6 +41,7 @@ from airflow_provider_blockread.options import (
     PostgresSink,
     TextSink,
 )
+from airflow_provider_blockread.sinks.log.reading import read_published
 from airflow_provider_blockread.sinks.tables import table as tables
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.testing import SinkCase
@@ -103,6 +104,14 @@ def _read_delta(folder: str) -> tuple[list[dict[str, Any]], list[str]]:
     return pl.read_delta(folder).to_dicts(), names
 
 
+def _read_log(folder: str) -> tuple[list[dict[str, Any]], list[str]]:
+    """Read what the log of a directory names."""
+    if not (Path(folder) / "_blockread").exists():
+        return [], []
+    found = read_published(folder)
+    return found.to_table().to_pylist(), [Path(name).name for name in found.files]
+
+
 def iceberg(place: str, **options: Any) -> IcebergSink:
     """Return a table in a catalog of its own, whose tables are in a folder at the place."""
     catalog = {"type": "sql", "uri": f"sqlite:///{place}.catalog.db", "warehouse": f"file://{place}"}
@@ -154,6 +163,9 @@ os.environ.setdefault("POLARS_ICEBERG_PLANNER", "pyiceberg")  # else it warns th
 #: By the names of `SINKS`, each of which must be here.
 KINDS: Mapping[str, Kind] = {
     "parquet": Kind(option=ParquetSink, read=_read_parquet, early={"row_group_bytes": 8}),
+    "parquet with a log": Kind(
+        option=partial(ParquetSink, log=True), read=_read_parquet, early={"row_group_bytes": 8}, table=_read_log
+    ),
     "delta": Kind(option=DeltaSink, read=_read_parquet, early={"row_group_bytes": 8}, table=_read_delta),
     "iceberg": Kind(option=iceberg, read=_read_parquet, early={"row_group_bytes": 8}, table=_read_iceberg),
     "postgres": Kind(

@@ -42,7 +42,7 @@ publications = Table(
     Column("size", BigInteger, nullable=False),
     Column("state", String(16), nullable=False),
     _of_generation(),
-    one_of("kind", ("output", "quarantine", "commit")),
+    one_of("kind", ("output", "quarantine", "log", "commit")),
     one_of("action", ("add", "remove")),
     one_of("state", ("planned", "done")),
 )

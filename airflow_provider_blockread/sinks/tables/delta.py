@@ -18,9 +18,9 @@ from deltalake.transaction import AddAction, RemoveAction, create_table_with_add
 from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import DeltaSink
+from airflow_provider_blockread.sinks.evolution import Comparison
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
 from airflow_provider_blockread.sinks.protocol import Access, Marker
-from airflow_provider_blockread.sinks.tables.evolution import Comparison
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
 from airflow_provider_blockread.sinks.tables.object_store import object_store_options
 from airflow_provider_blockread.storage import Stores, uris

@@ -28,9 +28,9 @@ from pyiceberg.types import IcebergType
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import IcebergSink
+from airflow_provider_blockread.sinks.evolution import Comparison, Evolution
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
 from airflow_provider_blockread.sinks.protocol import Access, Marker
-from airflow_provider_blockread.sinks.tables.evolution import Comparison, Evolution
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
 from airflow_provider_blockread.sinks.tables.iceberg_errors import explained
 from airflow_provider_blockread.sinks.tables.iceberg_types import column_type, fits, widens

@@ -22,8 +22,8 @@ from adbc_driver_postgresql import dbapi
 
 from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
 from airflow_provider_blockread.options import PostgresSink
+from airflow_provider_blockread.sinks.evolution import Comparison
 from airflow_provider_blockread.sinks.protocol import Access, Change, Marker
-from airflow_provider_blockread.sinks.tables.evolution import Comparison
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
 from airflow_provider_blockread.sinks.tables.postgres_sql import COLUMNS, MAKE_WINDOWS, RECORD, quoted
 from airflow_provider_blockread.sinks.tables.postgres_types import WINDOW, column_type, fits, sent, widens

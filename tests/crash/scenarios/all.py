@@ -181,5 +181,6 @@ SCENARIOS = [
     Scenario(name="another disk", setup=_to_another_disk, prepare=_published, act=_window(1), into_tables=False),
     Scenario(name="half copied", setup=_to_another_disk, prepare=_half_copied, act=_window(), into_tables=False),
     Scenario(name="partitions", setup=_partitioned, prepare=_published, act=_window(1), into="parquet"),
+    Scenario(name="log", prepare=_half_lost, act=_window(1), into="parquet with a log"),
     Scenario(name="upgrade", act=_upgrading, makes_ledger=True),
 ]

@@ -194,6 +194,7 @@ UPKEEP = [
     Scenario(name="abandon", prepare=_half_read, act=_abandoning),
     Scenario(name="rebuild given up", prepare=_half_rebuilt, act=_giving_up),
     Scenario(name="undo", prepare=_published, act=_undoing),
+    Scenario(name="undo with a log", prepare=_published, act=_undoing, into="parquet with a log"),
     Scenario(name="rebuild windows", setup=later, prepare=long_ago(_published), act=_rebuilding),
     Scenario(name="reprocess", setup=later, prepare=long_ago(_published_at_once), act=_reprocessing),
     *(

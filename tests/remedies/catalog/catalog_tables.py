@@ -9,6 +9,7 @@ _ICEBERG = "tests/sinks/tables/test_iceberg.py"
 _ACCESS = "tests/sinks/tables/test_table_access.py"
 _POSTGRES = "tests/sinks/tables/test_postgres.py"
 _PARTITIONS = "tests/sinks/test_partitions.py"
+_LOG = "tests/sinks/test_log.py"
 _OBJECTS = "tests/sinks/test_objects.py"
 _COLUMNS = "tests/sinks/tables/test_table_columns.py"
 
@@ -39,6 +40,10 @@ CATALOG: list[Entry] = [
     Remedy("sinks/partitions.py", "an empty text", f"{_PARTITIONS}::test_a_value_that_is_no_partition"),
     Remedy("sinks/partitions.py", "too long for a partition", f"{_PARTITIONS}::test_a_value_that_is_no_partition"),
     Explained("sinks/partitions.py", "is of no partition", "results are sealed, and written by the same options"),
+    Remedy("sinks/log/steps.py", "would not name this", f"{_LOG}::test_all_windows_of_a_directory_are_logged_or_none"),
+    Remedy("sinks/log/steps.py", "would not name them", f"{_LOG}::test_all_windows_of_a_directory_are_logged_or_none"),
+    Remedy("sinks/log/entries.py", "at the same time", f"{_LOG}::test_a_column_of_two_types_is_named"),
+    Remedy("sinks/log/reading.py", "has no log", f"{_LOG}::test_a_directory_without_a_log_cannot_be_read_by_it"),
     Remedy("sinks/objects.py", "replace NaN and infinity", f"{_OBJECTS}::test_a_value_that_json_does_not_hold"),
     Remedy("sinks/objects.py", "csv cannot hold", f"{_OBJECTS}::test_a_value_that_csv_does_not_hold"),
     Remedy("sinks/objects.py", "is no type of JSON", f"{_OBJECTS}::test_a_value_that_json_does_not_hold"),

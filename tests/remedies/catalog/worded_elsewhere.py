@@ -4,11 +4,12 @@ from __future__ import annotations
 
 _DELTA, _ICEBERG = "tests/sinks/tables/test_delta.py", "tests/sinks/tables/test_iceberg.py"
 _COLUMNS, _PARTITIONS = "tests/sinks/tables/test_table_columns.py", "tests/sinks/test_partitions.py"
+_LOG = "tests/sinks/test_log.py"
 _POSTGRES = "tests/sinks/tables/test_postgres.py"
 _PASSED_ON = "the text of another error, which has an entry of its own, with a place before it"
 
 _TABLES = (
-    "`refuse` of each table, and of sinks/tables/evolution.py",
+    "`refuse` of each table, and of sinks/evolution.py",
     (
         "tests/sinks/tables/test_evolution.py::test_a_table_that_does_not_evolve_refuses_new_columns",
         "tests/sinks/tables/test_evolution.py::test_a_name_that_differs_by_case_is_no_new_column",
@@ -23,11 +24,22 @@ _TABLES = (
 
 _ARCHIVES = ("`_misfit` of the same file", ("tests/merging/test_forms.py::test_what_is_no_file_is_refused",))
 
+_COLUMNS_OF_LOG = (
+    "`compared` of sinks/log/columns.py, and `refuse` of sinks/evolution.py",
+    (
+        f"{_LOG}::test_partition_columns_come_back_as_they_were",
+        f"{_LOG}::test_columns_that_two_publishers_add_at_once",
+        *_TABLES[1][:2],
+    ),
+)
+
 #: By file and function: where the text is worded, and tests.
 WORDED_ELSEWHERE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
     ("options/values.py", "build"): (_PASSED_ON, ()),
     ("records/csv/decode.py", "csv_decoder"): (_PASSED_ON, ()),
     ("records/io/codecs.py", "_refuse"): ("those who call it", ()),
+    ("sinks/log/steps.py", "check"): _COLUMNS_OF_LOG,
+    ("sinks/log/entries.py", "add_columns"): _COLUMNS_OF_LOG,
     ("sinks/parquet.py", "prepare"): (
         "`unpartitioned` of sinks/partitions.py",
         (f"{_PARTITIONS}::test_rows_that_cannot_be_partitioned",),

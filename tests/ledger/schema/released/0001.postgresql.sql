@@ -252,7 +252,7 @@ CREATE TABLE publications (
 	state VARCHAR(16) NOT NULL, 
 	CONSTRAINT pk_publications PRIMARY KEY (window_id, generation, seq), 
 	CONSTRAINT fk_publications_window_id_generation FOREIGN KEY(window_id, generation) REFERENCES generations (window_id, number), 
-	CONSTRAINT ck_publications_kind CHECK (kind IN ('output', 'quarantine', 'commit')), 
+	CONSTRAINT ck_publications_kind CHECK (kind IN ('output', 'quarantine', 'log', 'commit')), 
 	CONSTRAINT ck_publications_action CHECK (action IN ('add', 'remove')), 
 	CONSTRAINT ck_publications_state CHECK (state IN ('planned', 'done'))
 );

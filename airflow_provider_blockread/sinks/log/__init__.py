@@ -1,0 +1,1 @@
+"""The log of a directory, from which readers see whole windows."""

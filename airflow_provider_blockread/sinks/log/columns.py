@@ -1,0 +1,69 @@
+"""The columns of a directory: what rows of others do to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from airflow_provider_blockread.sinks.evolution import Comparison, Evolution
+
+_WIDER = (
+    (pa.int8(), pa.int16(), pa.int32(), pa.int64()),
+    (pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
+    (pa.float16(), pa.float32(), pa.float64()),
+)
+_PLAIN: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], pa.DataType]], ...] = (
+    (pa.types.is_timestamp, lambda kind: pa.timestamp("us", kind.tz)),
+    (pa.types.is_dictionary, lambda kind: plain(kind.value_type)),
+    (pa.types.is_struct, lambda kind: pa.struct([pa.field(field.name, plain(field.type)) for field in kind])),
+    (pa.types.is_map, lambda kind: pa.map_(plain(kind.key_type), plain(kind.item_type))),
+    (pa.types.is_list, lambda kind: pa.list_(plain(kind.value_type))),
+    (pa.types.is_large_list, lambda kind: pa.list_(plain(kind.value_type))),
+    (pa.types.is_fixed_size_list, lambda kind: pa.list_(plain(kind.value_type))),
+    (pa.types.is_large_string, lambda _: pa.string()),
+    (pa.types.is_string_view, lambda _: pa.string()),
+    (pa.types.is_large_binary, lambda _: pa.binary()),
+    (pa.types.is_binary_view, lambda _: pa.binary()),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """The columns of a directory, and by which of them it is partitioned."""
+
+    schema: pa.Schema
+    partition_by: tuple[str, ...]
+
+    def compared(self, rows: Columns, place: str, *, evolves: bool) -> tuple[str, Evolution]:
+        """Return in words why a directory of these columns does not take rows, and how it changes if it does."""
+        if self.partition_by != rows.partition_by:
+            names = ", ".join(self.partition_by) or "nothing"
+            return f"{place} is partitioned by {names}; give partition_by the same columns", Evolution()
+        comparison = Comparison(
+            table=place,
+            columns={field.name: field.type for field in self.schema},
+            needed={},
+            evolves=evolves,
+            fits=lambda field, held: wider(plain(field.type), held) == held,
+            widens=lambda field, held: wider(plain(field.type), held) is not None,
+        )
+        return comparison.refuse(rows.schema), comparison.evolution(rows.schema)
+
+
+def plain(kind: pa.DataType) -> pa.DataType:
+    """Return a type as a Parquet file has it: in units that Spark reads, without Arrow's ways to hold it in memory."""
+    return next((make(kind) for holds, make in _PLAIN if holds(kind)), kind)
+
+
+def wider(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    """Return the one of two types that holds all values of both; None if neither does."""
+    if one == other or pa.types.is_null(other):
+        return one
+    if pa.types.is_null(one):
+        return other
+    if pa.types.is_decimal128(one) and pa.types.is_decimal128(other) and one.scale == other.scale:
+        return max(one, other, key=lambda kind: kind.precision)
+    row = next((row for row in _WIDER if one in row and other in row), None)
+    return None if row is None else max(one, other, key=row.index)

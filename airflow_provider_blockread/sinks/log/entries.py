@@ -1,0 +1,191 @@
+"""The log of a directory: which files each window consists of, and which columns the directory has.
+
+Nothing in it is ever changed. An entry of a window carries the number of its change, and the newest one counts: so a
+publisher that was overtaken and writes its entry late changes nothing that readers see. An undo is an entry, too,
+without files. The columns are those of all schemas that were ever added, in any order.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from airflow_provider_blockread.errors import ProofError
+from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.sinks.evolution import Evolution
+from airflow_provider_blockread.sinks.log.columns import Columns, plain, wider
+from airflow_provider_blockread.sinks.protocol import Change, Earlier, Marker
+from airflow_provider_blockread.storage import Stores, uris
+
+#: The folder of the log in its directory; Spark, Hive and Arrow skip names that begin so.
+LOG_FOLDER = "_blockread"
+
+_THREADS = 16  # that read small files of a remote store
+T = TypeVar("T")
+
+
+class PublishedLog:
+    """The log of the directory at a place.
+
+    Args:
+        stores: opens the directory.
+        uri: of the directory, canonical.
+    """
+
+    def __init__(self, stores: Stores, uri: str) -> None:
+        self._stores, self._uri = stores, uri
+        self.folder = uris.child(uri, LOG_FOLDER)
+        self.windows = uris.child(self.folder, "windows")
+        self.schemas = uris.child(self.folder, "schemas")
+
+    def exists(self) -> bool:
+        """Return whether anything was ever logged."""
+        return self._stores.exists(self.folder)
+
+    def files(self) -> list[str]:
+        """Return the URIs of all published files, those of a window as one change of it left them."""
+        found: dict[str, str] = {}
+        for uri in self._entries():
+            found[_window_of(uri)] = uri  # the newest is the last
+        texts = self._each(self._stores.read_bytes, list(found.values()))
+        paths = [path for text in texts for path in _paths(text)]
+        return [uris.child(self._uri, path) for path in paths]
+
+    def columns(self) -> Columns | None:
+        """Return the columns of the directory; None if nothing was published yet.
+
+        Raises:
+            ProofError: when two publishers have added a column of two types at once.
+        """
+        return self._columns(self._schemas())
+
+    def has_entry(self, marker: Marker) -> bool:
+        """Return whether a change of a window is logged."""
+        return self._stores.holds_file(self._entry(marker))
+
+    def add_entry(self, files: Sequence[OutputFile], marker: Marker) -> None:
+        """Log that a window consists of these files, in the place of what earlier changes of it say."""
+        self._write(marker, [(str(uris.relative_to(file.uri, self._uri)), file.size, file.rows) for file in files])
+
+    def withdraw(self, outputs: Earlier, marker: Marker) -> None:
+        """Log an undo: the window is gone; or what generations that were lost had half published is taken back."""
+        if self.has_entry(marker):
+            return
+        before = b""
+        if marker.change is Change.TAKE_BACK:
+            halves = {Marker.number_of(number, Change.PUBLISH) for number in outputs.files}
+            kept = [uri for uri in self._entries(marker.window) if _number_of(uri) not in halves]
+            before = self._stores.read_bytes(kept[-1]) if kept else b""
+        self._write(marker, [(row["path"], row["size"], row["rows"]) for row in _rows(before) if row["path"]])
+
+    def compared(self, rows: Columns, *, evolves: bool) -> tuple[str, Evolution]:
+        """Return in words why the directory does not take rows, and how its columns change if it does."""
+        return self._compared(self._schemas(), rows, evolves=evolves)
+
+    def add_columns(self, rows: Columns, marker: Marker, *, evolves: bool) -> str:
+        """Log the columns of rows where the directory lacks them, and return in words what that changed.
+
+        Raises:
+            ProofError: when the directory does not take such rows.
+        """
+        there = self._schemas()
+        problem, evolution = self._compared(there, rows, evolves=evolves)
+        if problem:
+            raise ProofError(problem)
+        if not evolution:
+            return next((str(found["changes"]) for found in there if _is_of(found, marker)), "")
+        changes = str(evolution) if there else ""
+        mine = uris.child(self.schemas, f"{len(there):06d}-{marker.window}-{marker.number}.json")
+        self._stores.write_bytes_atomic(mine, _described(rows, marker, changes))
+        others = [found for found in self._schemas() if not _is_of(found, marker)]
+        problem, _ = self._compared(others, rows, evolves=evolves)
+        if problem:  # another publisher has added others at the same time
+            self._stores.remove(mine)
+            raise ProofError(problem)
+        return changes
+
+    def _compared(self, schemas: list[dict[str, Any]], rows: Columns, *, evolves: bool) -> tuple[str, Evolution]:
+        there = self._columns(schemas)
+        if there is None:
+            return "", Evolution(added=tuple(rows.schema))
+        return there.compared(rows, self._uri, evolves=evolves)
+
+    def _columns(self, schemas: Iterable[dict[str, Any]]) -> Columns | None:
+        known: dict[str, pa.DataType] = {}
+        partition_by: list[str] | None = None
+        for found in schemas:
+            partition_by = found["partition_by"]
+            for field in pa.ipc.read_schema(pa.BufferReader(base64.b64decode(found["schema"]))):
+                both = wider(known.get(field.name, field.type), field.type)
+                if both is None:
+                    msg = (
+                        f"{self._uri}: two publishers have added column {field.name!r} at the same time, as"
+                        f" {known[field.name]} and as {field.type}; undo one of the windows, and delete its file in"
+                        f" {self.schemas}"
+                    )
+                    raise ProofError(msg)
+                known[field.name] = both
+        return None if partition_by is None else Columns(schema=pa.schema(known), partition_by=tuple(partition_by))
+
+    def _schemas(self) -> list[dict[str, Any]]:
+        names = sorted(uri for uri, _ in self._stores.list_names(self.schemas) if uri.endswith(".json"))
+        return [json.loads(text) for text in self._each(self._stores.read_bytes, names)]
+
+    def _entries(self, window: str = "") -> list[str]:
+        """Return the URIs of entries, of a window the newest last."""
+        prefix = f"{window}-" if window else ""
+        return sorted(uri for uri, _ in self._stores.list_names(self.windows, prefix) if uri.endswith(".jsonl"))
+
+    def _entry(self, marker: Marker) -> str:
+        return uris.child(self.windows, f"{marker.window}-{marker.number:010d}.jsonl")
+
+    def _write(self, marker: Marker, files: Sequence[tuple[str | None, int, int]]) -> None:
+        of_change = {"window": marker.window, "change": marker.number}
+        rows = [of_change | {"path": path, "size": size, "rows": n} for path, size, n in files or [(None, 0, 0)]]
+        lines = "".join(f"{json.dumps(row)}\n" for row in rows)
+        self._stores.write_bytes_atomic(self._entry(marker), lines.encode())
+
+    def _each(self, read: Callable[[str], T], places: Sequence[str]) -> Iterator[T]:
+        if len(places) < 2 or uris.local_path(self._uri) is not None:  # noqa: PLR2004 - one needs no threads
+            yield from map(read, places)
+            return
+        with ThreadPoolExecutor(_THREADS) as threads:
+            yield from threads.map(read, places)
+
+
+def _described(rows: Columns, marker: Marker, changes: str) -> bytes:
+    schema = pa.schema([pa.field(field.name, plain(field.type)) for field in rows.schema])
+    described = {
+        "window": marker.window,
+        "change": marker.number,
+        "changes": changes,
+        "columns": {field.name: str(field.type) for field in schema},
+        "partition_by": list(rows.partition_by),
+        "schema": base64.b64encode(schema.serialize().to_pybytes()).decode(),
+    }
+    return json.dumps(described, indent=1).encode()
+
+
+def _is_of(schema: dict[str, Any], marker: Marker) -> bool:
+    return (schema["window"], schema["change"]) == (marker.window, marker.number)
+
+
+def _rows(text: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def _paths(text: bytes) -> list[str]:
+    return [row["path"] for row in _rows(text) if row["path"]]
+
+
+def _window_of(entry: str) -> str:
+    return uris.name_of(entry).rpartition("-")[0]
+
+
+def _number_of(entry: str) -> int:
+    return int(uris.name_of(entry).rpartition("-")[2].removesuffix(".jsonl"))

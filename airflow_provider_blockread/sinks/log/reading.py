@@ -1,0 +1,48 @@
+"""Reading a directory by its log: whole windows, whatever is being published, replaced or undone meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+from pyarrow import fs
+
+from airflow_provider_blockread.errors import FileMissingError
+from airflow_provider_blockread.sinks.log.columns import Columns
+from airflow_provider_blockread.sinks.log.entries import PublishedLog
+from airflow_provider_blockread.storage import Stores, uris
+
+
+def read_published(uri: str, *, storage_options: Mapping[str, object] | None = None) -> ds.Dataset:
+    """Return what is published in a directory of a `ParquetSink(log=True)`, now: whole windows, and all columns.
+
+    If a window is replaced or undone while the dataset is read, files of it may be gone: reading raises
+    FileNotFoundError then, and never returns half of the window. Call it again.
+
+    Args:
+        uri: the directory.
+        storage_options: options of fsspec for its store; without any, the ambient identity counts.
+
+    Raises:
+        FileMissingError: when the directory has no log.
+    """
+    place = uris.canonical(uri)
+    stores = Stores({place: storage_options} if storage_options else None)
+    log = PublishedLog(stores, place)
+    if not log.exists():
+        msg = f"{place} has no log of what is published; publish into it with log=True"
+        raise FileMissingError(msg)
+    files = log.files()
+    columns = log.columns() or Columns(schema=pa.schema([]), partition_by=())
+    system, paths = _opened(stores, place, files)
+    parts = ds.partitioning(pa.schema([columns.schema.field(name) for name in columns.partition_by]), flavor="hive")
+    return ds.dataset(paths, columns.schema, format="parquet", filesystem=system, partitioning=parts)
+
+
+def _opened(stores: Stores, place: str, files: list[str]) -> tuple[fs.FileSystem, list[str]]:
+    """Return the file system of a place, and the paths of files in it."""
+    if uris.local_path(place) is not None:
+        return fs.LocalFileSystem(), [str(uris.local_path(file)) for file in files]
+    store, _ = stores.remote(place)
+    return fs.PyFileSystem(fs.FSSpecHandler(store.system)), [store.path_of(file) for file in files]

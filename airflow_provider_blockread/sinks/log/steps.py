@@ -1,0 +1,89 @@
+"""The steps of publishing that are about the log: the columns before all files, the entry when all are there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+
+from airflow_provider_blockread.errors import OptionsError, ProofError
+from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.options import ParquetSink
+from airflow_provider_blockread.sinks.log.columns import Columns
+from airflow_provider_blockread.sinks.log.entries import PublishedLog
+from airflow_provider_blockread.sinks.protocol import Earlier, Marker, State, Step
+from airflow_provider_blockread.storage import Stores, uris
+
+#: The kind of these steps.
+LOG = "log"
+
+
+class LogSteps:
+    """What a directory does about its log, if it has one.
+
+    Args:
+        stores: opens the directory.
+        option: says whether it has one, and whether its columns may change.
+        schema_of: returns the schema of the rows in a file that is staged or published.
+    """
+
+    def __init__(self, stores: Stores, option: ParquetSink, schema_of: Callable[[OutputFile], pa.Schema]) -> None:
+        self._option, self._schema_of = option, schema_of
+        self._uri = uris.canonical(option.uri)
+        self._log = PublishedLog(stores, self._uri)
+
+    def check(self, schema: pa.Schema | None, is_empty: Callable[[], bool]) -> None:
+        """Refuse an output in which some windows would be logged and others not, and rows that it does not take.
+
+        Raises:
+            OptionsError: when it is so.
+        """
+        is_logged, logs = self._log.exists(), self._option.log
+        if is_logged and not logs:
+            msg = f"{self._uri} has a log of what is published, which would not name this window; set log=True"
+            raise OptionsError(msg)
+        if logs and not is_logged and not is_empty():
+            msg = (
+                f"{self._uri} holds files that were published without a log, so that it would not name them; set"
+                " log=False, or publish into an empty directory"
+            )
+            raise OptionsError(msg)
+        if schema is not None and logs:
+            problem, _ = self._log.compared(self._columns(schema), evolves=self._option.evolves)
+            if problem:
+                raise OptionsError(problem)
+
+    def among(self, steps: Sequence[Step], new: Sequence[OutputFile]) -> list[Step]:
+        """Return the steps of a directory, which adds before it removes, with those of the log, if it has one."""
+        if not (self._option.log and steps):
+            return list(steps)
+        entry = Step(kind=LOG, action="add" if new else "remove", source="", target=self._log.windows, new=new)
+        columns = [Step(kind=LOG, action="add", source="", target=self._log.schemas, new=new)] if new else []
+        return [*columns, *steps[: len(new)], entry, *steps[len(new) :]]
+
+    def state(self, step: Step, marker: Marker) -> State:
+        """Find out whether a step was taken."""
+        if step.target == self._log.windows:
+            return State.APPLIED if self._log.has_entry(marker) else State.NOT_APPLIED
+        try:
+            rows = self._columns(self._schema_of(step.new[0]))
+        except ProofError:
+            return State.UNKNOWN
+        problem, evolution = self._log.compared(rows, evolves=self._option.evolves)
+        return State.NOT_APPLIED if problem or evolution else State.APPLIED
+
+    def take(self, step: Step, marker: Marker) -> str:
+        """Take a step and return in words how the columns were changed by it."""
+        if step.target == self._log.schemas:
+            rows = self._columns(self._schema_of(step.new[0]))
+            return self._log.add_columns(rows, marker, evolves=self._option.evolves)
+        self._log.add_entry(step.new, marker)
+        return ""
+
+    def withdraw(self, outputs: Earlier, marker: Marker) -> None:
+        """Log an undo, if there is a log."""
+        if self._option.log:
+            self._log.withdraw(outputs, marker)
+
+    def _columns(self, schema: pa.Schema) -> Columns:
+        return Columns(schema=schema, partition_by=tuple(self._option.partition_by))

@@ -1,0 +1,88 @@
+"""Windows into a sink of one's own, and into a directory with a log: published, rebuilt and undone."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.ledger.windows.generations import list_generations
+from airflow_provider_blockread.ledger.windows.queries import get_window
+from airflow_provider_blockread.options import Csv
+from airflow_provider_blockread.sinks.log.reading import read_published
+from airflow_provider_blockread.steps.upkeep.withdrawing import undo
+from tests.pipeline.make import Pipe
+
+_LOGGED = pytest.mark.parametrize("sink", ["parquet with a log"])
+
+
+@pytest.fixture
+def sink() -> str:
+    """The documentation's example."""
+    return "custom"
+
+
+def test_a_window_is_published_rebuilt_and_undone(here: Pipe) -> None:
+    """With arguments of the class."""
+    here.put({"a.txt": b"a1\na2\n", "b.txt": b"b1\n"})
+    here.sink_options = {"options": {"codec": "lz4"}}
+    done = here.run()
+
+    assert (done.rows, done.outputs) == (3, 1)
+    assert here.values() == ["a1", "a2", "b1"]
+    before = here.published()
+    here.run(clear_number=1)
+    assert here.values() == ["a1", "a2", "b1"]
+    assert set(here.published()).isdisjoint(before)
+    undo(here.env, get_window(here.env.ledger, done.window), who="ann")
+    assert here.published() == []
+
+
+def test_what_is_no_sink_is_refused_by_the_plan(here: Pipe) -> None:
+    """Nothing was listed or frozen; with the path corrected the same window is planned."""
+    here.put({"a.txt": b"a1\n"})
+    here.sink_options = {"path": "pathlib:Path"}
+    with pytest.raises(OptionsError, match="lacks uri, kind"):
+        here.plan()
+    assert not here.work.exists()
+    here.sink_options = {}
+
+    assert here.run().rows == 1
+
+
+@_LOGGED
+def test_a_window_is_rebuilt_with_more_columns_and_undone(here: Pipe) -> None:
+    """What was added is in the summary, the task's log and the ledger; without the option nothing is read."""
+    here.put({"a.csv": b"id,n\n1,2\n"})
+    here.record_format = Csv(header=True, columns="by_name", schema="id int")
+    first = here.run()
+    assert first.schema_changes == ""
+    here.record_format = dataclasses.replace(here.record_format, schema="id long, n int")
+    with pytest.raises(OptionsError, match="has column 'id' as int32, not int64; cast it"):
+        here.run(clear_number=1)
+    here.sink_options = {"schema": "add_columns"}
+    done = here.run(clear_number=2)
+
+    changes = "column n int32 added, column id widened to int64"
+    assert (done.schema_changes, done.table_version) == (changes, "")
+    assert any(message.endswith(f"has changed: {changes}") for message in here.messages)
+    assert list_generations(here.env.ledger, done.window)[-1].schema_changes == changes
+    assert here.rows() == [{"id": 1, "n": 2}]
+    undo(here.env, get_window(here.env.ledger, done.window), who="ann")
+    assert read_published(str(here.out)).to_table().to_pylist() == []
+
+
+@_LOGGED
+def test_a_window_without_rows(here: Pipe) -> None:
+    """It has no entry, and an entry without files once a rebuild has left nothing of it."""
+    here.put({"a.csv": b"id\n"})
+    here.record_format = Csv(header=True, schema="id int")
+    here.run()
+    assert here.rows() == []
+    here.put({"b.csv": b"id\n1\n"})
+    done = here.run("next")
+    assert here.rows() == [{"id": 1}]
+    undo(here.env, get_window(here.env.ledger, done.window), who="ann")
+
+    assert here.rows() == []
