@@ -74,7 +74,7 @@ def commit(env: Environment, ref: WindowRef, *, owner: str, stale_after_s: float
     commitment = _Commitment(env, publication)
     if publication.state not in {"published", "verified"}:
         lost: Callable[[], None] = lambda: None  # noqa: E731 - every step below looks at the epoch itself
-        beat = partial(check_publication, env.ledger, publication)
+        beat = partial(_beat, env, publication)
         try:
             with beating(beat, interval_s=_HEARTBEAT_S, on_lost=lost):
                 commitment.run()
@@ -90,6 +90,20 @@ def commit(env: Environment, ref: WindowRef, *, owner: str, stale_after_s: float
     return commitment.summary()
 
 
+def _beat(env: Environment, publication: Publication) -> None:
+    """Record that the publisher lives; where it has just finished, there is nothing left to record.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+    """
+    try:
+        check_publication(env.ledger, publication)
+    except FencedError:
+        raise
+    except ConflictError:
+        return  # a step that is still to be taken would fail by itself
+
+
 class _Commitment:
     """One attempt at proving and publishing a generation."""
 
@@ -102,6 +116,7 @@ class _Commitment:
         self._groups = list_groups(env.ledger, publication.window, publication.generation)
         self._excluded = set(excluded_files(env.ledger, publication.window, publication.generation))
         self._read_seconds = 0.0
+        self._done: Published | None = None
         self._parts: list[PartBorders] = []  # as the proof found them
         self._hashes: dict[int, dict[int, str | None]] = {}  # of the results of earlier generations, by group
         self._plans: dict[int, str] = {self._generation.number: self._window.manifest_hash}  # hashes, by generation
@@ -232,7 +247,11 @@ class _Commitment:
         return len(earlier - now)
 
     def summary(self) -> Published:
-        """Return what the ledger now holds of the generation."""
+        """Return what the ledger holds of the generation once it is complete."""
+        self._done = self._done or self._summary()
+        return self._done
+
+    def _summary(self) -> Published:
         env, window = self._env, self._window
         row = get_generation(env.ledger, window.id, self._generation.number)
         files = self._journal.files()

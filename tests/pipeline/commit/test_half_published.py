@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from threading import Event
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from airflow_provider_blockread.ledger.windows.queries import get_window, list_w
 from airflow_provider_blockread.options import JsonLines, Lines
 from airflow_provider_blockread.sinks.directory import Directory
 from airflow_provider_blockread.steps import WindowRef
+from airflow_provider_blockread.steps.commit import committing
 from airflow_provider_blockread.steps.plan import replaying
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon
 from airflow_provider_blockread.storage.backends.disk import LocalDisk
@@ -42,6 +45,29 @@ def test_whole_run_is_cleared(here: Pipe) -> None:
 
     assert (done.status, done.generation, here.values()) == ("published", 1, _ALL)
     assert len(here.attempt_files("job.json")) == 2
+
+
+def test_a_heartbeat_comes_when_all_is_done(here: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It finds the window published, by this very attempt: the commit has succeeded all the same."""
+    finish, beats, check = committing.finish_publication, Event(), committing.check_publication
+
+    def finished(*arguments: Any) -> None:
+        finish(*arguments)
+        beats.clear()
+        assert beats.wait(120)
+
+    def beat(*arguments: Any) -> None:
+        try:
+            check(*arguments)
+        finally:
+            beats.set()
+
+    monkeypatch.setattr(committing, "_HEARTBEAT_S", 0.01)
+    monkeypatch.setattr(committing, "check_publication", beat)
+    monkeypatch.setattr(committing, "finish_publication", finished)
+    here.put({"a.txt": b"a1\n"})
+
+    assert (here.run().status, here.values()) == ("published", ["a1"])
 
 
 @pytest.mark.columns
