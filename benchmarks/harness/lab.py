@@ -26,6 +26,7 @@ from airflow_provider_blockread.options import (
     Lines,
     ParquetSink,
     Policies,
+    Sink,
     SparkJob,
     Splitting,
 )
@@ -93,7 +94,8 @@ class Windows:
     block_size: int = 64 * 2**20
     policies: Policies = field(default_factory=Policies)
     function: FunctionOption = AsRead()
-    options: GenerationOptions | None = None  # instead of all these, and of Parquet files in the output
+    sink: Sink | None = None  # instead of Parquet files in the output
+    options: GenerationOptions | None = None  # instead of all these
     seconds: dict[str, float] = field(default_factory=dict)
     published: Published | None = None
     env: Environment = field(init=False)
@@ -114,7 +116,7 @@ class Windows:
     def plan(self, key: str = "window") -> WindowRef:
         """Plan the next window."""
         generation = self.options or GenerationOptions(
-            sink=ParquetSink(str(self.output)),
+            sink=self.sink or ParquetSink(str(self.output)),
             record_format=self.record_format,
             function=self.function,
             policies=self.policies,

@@ -27,6 +27,11 @@ def value_from(kind: type[V], row: Row[Any], others: Mapping[str, object] = _NON
     return kind(**{name: getattr(row, name) for name in names if name not in others}, **others)
 
 
+def row_from(value: object) -> dict[str, object]:
+    """Return the columns of a dataclass's value; what its fields hold is not copied."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
+
+
 def window_from(row: Row[Any]) -> Window:
     """Return the window of a row with `WINDOW_COLUMNS`."""
     return value_from(Window, row, {"plan_hash": row.manifest_hash})

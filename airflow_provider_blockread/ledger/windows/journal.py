@@ -6,7 +6,7 @@ Every function here checks the publication's epoch in the transaction in which i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from sqlalchemy import ColumnElement, Connection, select
 
@@ -17,7 +17,7 @@ from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.model import JournalEntry, Publication
 from airflow_provider_blockread.ledger.schema.journal_tables import outputs as output_table
 from airflow_provider_blockread.ledger.schema.journal_tables import publications
-from airflow_provider_blockread.ledger.schema.rows import value_from
+from airflow_provider_blockread.ledger.schema.rows import row_from, value_from
 from airflow_provider_blockread.ledger.schema.tables import file_sums
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import lock_generation
@@ -69,8 +69,8 @@ def journal(
         hold(connection, publication, ("proven",), {"state": "publishing", "publish_heartbeat_at": ledger.now()})
         chain_parts(connection, publication, parts)
         if entries:
-            connection.execute(publications.insert(), [place | asdict(entry) for entry in entries])
-        rows = [place | {"kind": kind, "seq": seq} | asdict(file) for seq, (kind, file) in enumerate(outputs)]
+            connection.execute(publications.insert(), [place | row_from(entry) for entry in entries])
+        rows = [place | {"kind": kind, "seq": seq} | row_from(file) for seq, (kind, file) in enumerate(outputs)]
         if rows:
             connection.execute(output_table.insert(), rows)
 
