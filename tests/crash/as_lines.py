@@ -1,4 +1,4 @@
-"""Rows of several columns as lines, for sinks that hold one column of text."""
+"""Rows as lines, for sinks that hold one column of text, and rows with a column more."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ import pyarrow as pa
 def as_lines(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return each row as JSON."""
     return pa.RecordBatch.from_pydict({"value": [json.dumps(row) for row in batch.to_pylist()]})
+
+
+def with_more(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return each row with a column that earlier ones have not."""
+    return batch.append_column("more", pa.array(["new"] * batch.num_rows))
 
 
 def id_of(line: str) -> int:

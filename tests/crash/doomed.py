@@ -62,6 +62,7 @@ class Doomed(Pipe):
     group_bytes: int = 18
     elsewhere: Path | None = None  # the work area, where it is not beside the output
     partition_by: tuple[str, ...] = ()
+    schema: str = ""  # whether a table gets columns that it lacks
     writes_early: bool = False  # what a task has of a row, not when it has much
     time_pattern: str | None = None
     intervals: dict[str, tuple[int, int]] = field(default_factory=dict)  # of windows, by their keys
@@ -97,8 +98,9 @@ class Doomed(Pipe):
         found = super().request(key, clear_number)
         out, work = (self.scheme + str(place) for place in (self.out, self.work))
         kind = KINDS[self.kind]
-        parted = {"partition_by": self.partition_by} if self.partition_by else {}
-        sink = kind.option(out, work_uri=work, **(kind.early if self.writes_early else {}), **parted)
+        more: dict[str, Any] = {"partition_by": self.partition_by} if self.partition_by else {}
+        more |= {"schema": self.schema} if self.schema else {}
+        sink = kind.option(out, work_uri=work, **(kind.early if self.writes_early else {}), **more)
         generation = dataclasses.replace(found.generation, sink=sink)
         source = dataclasses.replace(found.source, time_pattern=self.time_pattern)
         interval = self.intervals.get(key)

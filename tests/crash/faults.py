@@ -14,11 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import pyarrow as pa
 from sqlalchemy import Connection, Engine, event
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.ledger.overlap import THREAD
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.sinks.protocol import Marker
+from airflow_provider_blockread.sinks.tables.delta import _State as _DeltaState
 from airflow_provider_blockread.sinks.tables.table import Table
 from airflow_provider_blockread.storage.stores import Stores
 from tests.crash.sites import READ_ONLY, running_site
@@ -176,6 +179,7 @@ class FaultyStores(Stores):
 
 
 _commit_to_table = Table._commit
+_add_columns = _DeltaState._add_columns
 
 
 def watch_tables(faults: Faults) -> None:
@@ -187,7 +191,16 @@ def watch_tables(faults: Faults) -> None:
         faults.reach("table", ":after")
         return version
 
+    def add_columns(self: _DeltaState, schema: pa.Schema | None, marker: Marker) -> bool:
+        if not self._compared().evolution(schema):
+            return _add_columns(self, schema, marker)
+        faults.reach("table", ":before")
+        added = _add_columns(self, schema, marker)
+        faults.reach("table", ":after")
+        return added
+
     Table._commit = commit  # type: ignore[method-assign]
+    _DeltaState._add_columns = add_columns  # type: ignore[method-assign]
 
 
 def watch_disk(faults: Faults) -> None:

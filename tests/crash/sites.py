@@ -38,6 +38,7 @@ _CHANGES = {
     "remove_folder",
 }
 _STEPS = {"write_bytes", "replace", "unlink", "mkdir", "copyfile", "rmtree", "link"}
+_TABLES = {("sinks.tables.table", "_commit"), ("sinks.tables.delta", "_add_columns")}
 _BOTH_SIDES = ("commit", "store", "table")
 
 #: Statements that only answer what people ask; they change nothing, and are no fault points.
@@ -102,7 +103,7 @@ class Places(ast.NodeVisitor):
         if not isinstance(func, ast.Attribute):
             return ""
         owner = ast.unparse(func.value).rpartition(".")[2]
-        if self._module == "sinks.tables.table" and func.attr == "_commit":
+        if (self._module, func.attr) in _TABLES:
             return "table"
         if self._module.startswith("ledger."):
             is_statement = func.attr in _STATEMENTS and owner not in {"cursor", "raw"}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from airflow_provider_blockread.errors import ProofError, RecordError
 from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
 from airflow_provider_blockread.ledger.windows.generations import get_generation
-from airflow_provider_blockread.options import Selection
+from airflow_provider_blockread.options import SINKS, ArrowFunction, AsRead, Selection
 from airflow_provider_blockread.options.plan import Limits
 from tests.crash.doomed import Doomed, Tasks, apart, die_at
 from tests.crash.scenarios.clean import CLEANING
@@ -17,6 +17,7 @@ from tests.crash.scenarios.parts import PARTS
 from tests.crash.scenarios.upkeep import UPKEEP
 from tests.disks import another_disk
 from tests.pipeline.make import START
+from tests.sinks.kinds import KINDS
 
 
 def _published(pipe: Doomed) -> None:
@@ -140,6 +141,18 @@ def _partitioned(pipe: Doomed) -> None:
     pipe.partition_by = ("msg",)
 
 
+def _with_more(pipe: Doomed) -> None:
+    pipe.schema, pipe.function = "add_columns", ArrowFunction("tests.crash.as_lines:with_more")
+
+
+def _published_without_more(pipe: Doomed) -> None:
+    evolving, pipe.function = pipe.function, AsRead()
+    pipe.put_old(FILES)
+    apart(pipe, lambda: pipe.run("before"))
+    pipe.function = evolving
+    pipe.put({"c.csv": b"id,msg\n5,x\n"})
+
+
 def _small_row_groups(pipe: Doomed) -> None:
     pipe.writes_early, pipe.group_bytes = True, 2**20  # so that something is written before the record that is bad
 
@@ -182,5 +195,17 @@ SCENARIOS = [
     Scenario(name="half copied", setup=_to_another_disk, prepare=_half_copied, act=_window(), into_tables=False),
     Scenario(name="partitions", setup=_partitioned, prepare=_published, act=_window(1), into="parquet"),
     Scenario(name="log", prepare=_half_lost, act=_window(1), into="parquet with a log"),
+    *(
+        Scenario(
+            name=f"new column in {kind}",
+            setup=_with_more,
+            prepare=_published_without_more,
+            act=_window(),
+            ids=[1, 2, 3, 5],
+            into=kind,
+        )
+        for kind in SINKS
+        if KINDS[kind].table
+    ),
     Scenario(name="upgrade", act=_upgrading, makes_ledger=True),
 ]
