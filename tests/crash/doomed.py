@@ -23,6 +23,7 @@ from airflow_provider_blockread.ledger.windows.journal import journalled_outputs
 from airflow_provider_blockread.ledger.windows.queries import list_files, list_windows
 from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.options import ArrowFunction, Csv, FormatOption, Policies
+from airflow_provider_blockread.records.members.index import index_uri
 from airflow_provider_blockread.steps import Environment, PlanRequest, Published, WindowRef
 from airflow_provider_blockread.storage import uris
 from tests.crash.as_lines import id_of
@@ -229,6 +230,7 @@ def strays(pipe: Doomed, *, named: bool = False) -> list[str]:
         for files in journalled_outputs(ledger, window, generation).values()
         for file in files
     }
+    listed |= {index_uri(name) for name in listed}  # of archives
     kept = pipe.work / "quarantine"
     files = [path for path in pipe.folder.rglob("*") if path.is_file()]
     ours = [path for path in files if not path.name.startswith(("ledger.db", "test-"))]

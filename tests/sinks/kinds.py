@@ -174,12 +174,12 @@ KINDS: Mapping[str, Kind] = {
     "json_lines": Kind(option=JsonLinesSink, read=_read_json_lines, like="text"),
     "csv": Kind(option=CsvSink, read=_read_csv, like="text"),
     "text": Kind(option=TextSink, read=_read_text, holds_columns=False),
-    "archive": Kind(option=ArchiveSink, read=_read_archive, holds_columns=False),
+    "archive": Kind(option=ArchiveSink, read=_read_archive, holds_columns=False, like="text"),
     "archive zstd": Kind(
         option=partial(ArchiveSink, compression="zstd", separator="--"),
         read=_read_archive,
         holds_columns=False,
-        like="archive",
+        like="text",
     ),
     "text gzip a block": Kind(
         option=partial(TextSink, compression="gzip", per="block"), read=_read_text, holds_columns=False

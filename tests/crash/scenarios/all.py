@@ -207,5 +207,7 @@ SCENARIOS = [
         for kind in SINKS
         if KINDS[kind].table
     ),
+    Scenario(name="archives", prepare=_published, act=_window(1), into="archive"),
+    Scenario(name="archives, failed read", setup=_small_row_groups, act=_failing_read, repeats=True, into="archive"),
     Scenario(name="upgrade", act=_upgrading, makes_ledger=True),
 ]
