@@ -24,8 +24,7 @@ from airflow_provider_blockread.storage.ranges import REQUESTS
 from airflow_provider_blockread.storage.versions import open_version
 from airflow_provider_blockread.storage.whole import read_whole
 from tests.servers.all import s3_client
-from tests.servers.breaking import breaking
-from tests.servers.slow import slow
+from tests.servers.proxies import Breaking, Slow, running
 from tests.servers.store import Store
 
 MIB = 2**20
@@ -250,7 +249,7 @@ def test_an_answer_that_is_cut_off_is_asked_for_again(request: pytest.FixtureReq
     root = store.new_root()
     uri = f"{root}/x.bin"
     store.stores(root).write_bytes_atomic(uri, content(1))
-    with breaking(port_of(store), after=3 * MIB, cuts=2) as proxy:
+    with running(Breaking(port_of(store), after=3 * MIB, cuts=2)) as proxy:
         stores = behind(store, root, proxy.port)
         version = stores.stat(uri)
         with open_version(stores, version, Bounds()) as file:
@@ -266,7 +265,7 @@ def test_small_objects_are_fetched_at_once(request: pytest.FixtureRequest, name:
     root = store.new_root()
     for number in range(100):
         store.stores(root).write_bytes_atomic(f"{root}/in/{number:03d}", content(number, 1 + number))
-    with slow(port_of(store), seconds=0.05) as proxy:
+    with running(Slow(port_of(store), seconds=0.05)) as proxy:
         stores = behind(store, root, proxy.port)
         versions = list(list_files(stores, FileSource(root), now_s=time.time()))
         stores.write_bytes_atomic(f"{root}/in/050", content(1, 51))
