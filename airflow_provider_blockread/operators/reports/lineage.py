@@ -1,4 +1,4 @@
-"""What OpenLineage is told of a published window; the provider `openlineage` is only loaded when it asks."""
+"""What OpenLineage learns of a published window; the provider `openlineage` is only loaded when it asks."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ from airflow_provider_blockread.errors import RecordError, SparkJobError
 from airflow_provider_blockread.hooks.spark import SparkSubmitter
 from airflow_provider_blockread.options import ArrowFunction, Csv, SparkJob
 from tests.airflow.logger import Logger
+from tests.pipeline.application_probe import LOOPBACK
 from tests.pipeline.cluster import free_port
-from tests.pipeline.looking_around import LOOPBACK
 from tests.pipeline.make import Pipe
 
 pytestmark = [
@@ -30,7 +30,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore", "error:::airflow_provider_blockread"),  # Airflow's dependencies warn
 ]
 
-Looker = Callable[..., dict[str, Any]]
+Probe = Callable[..., dict[str, Any]]
 SECRETS = {
     "AIRFLOW__CORE__FERNET_KEY": "fernet",
     "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": "postgresql://airflow@db/airflow",
@@ -62,7 +62,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Looker]:
+def probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Probe]:
     """What reads a file by a real application and returns what that looked like from inside."""
     port = free_port()
     for name, value in {
@@ -81,7 +81,7 @@ def look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Looker]:
             environment=("LOOKING_*", "CORP_*"),
         )
         submitter = SparkSubmitter(job, {"s3://lake": {"secret": "hush"}})
-        pipe = Pipe(folder=tmp_path, submitter=submitter, function=ArrowFunction("looking_around:look_around"))
+        pipe = Pipe(folder=tmp_path, submitter=submitter, function=ArrowFunction("application_probe:probe"))
         pipes.append(pipe)
         pipe.put({"a.txt": b"one\n"})
         pipe.run()
@@ -95,9 +95,9 @@ def look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Looker]:
         pipe.close()
 
 
-def test_an_application_keeps_to_itself(temporary: Path, look: Looker) -> None:
+def test_an_application_keeps_to_itself(temporary: Path, probe: Probe) -> None:
     """It listens on loopback, has a secret that is in no argument, and inherits what it needs and no more."""
-    seen = look()
+    seen = probe()
 
     assert len(seen["listening"]) >= 4  # UI, RPC, blocks, Py4J
     assert {address for _, address in seen["listening"]} <= LOOPBACK
@@ -113,9 +113,9 @@ def test_an_application_keeps_to_itself(temporary: Path, look: Looker) -> None:
 
 
 @pytest.mark.usefixtures("temporary")
-def test_a_users_settings_win(look: Looker) -> None:
+def test_a_users_settings_win(probe: Probe) -> None:
     """What the configuration says of authentication and addresses is left as it is."""
-    seen = look(spark_authenticate="false", spark_driver_bindAddress="0.0.0.0")  # noqa: S104
+    seen = probe(spark_authenticate="false", spark_driver_bindAddress="0.0.0.0")  # noqa: S104
 
     assert seen["settings"]["spark.authenticate"] == "false"
     assert seen["settings"]["spark.driver.bindAddress"] == "0.0.0.0"  # noqa: S104
@@ -138,7 +138,7 @@ def test_a_commands_application_keeps_to_itself_unless_a_user_says_otherwise(
         monkeypatch.setenv(name, str(value))
     command = [str(Path(sys.executable).with_name("blockread")), "run", "in.txt", "--output", "out"]
     command += ["--state", "noop://"]
-    command += ["--master", "local[1]", "--function", "looking_around:look_around", "--conf", f"spark.ui.port={port}"]
+    command += ["--master", "local[1]", "--function", "application_probe:probe", "--conf", f"spark.ui.port={port}"]
     done = subprocess.run(command, cwd=tmp_path, start_new_session=True, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr

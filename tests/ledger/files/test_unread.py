@@ -1,4 +1,4 @@
-"""Looking finds what a plan would take, and leaves everything as it was."""
+"""Unread files are those that a plan would take; finding them leaves everything as it was."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def rows(ledger: Ledger) -> list[object]:
 
 @examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ROUNDS, LISTINGS, st.sampled_from(["ignore", "add"]), st.none() | st.integers(1, 3))
-def test_looking_finds_what_a_listing_would_leave_pending(
+def test_unread_files_are_those_that_a_listing_would_leave_pending(
     ledger: Ledger,
     rounds: list[tuple[dict[int, int], bool, str]],
     listing: dict[int, int],

@@ -15,7 +15,7 @@ import pyarrow as pa
 LOOPBACK = {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
 
 
-def look_around(batch: pa.RecordBatch) -> pa.RecordBatch:
+def probe(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Write down the environments, arguments, sockets, files and settings of the application's processes."""
     family = [process for process in _application() if process.status() != psutil.STATUS_ZOMBIE]
     seen = {
