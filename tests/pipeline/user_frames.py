@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,6 +111,19 @@ def raises_in_tasks(records: DataFrame) -> DataFrame:
         raise KeyError(msg)
 
     return records.select(udf(broken, "string")(records["word"]).alias("word"))
+
+
+def locks(records: DataFrame) -> DataFrame:
+    """Give its tasks what cannot be sent to them."""
+    from pyspark.sql.functions import udf
+
+    lock = threading.Lock()
+
+    def held(word):  # noqa: ANN001, ANN202 - as above
+        with lock:
+            return word
+
+    return records.select(udf(held, "string")(records["word"]).alias("word"))
 
 
 def quotes(records: DataFrame) -> DataFrame:

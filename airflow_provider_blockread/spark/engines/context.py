@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from airflow_provider_blockread.spark.engines.settings import guarding, has_own_logging, silence, sized
 
@@ -13,12 +13,18 @@ if TYPE_CHECKING:
 
 
 def quiet_session() -> None:
-    """Keep pyspark from printing what it raises, with the JVM's stack, and a warning about newer pandas."""
-    from pyspark.logger import PySparkLogger  # noqa: PLC0415 - comes with Spark's SQL
+    """Keep pyspark from printing what it raises, with a stack, and a warning about newer pandas."""
+    from pyspark import util  # noqa: PLC0415 - comes with Spark's SQL
+    from pyspark.logger import PySparkLogger  # noqa: PLC0415
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
+    util.print_exec = _print_nothing  # of a function that cannot be pickled
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+
+
+def _print_nothing(stream: TextIO) -> None:
+    del stream
 
 
 def start_context(

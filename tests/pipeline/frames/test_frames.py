@@ -153,10 +153,13 @@ def test_task_that_fails_once(pipe: Pipe) -> None:
         ("leaves", r"function user_frames:leaves fails: SystemExit: 0 \(user_frames.py, line \d+\);"),
         ("misspells", r"fails: \[UNRESOLVED_COLUMN.*`idd`.*\[`id`, `word`\]\. SQLSTATE: 42703 \(user_frames.py"),
         ("twice", "two columns named 'a'"),
+        ("locks", "fails: PicklingError: Could not serialize object: TypeError: cannot pickle '_thread.lock' object"),
         ("raises_in_tasks", "fails: KeyError: 'no idea what word [0-6] means'"),
     ],
 )
-def test_a_wrong_function_says_so_in_one_line(numbers: Pipe, function: str, what: str) -> None:
+def test_a_wrong_function_says_so_in_one_line(
+    numbers: Pipe, function: str, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The error names feed, window and function, and says in one line what is wrong; nothing is published or left."""
     numbers.function = DataFrameFunction(f"user_frames:{function}")
 
@@ -164,6 +167,7 @@ def test_a_wrong_function_says_so_in_one_line(numbers: Pipe, function: str, what
         numbers.run()
     assert "\n" not in str(raised.value)
     assert "\tat " not in str(raised.value)
+    assert "Traceback" not in capsys.readouterr().err
     assert (numbers.published(), staged(numbers)) == ([], [])
 
 

@@ -67,20 +67,25 @@ def printed(monkeypatch: pytest.MonkeyPatch) -> list[logging.LogRecord]:
         (Sql("SELECT nothing FROM records"), "nothing"),
         (Sql("SELECT assert_true(id < 3) FROM records"), "is not true"),
         (DataFrameFunction("user_frames:raises"), "fails: "),
+        (DataFrameFunction("user_frames:locks"), "cannot pickle '_thread.lock' object"),
         (DataFrameFunction("user_frames:stops"), "user_frames:stops stops Spark; leave out"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(
-    pipe: Pipe, function: Sql | DataFrameFunction, message: str, printed: list[logging.LogRecord]
+    pipe: Pipe,
+    function: Sql | DataFrameFunction,
+    message: str,
+    printed: list[logging.LogRecord],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """By the query or function, without the JVM's stack, which pyspark would print; nothing is published."""
+    """By the query or function, without the stack, which pyspark would print; nothing is published."""
     pipe.put({"a.csv": b"1,a\n5,b\n"})
     pipe.record_format, pipe.function = Csv(schema="id long, word string"), function
     with pytest.raises(FunctionError, match=message) as raised:
         pipe.run()
 
     assert "\n" not in str(raised.value)
-    assert printed == []
+    assert (printed, "Traceback" in capsys.readouterr().err) == ([], False)
     assert pipe.published() == []
 
 
