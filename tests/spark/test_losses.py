@@ -69,10 +69,15 @@ def test_tasks_and_executors_that_fail(pipe: Pipe, server: ConnectServer, functi
     assert (done.records, done.bad_records, done.rows, len(pipe.published())) == (20, 6, 14, done.outputs)
 
 
-def test_speculative_duplicate(pipe: Pipe, server: ConnectServer) -> None:
+@pytest.mark.parametrize(
+    "function",
+    [ArrowFunction("user_functions:sleeps_once"), DataFrameFunction("user_frames:sleeps_once")],
+    ids=["arrow", "dataframe"],
+)
+def test_speculative_duplicate(pipe: Pipe, server: ConnectServer, function: FunctionOption) -> None:
     """Two attempts at one task at the same time: the output holds the accepted one's rows, once."""
     pipe.put(_FILES | {"e.txt": b"sleep here\n\xfe\n"})
-    pipe.function, pipe.policies = ArrowFunction("user_functions:sleeps_once"), Policies(on_bad_record="drop")
+    pipe.function, pipe.policies = function, Policies(on_bad_record="drop")
     done = pipe.run()
 
     assert (server.folder / "overtaken").exists()
