@@ -127,7 +127,7 @@ class Csv(FormatOption):
     header, or are `_c0`, `_c1`.., and types from a sample of the window's files, fixed for the generation.
     With `header=True` the first row of every file names its columns: it must equal the columns (`columns="equal"`), or
     fields go to the columns of these names and missing ones are null (`"by_name"`). An unquoted field that equals
-    `null` is null.
+    `null` is null. With `rescue=True` the column `_rescued` holds what fits no column.
     """
 
     kind: ClassVar[str] = "csv"
@@ -140,6 +140,7 @@ class Csv(FormatOption):
     schema: str | None = None
     null: str = ""
     encoding: str = "utf-8"
+    rescue: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -171,11 +172,13 @@ class JsonLines(FormatOption):
     """One JSON object a line, typed by a schema such as `"id long, ts timestamp, msg string"`.
 
     Fields that the schema does not name are left out; fields that an object lacks are null. Blank lines are
-    skipped and counted. Without a schema, the text of each object is published in one column `value`.
+    skipped and counted. Without a schema, the text of each object is published in one column `value`. With
+    `rescue=True` the column `_rescued` holds what fits no column.
     """
 
     kind: ClassVar[str] = "json_lines"
     schema: str | None = None
+    rescue: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,12 +186,14 @@ class JsonArray(FormatOption):
     """The elements of one JSON array that fills a file, or JSON values one after another; pretty-printed or not.
 
     `layout` is `"array"`, `"values"`, or `"auto"`: an array if the file's first character is `[`. With a `schema`
-    such as `"id long, msg string"` every element must be an object; without one, its text is published.
+    such as `"id long, msg string"` every element must be an object; without one, its text is published. `rescue` is as
+    for JSON lines.
     """
 
     kind: ClassVar[str] = "json_array"
     schema: str | None = None
     layout: str = "auto"
+    rescue: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

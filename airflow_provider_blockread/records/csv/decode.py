@@ -21,8 +21,9 @@ from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.records.columns.schema import parse_schema
 from airflow_provider_blockread.records.columns.values import typed
 from airflow_provider_blockread.records.csv.fields import dialect_of
+from airflow_provider_blockread.records.csv.rescue import RescuingCsvDecoder
 from airflow_provider_blockread.records.csv.split import RowSplitter, SplitRows
-from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoded
+from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoded, Decoder
 
 _SHOWN = 40  # characters of a value in a message
 _SHOWN_NAMES = 200  # characters of a list of names
@@ -30,10 +31,11 @@ _SHOWN_NAMES = 200  # characters of a list of names
 
 def csv_decoder(
     option: Csv, header: tuple[str, ...] | None, file: str = "", names: tuple[str, ...] | None = None
-) -> CsvDecoder:
+) -> Decoder:
     """Return the decoder of files with this header (None: without one); `file` is named in errors.
 
-    Of the schema's columns it decodes those in `names`, or all; fields of the others are counted, not checked.
+    Of the schema's columns it decodes those in `names`, or all; fields of the others are counted, not checked. One that
+    rescues decodes all.
 
     Raises:
         OptionsError: when the option has no schema, or one that is malformed or cannot be read from csv.
@@ -41,14 +43,14 @@ def csv_decoder(
     """
     try:
         decoder = _decoder(option, header)
-        return decoder if names is None else decoder.only(names)
+        return decoder.only(names) if names is not None and isinstance(decoder, CsvDecoder) else decoder
     except RecordError as error:
         msg = f"{file}: {error}" if file else str(error)
         raise RecordError(msg) from error
 
 
 @lru_cache(maxsize=64)
-def _decoder(option: Csv, header: tuple[str, ...] | None) -> CsvDecoder:
+def _decoder(option: Csv, header: tuple[str, ...] | None) -> CsvDecoder | RescuingCsvDecoder:
     if option.schema is None:
         msg = (
             'csv: columns are not known yet; set schema="id long, msg string", or let a window infer one from its files'
@@ -56,19 +58,18 @@ def _decoder(option: Csv, header: tuple[str, ...] | None) -> CsvDecoder:
         raise OptionsError(msg)
     schema = parse_schema(option.schema)
     _check_types(schema)
-    if header is None:
-        return CsvDecoder(option, schema, FieldMapping(width=len(schema), columns=tuple(range(len(schema)))))
-    names = column_names(header)
-    if option.columns == "equal":
-        if names != tuple(schema.names):
-            raise _unlike(names, schema, option.columns)
-        return CsvDecoder(option, schema, FieldMapping(width=len(names), columns=tuple(range(len(names)))))
+    names = tuple(schema.names) if header is None else column_names(header)
     places = {name: place for place, name in enumerate(names)}
-    if not places.keys() & set(schema.names):
+    fits = names == tuple(schema.names) if option.columns == "equal" else places.keys() & set(schema.names)
+    if header is not None and not fits:
         raise _unlike(names, schema, option.columns)
-    return CsvDecoder(
-        option, schema, FieldMapping(width=len(names), columns=tuple(places.get(n) for n in schema.names))
-    )
+
+    def make(schema: pa.Schema) -> CsvDecoder:
+        return CsvDecoder(option, schema, FieldMapping(width=len(names), columns=tuple(map(places.get, schema.names))))
+
+    if not option.rescue:
+        return make(schema)
+    return RescuingCsvDecoder(make, schema, names=names, dialect=dialect_of(option), null=option.null)
 
 
 def column_names(header: tuple[str, ...]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -72,13 +72,17 @@ class Dialect:
         return last if field and field["body"] is not None and field["rest"] is None else None
 
     def rewrite(self, row: str, target: Dialect) -> bytes:
-        """Return a row in the target dialect, without any text on which parsers disagree.
+        """Return a row in the target dialect, without any text on which parsers disagree."""
+        return target.join(self.fields(row))
+
+    def join(self, fields: Iterable[Field]) -> bytes:
+        """Return fields as a row, without any text on which parsers disagree.
 
         One field is held at a time: a row may have as many fields as bytes.
         """
-        written, delimiter = bytearray(), target.encode(target.delimiter)
-        for field in self.fields(row):
-            written += target.encode(target._written(field))
+        written, delimiter = bytearray(), self.encode(self.delimiter)
+        for field in fields:
+            written += self.encode(self._written(field))
             written += delimiter
         return bytes(memoryview(written)[: -len(delimiter)])
 

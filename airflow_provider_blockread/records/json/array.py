@@ -17,7 +17,7 @@ from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.options import JsonArray
 from airflow_provider_blockread.records.decode import RawDecoder
 from airflow_provider_blockread.records.io.source import ByteSource
-from airflow_provider_blockread.records.json.decode import JsonDecoder
+from airflow_provider_blockread.records.json.rescue import json_decoder
 from airflow_provider_blockread.records.json.text import (
     BACKSLASH,
     WHITE,
@@ -51,7 +51,7 @@ class JsonArrayFormat(TextFormat):
     def __init__(self, option: JsonArray) -> None:
         self.layout = option.layout
         self.array = option.layout != "values"
-        self._schema = option.schema
+        self._option = option
 
     def with_head(self, source: ByteSource, start: int) -> Self:
         """Return the format for a file whose text begins at `start`, with the file's layout.
@@ -124,7 +124,7 @@ class JsonArrayFormat(TextFormat):
     @cached_property
     def _decoder(self) -> Decoder:
         """The decoder, shared with the formats bound to files."""
-        return ElementDecoder() if self._schema is None else JsonDecoder(self._schema, commas=True)
+        return json_decoder(self._option, commas=True) or ElementDecoder()
 
 
 class ElementDecoder:

@@ -34,10 +34,11 @@ ReadRows = tuple[Offsets, pa.Table]  # the indices of records in their chunk, an
 class ColumnReader:
     """Reads flat objects into a table of numbers, booleans and text."""
 
-    def __init__(self, schema: pa.Schema) -> None:
-        """Take the columns of the table; other fields of an object are left out."""
+    def __init__(self, schema: pa.Schema, *, knows_all: bool = False) -> None:
+        """Take the columns of the table; other fields of an object are left out, or such objects if it `knows_all`."""
         self._schema = schema
         self._kinds: dict[str, pa.DataType] = dict(zip(schema.names, schema.types, strict=True))
+        self._knows_all = knows_all
         self._layouts: tuple[Layout, ...] = ()  # those of the previous chunk, where nearly all of its records had one
 
     def read(self, chunk: Chunk) -> list[ReadRows]:
@@ -78,6 +79,8 @@ class ColumnReader:
         return tuple(usual) if sum(usual.values()) * 2 >= _SAMPLE else ()
 
     def _is_readable(self, layout: Layout) -> bool:
+        if self._knows_all and not set(layout.names) <= self._kinds.keys():
+            return False
         for number, name in enumerate(layout.names):
             kind = self._kinds.get(name)
             takes = kind is None or _is_text(kind)

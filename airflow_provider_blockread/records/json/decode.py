@@ -32,13 +32,14 @@ from airflow_provider_blockread.records.json.check import (
 )
 from airflow_provider_blockread.records.json.columns import ColumnReader, ReadRows
 from airflow_provider_blockread.records.json.objects import Objects, find_objects, not_objects
-from airflow_provider_blockread.records.json.parse import JsonParser, named_row
+from airflow_provider_blockread.records.json.parse import JsonParser, UnknownFieldError, named_row
 from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoded, Offsets
 
 Reasons = dict[int, str]  # why a record, identified by its index in the chunk, is bad
 
 _INVALID_NUMBER = "a number must not be Inf, -Inf or -NaN: write Infinity, -Infinity or NaN"
 _FEW = 16  # objects are few where so many times as many records were read column by column
+_NOTED_BYTES = 2**11  # of a piece in which some objects have other fields
 _PIECE_BYTES = 128 * 2**10  # of a chunk with bad records; most pieces have none
 
 
@@ -51,25 +52,36 @@ class JsonDecoder:
     `binary` is a string's UTF-8 bytes.
     """
 
-    def __init__(self, schema: str, *, commas: bool = False) -> None:
-        """Take a schema as text; `commas` says that a comma may separate two records.
+    def __init__(self, schema: str, *, commas: bool = False, notes: bool = False) -> None:
+        """Take a schema as text.
+
+        Args:
+            schema: names the columns.
+            commas: a comma may separate two records.
+            notes: note which records have fields that are in no column.
 
         Raises:
             OptionsError: when the schema is malformed, or has a type that JSON cannot be read as.
         """
         self._parser = JsonParser(schema)
         self.schema = self._parser.schema
-        self._columns = ColumnReader(self._parser.read_as)
+        self._columns = ColumnReader(self._parser.read_as, knows_all=notes)
         self._check = object_check(self.schema)
         self._unlikely = unlikely_objects(self.schema)
         self._of_floats = columns_of_floats(self.schema)
         self._without_nulls = columns_without_nulls(self.schema)
-        self._commas = commas
+        self._commas, self._notes = commas, notes
+        self._odd: list[Offsets] = []  # where there may be other fields, among the records that are parsed
         self._expect_bad = False  # the previous chunk had bad records, so this one may
 
     def decode(self, chunk: Chunk) -> Decoded:
         """Return the objects as rows; a record that is not one object, or does not fit the schema, is bad."""
+        return self.read(chunk)[0]
+
+    def read(self, chunk: Chunk) -> tuple[Decoded, Offsets]:
+        """Return also which records may have fields that are in no column, where these are noted; some are bad."""
         tables, reasons = self._columns.read(chunk), Reasons()
+        self._odd = []
         unread = _unread(len(chunk.ends), tables)
         if len(unread):
             subset = chunk.only(unread) if tables else chunk
@@ -93,7 +105,8 @@ class JsonDecoder:
                 reasons |= {int(kept[row]): why for row, why in unfit.items()}
                 batch = batch.filter(pa.array(~np.isin(np.arange(batch.num_rows), list(unfit))))
         bad = tuple(BadRecord(index=index, reason=reasons[index]) for index in sorted(reasons))
-        return Decoded(batch=batch, bad=bad)
+        odd = unread[np.unique(np.concatenate(self._odd))] if self._odd else unread[:0]
+        return Decoded(batch=batch, bad=bad), odd
 
     def _too_large(self, chunk: Chunk, batch: pa.RecordBatch, indices: Offsets) -> Reasons:
         """Return the rows with a number that is too large for its type and became infinite, and why."""
@@ -118,7 +131,7 @@ class JsonDecoder:
         if not self._expect_bad:
             try:
                 if len(objects):
-                    yield self._read(objects)
+                    yield from self._read(objects)
             except pa.ArrowInvalid:
                 self._expect_bad = True
         if self._expect_bad:
@@ -127,14 +140,28 @@ class JsonDecoder:
                 yield from self._around_bad(chunk, piece, reasons)
             self._expect_bad = len(reasons) > known
 
-    def _read(self, objects: Objects) -> ReadRows:
-        return objects.indices, self._parser.read(objects.text(), len(objects))
+    def _read(self, objects: Objects) -> list[ReadRows]:
+        if self._notes:
+            return self._read_noting(objects)
+        return [(objects.indices, self._parser.read(objects.text(), len(objects)))]
+
+    def _read_noting(self, objects: Objects) -> list[ReadRows]:
+        """Return the rows, and note those of the pieces in which there are fields that are in no column."""
+        try:
+            return [(objects.indices, self._parser.read(objects.text(), len(objects), knows_all=True))]
+        except UnknownFieldError:
+            pieces = list(objects.pieces(_NOTED_BYTES))
+        if len(pieces) > 1:
+            return [rows for piece in pieces for rows in self._read_noting(piece)]
+        table = self._parser.read(objects.text(), len(objects))
+        self._odd.append(objects.indices)
+        return [(objects.indices, table)]
 
     def _around_bad(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> Iterator[ReadRows]:
         """Yield the rows of the objects before, between and after those at which the parser stops."""
         while len(objects):
             try:
-                yield self._read(objects)
+                yield from self._read(objects)
             except pa.ArrowInvalid as error:
                 row = named_row(error)
             else:
@@ -205,7 +232,7 @@ class JsonDecoder:
 
     def _halved(self, objects: Objects, reasons: Reasons) -> Iterator[ReadRows]:
         try:
-            yield self._read(objects)
+            yield from self._read(objects)
         except pa.ArrowInvalid as error:
             if len(objects) == 1:
                 reasons[int(objects.indices[0])] = _why(error)

@@ -7,7 +7,7 @@ import numpy as np
 from airflow_provider_blockread.options import JsonLines, Lines
 from airflow_provider_blockread.records.decode import RawDecoder
 from airflow_provider_blockread.records.io.source import ByteSource
-from airflow_provider_blockread.records.json.decode import JsonDecoder
+from airflow_provider_blockread.records.json.rescue import json_decoder
 from airflow_provider_blockread.records.json.text import WHITE, next_visible
 from airflow_provider_blockread.records.model import Decoder, Mask, Offsets, Walk
 from airflow_provider_blockread.records.text.format import TextFormat
@@ -24,7 +24,7 @@ class JsonLinesFormat(TextFormat):
     file_end = b"\n"
 
     def __init__(self, option: JsonLines) -> None:
-        self._schema = option.schema
+        self._option = option
         self._lines = LineFormat(Lines(newline="lf"))
 
     def cut(self, source: ByteSource, offset: int, state: int) -> int:
@@ -37,7 +37,7 @@ class JsonLinesFormat(TextFormat):
 
     def decoder(self) -> Decoder:
         """Return a decoder to the schema's columns, or to text where there is no schema."""
-        return RawDecoder(self.encoding) if self._schema is None else JsonDecoder(self._schema)
+        return json_decoder(self._option) or RawDecoder(self.encoding)
 
 
 class _MarkBlank:

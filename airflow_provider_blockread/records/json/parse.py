@@ -20,7 +20,12 @@ from airflow_provider_blockread.records.model import Offsets
 ReadTimes = Callable[[pa.StringArray, pa.DataType], pa.Array]
 
 _MOST_DIGITS = 76  # of a 256-bit decimal
+_UNKNOWN = "unexpected field"  # in messages of Arrow's parser
 _ROW = re.compile(r" in row (\d+)$")
+
+
+class UnknownFieldError(Exception):
+    """An object has a field that is in no column."""
 
 
 class JsonParser:
@@ -38,10 +43,11 @@ class JsonParser:
         self.schema = parse_schema(schema)
         try:
             self.read_as = pa.schema([pa.field(f.name, _read_as(f.type)) for f in self.schema])  # times as text
-            self._options = pyarrow.json.ParseOptions(
-                explicit_schema=self.read_as,
-                newlines_in_values=False,
-                unexpected_field_behavior="ignore",
+            self._options, self._strict_options = (
+                pyarrow.json.ParseOptions(
+                    explicit_schema=self.read_as, newlines_in_values=False, unexpected_field_behavior=behavior
+                )
+                for behavior in ("ignore", "error")
             )
             self.parse(pa.py_buffer(b"{}"), 1)
         except pa.ArrowException as error:
@@ -56,19 +62,25 @@ class JsonParser:
         """
         return self.typed(self.read(text, count))
 
-    def read(self, text: pa.Buffer, count: int) -> pa.Table:
+    def read(self, text: pa.Buffer, count: int, *, knows_all: bool = False) -> pa.Table:
         """Return the `count` rows of `text`, times as text.
 
         Raises:
             ArrowInvalid: when it is not UTF-8, or has another number of values or one that does not fit.
+            UnknownFieldError: when it should know all fields, and there is another one.
         """
         # The parser accepts any bytes in a string, so the text is checked first.
         require_utf8(text)
-        table = pyarrow.json.read_json(
-            pa.BufferReader(text),
-            read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=text.size + 1),
-            parse_options=self._options,
-        )
+        try:
+            table = pyarrow.json.read_json(
+                pa.BufferReader(text),
+                read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=text.size + 1),
+                parse_options=self._strict_options if knows_all else self._options,
+            )
+        except pa.ArrowInvalid as error:
+            if knows_all and _UNKNOWN in str(error):
+                raise UnknownFieldError from error
+            raise
         if table.num_rows != count:
             msg = f"{table.num_rows} JSON values, expected {count}"
             raise pa.ArrowInvalid(msg)

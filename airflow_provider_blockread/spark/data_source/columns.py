@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import Csv, FormatOption, JsonArray, JsonLines
+from airflow_provider_blockread.records.columns.rescued import RESCUED
 from airflow_provider_blockread.records.columns.schema import parse_schema, schema_text
 from airflow_provider_blockread.records.csv.format import CsvFormat
 from airflow_provider_blockread.records.format import RecordFormat
@@ -26,7 +27,7 @@ def with_schema(option: FormatOption, schema: pa.Schema) -> FormatOption:
     """Return a typed format that has no schema with the columns of `.schema(...)`; other formats as they are."""
     if not isinstance(option, (Csv, JsonLines, JsonArray)) or option.schema is not None:
         return option
-    own = [field for field in schema if field.name not in PLACE_TYPES]
+    own = [field for field in schema if field.name not in {*PLACE_TYPES, RESCUED}]
     if not own:
         return option
     text = schema_text(pa.schema(own))
@@ -105,7 +106,7 @@ class Columns:
         """Return the columns of a format whose own schema is known."""
         own = file_schema(option)
         names = tuple(name for name in own.names if name in schema.names) or (own.names[0],)
-        if isinstance(option, (JsonLines, JsonArray)) and option.schema is not None:
+        if isinstance(option, (JsonLines, JsonArray)) and option.schema is not None and not option.rescue:
             text = schema_text(pa.schema([own.field(name) for name in names]))
             option = dataclasses.replace(option, schema=text)
         return cls(option=option, schema=schema, names=names)

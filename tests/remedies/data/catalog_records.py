@@ -7,6 +7,7 @@ from tests.remedies.catalog.model import Entry, Explained, Remedy
 OPTIONS = "tests/remedies/data/test_options.py"
 RECORDS = "tests/remedies/data/test_records.py"
 LIMITS = "tests/remedies/data/test_limits.py"
+RESCUE = "tests/records/json/test_json_rescue.py"
 LONG = "tests/remedies/data/test_long_runs.py"
 _MERGED = "tests/merging/test_forms.py"
 
@@ -16,6 +17,8 @@ RECORDS_SIDE: list[Entry] = [
         "records/io/seek_table.py", "restore it, or merge its files again", f"{_MERGED}::test_a_seek_table_is_needed"
     ),
     Remedy("records/members/format.py", "found by an index", f"{_MERGED}::test_members_need_their_index"),
+    Remedy("records/columns/rescued.py", "give it another name", f"{RESCUE}::test_a_column_of_that_name"),
+    Remedy("records/json/rescue.py", "rescue=True needs a schema", f"{RESCUE}::test_rescue_needs_a_schema"),
     Remedy(
         "records/csv/format.py",
         "extends to the end of the file",
