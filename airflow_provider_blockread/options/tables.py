@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.sinks import ColumnarSink, Sink
+from airflow_provider_blockread.options.plan import one_of
+from airflow_provider_blockread.options.sinks import AUDIT_COLUMNS, ColumnarSink, Sink
 from airflow_provider_blockread.options.values import parse_options
 
 _SECRET = re.compile(r"token|credential|secret|password|access[-_.]key|sas", re.IGNORECASE)
@@ -174,8 +175,8 @@ class PostgresSink(ColumnarSink):
 class CustomSink(Sink):
     """A sink of your own: a class, by its import path `"package.module:Class"`, and its arguments in `options`.
 
-    The names of its files end in `suffix`. Secrets are not among the options: what the Airflow connection
-    `access_conn_id` holds reaches the class beside them, on Airflow's side.
+    The names of its files end in `suffix`. `audit` adds columns that say where a row comes from. Secrets are not among
+    the options: what the Airflow connection `access_conn_id` holds reaches the class beside them, on Airflow's side.
     """
 
     kind: ClassVar[str] = "custom_sink"
@@ -185,8 +186,11 @@ class CustomSink(Sink):
     options: Mapping[str, object] = field(default_factory=dict)
     suffix: str = ""
     access_conn_id: str | None = None
+    audit: Sequence[str] = ()
 
     def __post_init__(self) -> None:
+        for column in self.audit:
+            one_of(self.kind, "audit", column, AUDIT_COLUMNS)
         module, _, name = self.path.partition(":")
         if not module or not name:
             msg = f"custom_sink: path must read 'package.module:Class', not {self.path!r}"
@@ -201,6 +205,11 @@ class CustomSink(Sink):
         """Return the sink of an output; what is no option of its own is an argument of the class."""
         given, own = _parted(cls, texts, {"options"})
         return cls(output, options=own, **given)
+
+    @property
+    def audit_columns(self) -> tuple[str, ...]:
+        """The audit columns that are asked for."""
+        return tuple(dict.fromkeys(self.audit))
 
 
 def _texts(name: str, value: object) -> Iterator[tuple[str, str]]:

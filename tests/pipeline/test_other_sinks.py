@@ -39,6 +39,18 @@ def test_a_window_is_published_rebuilt_and_undone(here: Pipe) -> None:
     assert here.published() == []
 
 
+def test_rows_say_where_they_come_from(here: Pipe) -> None:
+    """The class gets the audit columns that the option asks for, behind the others."""
+    here.put({"a.txt": b"a1\na2\n"})
+    here.sink_options = {"audit": ["_offset", "_window_key"]}
+    here.run("w")
+
+    assert sorted(here.rows(), key=str) == [
+        {"value": "a1", "_offset": 0, "_window_key": "w"},
+        {"value": "a2", "_offset": 3, "_window_key": "w"},
+    ]
+
+
 def test_what_is_no_sink_is_refused_by_the_plan(here: Pipe) -> None:
     """Nothing was listed or frozen; with the path corrected the same window is planned."""
     here.put({"a.txt": b"a1\n"})
