@@ -44,7 +44,7 @@ def check_apart(request: PlanRequest, sink: Sink, window: str) -> None:
     for what, (place, example) in written.items():
         if would_list(request.source, example):
             msg = (
-                f"feed {request.feed}: the {what} {place} is in the source, whose pattern would_list files as"
+                f"feed {request.feed}: the {what} {place} is in the source, whose pattern would list files as"
                 f" {uris.name_of(example)} there: published records would be read again; choose another place"
                 " for the output, or a pattern that leaves it out"
             )
