@@ -55,7 +55,9 @@ def iceberg_io_properties(uri: str, options: Mapping[str, Any]) -> dict[str, str
         "azure_storage_account_key": "adls.account-key",
         "azure_storage_sas_key": "adls.sas-token",
     }
-    return {names[name]: text for name, text in object_store_options(uri, options).items() if name in names}
+    found = {names[name]: text for name, text in object_store_options(uri, options).items() if name in names}
+    # pyarrow's own client sends parts without a length, which Ceph refuses; s3fs is there, as tasks write through it.
+    return found | {"py-io-impl": "pyiceberg.io.fsspec.FsspecFileIO"} if uris.scheme_of(uri) == "s3" else found
 
 
 def _s3(options: Mapping[str, Any]) -> dict[str, str]:
