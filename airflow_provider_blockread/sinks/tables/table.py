@@ -131,6 +131,8 @@ class Table:
                 return Applied(version=snapshot.version, schema_changes=snapshot.schema_changes(marker))
             files = self._changes(snapshot, step.new, step.earlier, at)
             still_mine()
+            if snapshot is None and not files.add:  # a table that was dropped: it holds nothing to be replaced
+                return Applied(version="")
             with suppress(TableChangedError):
                 version = self._commit(snapshot, files, marker)
                 changes = "" if snapshot is None else snapshot.schema_changes(marker)
