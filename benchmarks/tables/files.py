@@ -161,7 +161,7 @@ def _after_many_windows(lab: Lab, name: str, library: Library) -> Row:
         table.commit()
     ours = Contender(prepare=table.stage, run=table.commit)
     bare = Contender(prepare=table.stage, run=table.append)
-    times = alternate(bare, ours, lab.rounds)
+    times = alternate((bare, ours), lab.rounds)
     work = f"commit to {name} that looks for its marker, after {earlier:,} windows, against the library's alone"
     return ratio_row(work, times, (1, "commits"), at_least=1 / 1.5)
 
