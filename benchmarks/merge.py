@@ -49,7 +49,7 @@ def _merge(lab: Lab, spark: SparkSession, count: int, sizes: range, compression:
         ours.run()
         reads.append(ours.seconds["read"])
 
-    both = alternate(rival, Contender(prepare=ours.prepare, run=merge), lab.rounds)
+    both = alternate([rival, Contender(prepare=ours.prepare, run=merge)], lab.rounds)
     _require_all(ours.output, count, total)
     size = f"{sizes.start // 1000} to {sizes.stop // 1000} KB"
     work = f"{count:,} files of {size} merged, {'plain' if compression == 'none' else compression}"

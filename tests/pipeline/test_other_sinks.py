@@ -55,7 +55,7 @@ def test_what_is_no_sink_is_refused_by_the_plan(here: Pipe) -> None:
     """Nothing was listed or frozen; with the path corrected the same window is planned."""
     here.put({"a.txt": b"a1\n"})
     here.sink_options = {"path": "pathlib:Path"}
-    with pytest.raises(OptionsError, match="lacks uri, kind"):
+    with pytest.raises(OptionsError, match="lacks prepare, writer"):
         here.plan()
     assert not here.work.exists()
     here.sink_options = {}

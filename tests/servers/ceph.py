@@ -35,6 +35,7 @@ osd crush chooseleaf type = 0
 mon allow pool size one = true
 mon warn on pool no redundancy = false
 mon max pg per osd = 1000
+mon data avail crit = 0
 paxos propose interval = 0.1
 paxos min wait = 0.05
 mon data = {folder}/mon

@@ -14,8 +14,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from airflow_provider_blockread.errors import OptionsError, SparkJobError
 from airflow_provider_blockread.exchange.seals import derived
 from airflow_provider_blockread.spark.engines.probe import FOUND, probe
@@ -92,7 +90,8 @@ def connect(server: Server, identity: str) -> SparkSession:
 
 def _check_version(session: SparkSession, server: Server, theirs: str) -> None:
     """Refuse a server that is too old, in itself or for this client, which may ask for settings that it lacks."""
-    import pyspark  # noqa: PLC0415 - an extra
+    import pyarrow as pa  # noqa: PLC0415 - DAG files import this module
+    import pyspark  # noqa: PLC0415
 
     if _minor(theirs) < _OLDEST:
         msg = f"the Spark Connect server at {server} has Spark {theirs}; use a server of Spark 4.0 or newer"
