@@ -204,7 +204,7 @@ SCENARIOS = [
             ids=[1, 2, 3, 5],
             into=kind,
         )
-        for kind in SINKS
+        for kind in ("parquet with a log", *SINKS)
         if KINDS[kind].table
     ),
     Scenario(name="archives", prepare=_published, act=_window(1), into="archive"),
