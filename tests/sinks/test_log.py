@@ -221,3 +221,17 @@ def test_a_step_whose_file_is_gone_is_unknown(bench: Bench) -> None:
     bench.stores.remove(file.uri)
 
     assert bench.states(steps) == [State.UNKNOWN, State.UNKNOWN, State.NOT_APPLIED]
+
+
+@pytest.mark.parametrize("path", ["../secret.parquet", "day=1/../../secret.parquet", "//secret.parquet"])
+def test_no_file_elsewhere_is_read(bench: Bench, tmp_path: Path, path: str) -> None:
+    """An entry that somebody else wrote leads out of the directory nowhere; without it all is read again."""
+    bench.publish("a")
+    (tmp_path / "secret.parquet").write_bytes(b"")
+    forged = tmp_path / "out/_blockread/windows/ffff-0000000004.jsonl"
+    forged.write_text(f'{{"path": "{path}", "size": 1, "rows": 1}}\n')
+    with pytest.raises((ProofError, FileNotFoundError)):
+        read_published(bench.place).to_table()
+    forged.unlink()
+
+    assert read_published(bench.place).to_table()["value"].to_pylist() == ["a", "a"]

@@ -48,13 +48,21 @@ class PublishedLog:
         return self._stores.exists(self.folder)
 
     def files(self) -> list[str]:
-        """Return the URIs of all published files, those of a window as one change of it left them."""
+        """Return the URIs of all published files, those of a window as one change of it left them.
+
+        Raises:
+            ProofError: when an entry names a file elsewhere.
+        """
         found: dict[str, str] = {}
         for uri in self._entries():
             found[_window_of(uri)] = uri  # the newest is the last
         texts = self._each(self._stores.read_bytes, list(found.values()))
-        paths = [path for text in texts for path in _paths(text)]
-        return [uris.child(self._uri, path) for path in paths]
+        files = [uris.canonical(uris.child(self._uri, path)) for text in texts for path in _paths(text)]
+        for uri in files:
+            if uris.relative_to(uri, self._uri) is None:
+                msg = f"{self.windows} names {uri}, which is outside of {self._uri}; remove that entry, which is forged"
+                raise ProofError(msg)
+        return files
 
     def columns(self) -> Columns | None:
         """Return the columns of the directory; None if nothing was published yet.

@@ -26,6 +26,7 @@ def read_published(uri: str, *, storage_options: Mapping[str, object] | None = N
 
     Raises:
         FileMissingError: when the directory has no log.
+        ProofError: when the log names files that are not in the directory.
     """
     place = uris.canonical(uri)
     stores = Stores({place: storage_options} if storage_options else None)
