@@ -125,7 +125,7 @@ def test_a_read_that_fails_in_mid_stream_is_translated(answer: Answer, kind: typ
         server.sizes["x"] = size
         with stores.open_read("s3://b/x") as file:
             assert file.read(10) == bytes(10)
-            server.message = lambda _server, _query, _body: answer
+            server.respond = lambda _server, _query, _body: answer
             file.seek(size - 10)
             with pytest.raises(kind, match=says):
                 file.read(10)
