@@ -215,6 +215,7 @@ def read(file, fmt):
 
 fixed, lines = record_format("fixed", length=1024), record_format("lines", newline="lf")
 read(io.BytesIO(gzip.compress(bytes(2**22))), fixed)
+read(io.BytesIO(gzip.compress((bytes(15) + b"\\n") * 2**20)), lines)  # Arrow keeps what it takes for a first copy
 zeros, before = bomb(bytes(1024)), psutil.Process().memory_info().rss
 records, most = read(zeros, fixed)
 print(records, (most - before) // 2**20)
