@@ -6,7 +6,8 @@ from typing import Any
 
 from airflow.sdk import TaskGroup, TriggerRule, XComArg
 
-from airflow_provider_blockread.operators.commit_window import CommitWindowOperator, output_asset
+from airflow_provider_blockread.operators.commit_window import CommitWindowOperator
+from airflow_provider_blockread.operators.publishing import output_asset
 from airflow_provider_blockread.operators.read_blocks import ReadBlocksOperator, title_template
 from airflow_provider_blockread.operators.scan_blocks import ScanBlocksOperator
 from airflow_provider_blockread.operators.split_files import WINDOW_KEY, SplitFilesOperator

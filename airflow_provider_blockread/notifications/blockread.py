@@ -13,7 +13,7 @@ from airflow.sdk import BaseHook, BaseNotifier
 from airflow_provider_blockread.errors import ProofError, RecordError, printable
 from airflow_provider_blockread.links.addresses import window_page, with_host
 from airflow_provider_blockread.operators.base import FAILED
-from airflow_provider_blockread.operators.commit_window import PUBLISHED
+from airflow_provider_blockread.operators.publishing import PUBLISHED
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection, Context
@@ -93,15 +93,16 @@ def _address(connection: Connection) -> str:
 
 
 def _failed(context: Context, error: ProofError | RecordError) -> str:
-    task: Any = context["task"]  # that reads or commits
-    window: Mapping[str, Any] = task.window
-    name = f"Window {window['key']} of feed {window['feed']}"
+    task: Any = context["task"]
+    planned = getattr(task, "planned", task.window)  # here, or by the task that `window` comes from
+    window: Mapping[str, Any] = planned if isinstance(planned, Mapping) else {}
+    name = f"Window {window['key']} of feed {window['feed']}" if window else f"The window of task {task.task_id}"
     if isinstance(error, ProofError):
         why = _ADDRESS.sub(lambda found: found[0].replace("/", "∕").replace(".", "․"), str(error))  # noqa: RUF001
         said = f"{name} failed its proof: nothing of it is published, and what was published before stays. {why}"
     else:
         said = f"{name} has a bad record: nothing of it is published. The log of {context['ti'].task_id} shows it."
-    return _with_page(said, context, window["window"])
+    return _with_page(said, context, window["window"]) if window else _harmless(said)
 
 
 def _bad(done: Published) -> str:

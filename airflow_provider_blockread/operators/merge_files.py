@@ -5,11 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk.exceptions import AirflowSkipException
-
 from airflow_provider_blockread.links.pages import OutputLink, WindowLink
 from airflow_provider_blockread.operators.base import SparkOperator, owner_of
-from airflow_provider_blockread.operators.reports.summaries import commit_summary, plan_summary
+from airflow_provider_blockread.operators.publishing import PublishingOperator
 from airflow_provider_blockread.operators.split_files import PlanOperator
 from airflow_provider_blockread.options import Sink, Splitting, merging
 
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
 
-class MergeFilesOperator(SparkOperator, PlanOperator):
+class MergeFilesOperator(SparkOperator, PlanOperator, PublishingOperator):
     """Merges the new files of a source into few large ones, each file exactly once; returns what is published.
 
     It plans, reads and publishes a window in one task: a row for each file, with its bytes in the column `value`, its
@@ -41,10 +39,6 @@ class MergeFilesOperator(SparkOperator, PlanOperator):
         from airflow_provider_blockread.steps.running import WindowRunner  # noqa: PLC0415 - not at every DAG parse
 
         env, ref = self.plan(context, partial(merging, policies=self.policies), self.splitting)
-        if ref.status == "skipped" or (ref.status == "empty" and self.policies.on_empty == "skip"):
-            self.sum_up(context, *plan_summary(ref))
-            raise AirflowSkipException(ref.message)
+        self.skip_empty(context, ref, self.policies.on_empty)
         runner = WindowRunner(env=env, owner=owner_of(context), job=self.spark, submitter=self.submitter())
-        published = runner.run(ref)
-        self.sum_up(context, *commit_summary(published))
-        return published.to_json()
+        return self.announce(context, env, ref, runner.run(ref), self.policies.on_empty)

@@ -12,7 +12,7 @@ import pytest
 from airflow.sdk import DAG, Asset, AssetAlias
 from airflow.sdk.definitions.timetables.assets import PartitionedAtRuntime
 
-from airflow_provider_blockread.operators.commit_window import output_asset
+from airflow_provider_blockread.operators.publishing import output_asset
 from airflow_provider_blockread.options import DeltaSink, FileSource, IcebergSink, ParquetSink, PostgresSink
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 from tests.postgres import own_postgres

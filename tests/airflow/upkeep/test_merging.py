@@ -8,10 +8,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from airflow.sdk import DAG
+from airflow.sdk import DAG, Asset
 
+from airflow_provider_blockread.notifications.blockread import BlockReadNotifier
 from airflow_provider_blockread.operators.merge_files import MergeFilesOperator
-from airflow_provider_blockread.options import FileSource, ParquetSink
+from airflow_provider_blockread.options import FileSource, ParquetSink, Policies
 from tests.airflow.published import SPARK
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark]
@@ -20,11 +21,16 @@ pytestmark = [pytest.mark.airflow, pytest.mark.spark]
 def test_a_task_merges_new_files_once(
     runs: Any, landing: Path, land: Callable[..., None], dag_id: str, tmp_path: Path
 ) -> None:
-    """The first run merges what has landed, the next one what is new, and one without new files is skipped."""
+    """The first run merges what has landed, the next one what is new, and one without new files makes no event."""
     lake = tmp_path / "lake"
     with DAG(dag_id) as dag:
         MergeFilesOperator(
-            task_id="merge", source=FileSource(str(landing)), sink=ParquetSink("{{ '" + str(lake) + "' }}"), spark=SPARK
+            task_id="merge",
+            source=FileSource(str(landing)),
+            sink=ParquetSink("{{ '" + str(lake) + "' }}"),
+            policies=Policies(on_empty="succeed"),
+            spark=SPARK,
+            outlets=[Asset(lake.as_uri())],
         )
     land(a=5, b=3)
     first = runs.start(dag)
@@ -36,7 +42,28 @@ def test_a_task_merges_new_files_once(
     expected = {f"file://{path}": path.read_bytes() for path in landing.iterdir()}
     assert [runs.xcom(run, "merge")["records"] for run in (first, second)] == [2, 1]
     assert [runs.states(run) for run in (first, second, third)] == [
-        {"merge": s} for s in ("success", "success", "skipped")
+        {"merge": s} for s in ("success", "success", "success")
     ]
+    assert [event["rows"] for event in runs.asset_events(lake.as_uri())] == [2, 1]
     assert len(rows) == len(expected)
     assert {row["_file"]: row["value"] for row in rows} == expected
+
+
+def test_a_chat_hears_of_a_merge_that_fails(runs: Any, landing: Path, dag_id: str, tmp_path: Path) -> None:
+    """The post names the window that the task has planned."""
+    with DAG(dag_id) as dag:
+        merge = MergeFilesOperator(
+            task_id="merge",
+            source=FileSource(str(landing)),
+            sink=ParquetSink(str(tmp_path / "lake")),
+            policies=Policies(max_record_bytes=10),
+            spark=SPARK,
+        )
+    heard: list[str] = []
+    merge.on_failure_callback = [lambda context: heard.append(BlockReadNotifier("chat").text(context))]
+    (landing / "large").write_bytes(bytes(11))
+    runs.start(dag)
+
+    (text,) = heard
+    assert text.startswith("Window ")
+    assert " has a bad record: nothing of it is published. The log of merge shows it." in text

@@ -1,0 +1,123 @@
+"""What a task does with a window that it has published: it says so to notifiers, assets and lineage."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import Asset, AssetAlias
+from airflow.sdk.exceptions import AirflowSkipException
+
+from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.links.addresses import window_page, with_host
+from airflow_provider_blockread.operators.base import StepOperator
+from airflow_provider_blockread.operators.reports.summaries import commit_summary, plan_summary
+from airflow_provider_blockread.options import PostgresSink, Sink
+
+if TYPE_CHECKING:
+    from airflow.providers.openlineage.extractors import OperatorLineage
+    from airflow.sdk import Context
+
+    from airflow_provider_blockread.steps import Environment, Published, WindowRef
+    from airflow_provider_blockread.steps.commit.lineage import Lineage
+
+ASSET_GROUP = "blockread"
+"""The group of the assets that this package makes."""
+
+PUBLISHED = "blockread_published"
+"""The key in a task's context of what it has published."""
+
+
+class PublishingOperator(StepOperator):
+    """An operator whose step ends with the publication of a window."""
+
+    def __init__(self, **kwargs: Any) -> None:  # noqa: ANN401 - the base class's
+        super().__init__(**kwargs)
+        self._place = ""  # URI of the output's asset, as it is known when the task runs
+        self._lineage: tuple[Published, Lineage] | None = None
+
+    def skip_empty(self, context: Context, ref: WindowRef, on_empty: str) -> None:
+        """Skip the task if its window has nothing to read, or `on_empty` says so."""
+        if ref.status == "skipped" or (ref.status == "empty" and on_empty == "skip"):
+            self.sum_up(context, *plan_summary(ref))
+            raise AirflowSkipException(ref.message)
+
+    def announce(
+        self, context: Context, env: Environment, ref: WindowRef, published: Published, on_empty: str
+    ) -> dict[str, Any]:
+        """Return the summary of a publication, and let notifiers, assets and lineage know it.
+
+        Without a change of the output no asset gets an event; the task is skipped then, if `on_empty` says so.
+        """
+        self.sum_up(context, *commit_summary(published))
+        context[PUBLISHED] = published  # type: ignore[literal-required] # for notifiers
+        page = window_page(self.ledger_conn_id, published.window)
+        summary = published.to_json() | ({"page": with_host(page)} if page else {})
+        if ref.status != "read" or not published.changes_output:
+            if published.status == "published" and ref.status == "read" and on_empty == "skip":
+                raise AirflowSkipException(published.message)
+            self.outlets = []  # Airflow makes an event of each outlet of a task that succeeds
+            return summary
+        if self.sink is not None:
+            self._place = _asset_uri(self.sink, env)
+        self._lineage = self._lineage_of(env, published)
+        self._emit(context, published, summary)
+        return summary
+
+    def _emit(self, context: Context, published: Published, summary: dict[str, Any]) -> None:
+        """Add the summary to the event of each asset; in a DAG that names its partitions when it runs, the key, too."""
+        names_partition = getattr(self.dag.timetable, "partitioned_at_runtime", False)
+        for outlet in self.outlets:
+            if isinstance(outlet, Asset):
+                event = context["outlet_events"][outlet]
+                event.extra.update(summary)
+                if names_partition:
+                    event.add_partitions(published.key)
+            elif isinstance(outlet, AssetAlias) and self.sink is not None and outlet == output_asset(self.sink):
+                context["outlet_events"][outlet].add(Asset(uri=self._place), extra=summary)
+
+    def _lineage_of(self, env: Environment, published: Published) -> tuple[Published, Lineage] | None:
+        """Return the numbers that lineage is made of, if Airflow has a provider that asks for them."""
+        if find_spec("airflow.providers.openlineage") is None or self.sink is None:
+            return None
+        from airflow_provider_blockread.steps.commit.lineage import lineage_of  # noqa: PLC0415 - not at every DAG parse
+
+        try:
+            return published, lineage_of(env, published, self.source.roots if self.source else ())
+        except BlockReadError as error:  # what is published stays published
+            self.log.warning("OpenLineage gets no facts of this window: %s", error)
+            return None
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Any, Any] | None:  # noqa: ANN401 - Airflow's
+        """Return the datasets that the window was read from and written to; None if nothing was published."""
+        del task_instance
+        if self._lineage is None or self.sink is None:
+            return None
+        from airflow_provider_blockread.operators.reports.lineage import facets_of  # noqa: PLC0415 - its provider is an extra
+
+        return facets_of(*self._lineage, self.sink, self._place)
+
+
+def output_asset(sink: Sink) -> Asset | AssetAlias | None:
+    """Return the asset of an output; None if its place is only known at run time.
+
+    Its name is its URI, as of an asset that a DAG names by its URI alone: with another name for the URI, Airflow would
+    make one of the two inactive, and the commit would fail. A table in the database of a connection has an alias, which
+    becomes the table's asset at run time, since connections are not read while a DAG is parsed.
+    """
+    if "{{" in sink.place or "{%" in sink.place:
+        return None
+    if isinstance(sink, PostgresSink) and sink.url is None:
+        return AssetAlias(sink.place, group=ASSET_GROUP)
+    return Asset(uri=_local_as_uri(sink.place), group=ASSET_GROUP)
+
+
+def _asset_uri(sink: Sink, env: Environment) -> str:
+    """Return the URI of an output's asset, with what a connection says of its database."""
+    if isinstance(sink, PostgresSink) and sink.url is None:
+        return sink.place_at(env.access.get(sink.postgres_conn_id or "", {}).get("uri", ""))
+    return _local_as_uri(sink.place)
+
+
+def _local_as_uri(place: str) -> str:
+    return f"file://{place}" if place.startswith("/") else place
