@@ -49,7 +49,7 @@ def load_object(path: str, what: str) -> Any:  # noqa: ANN401 - whatever the use
     module, _, name = path.partition(":")
     package = module.partition(".")[0]
     try:
-        if package not in sys.modules and find_spec(package) is None:
+        if package not in sys.modules and getattr(find_spec(package), "origin", None) is None:  # a mere folder has none
             sys.path += [folder for folder in MODULE_FOLDERS if folder not in sys.path]
         return getattr(importlib.import_module(module), name)
     except Exception as error:  # a module may raise anything while it is imported
