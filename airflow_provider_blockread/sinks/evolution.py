@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 import pyarrow as pa
 
+_NAMED = 20
 T = TypeVar("T")
 
 
@@ -27,8 +28,11 @@ class Evolution:
         return bool(self.added or self.widened)
 
     def __str__(self) -> str:
-        added = [f"column {field.name} {field.type} added" for field in self.added]
-        return ", ".join([*added, *(f"column {field.name} widened to {field.type}" for field in self.widened)])
+        """Return the changes in words: the first ones, and how many more there are, so that an XCom holds them."""
+        changes = [f"column {field.name} {field.type} added" for field in self.added]
+        changes += [f"column {field.name} widened to {field.type}" for field in self.widened]
+        more = [f"{len(changes) - _NAMED} more columns"] if len(changes) > _NAMED else []
+        return ", ".join([*changes[:_NAMED], *more])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,11 +65,14 @@ class Comparison(Generic[T]):
             if field.name in self.columns:
                 if problem := self._misfit(field, self.columns[field.name]):
                     return problem
-            elif not self.evolves:
-                return f"{self.table} has no column {field.name!r}; add it to the table, or leave it out of the output"
             elif field.name.lower() in folded:
                 there = folded[field.name.lower()]
                 return f"{self.table} has column {there!r}, not {field.name!r}; rename it in the output"
+            elif not self.evolves:
+                return (
+                    f"{self.table} has no column {field.name!r}; add it to the table, by hand or with"
+                    " schema='add_columns', or leave it out of the output"
+                )
         missing = [name for name in self.needed if name not in rows.names]
         return (
             f"{self.table} needs column {missing[0]!r}, which may not be null; add it to the output" if missing else ""

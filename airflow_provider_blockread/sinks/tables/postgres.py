@@ -31,7 +31,7 @@ from airflow_provider_blockread.storage import Stores
 
 _WINDOWS = "blockread_windows"
 _LOST_RACE = {"40001", "40P01", "42P07", "42P01"}  # serialization, deadlock; a table that was made or dropped just now
-_ROWS = ("22", "23")  # classes of errors about values and constraints
+_ROWS = ("22", "23", "0A000", "42P16")  # about values and constraints; columns of views and partition keys stay
 _SETUP = ("42", "28", "3D", "3F")  # about names, rights and databases
 
 
@@ -242,6 +242,8 @@ class _State:
         evolution = self._compared().evolution(files.schema)
         mode = "ACCESS" if evolution else "ROW"  # its columns stay as they are, or change by this alone
         with self._table.transaction() as cursor:
+            if evolution:
+                cursor.execute("SET LOCAL lock_timeout = '30s'")  # others wait behind this one
             cursor.execute(f"LOCK TABLE {self._table.quoted} IN {mode} EXCLUSIVE MODE")
             if (self._table.oid(cursor), self._table.columns(cursor)) != (self._oid, self._columns):
                 raise TableChangedError

@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pyarrow as pa
 import pytest
 
 from airflow_provider_blockread.errors import OptionsError, ProofError
 from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.sinks.evolution import Evolution
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import Applied
+from tests.postgres import own_postgres
 from tests.sinks.kinds import KINDS, Bench
 
 _TABLES = [name for name, kind in KINDS.items() if kind.table]
@@ -78,7 +81,7 @@ def test_a_table_that_does_not_evolve_refuses_new_columns(tmp_path: Path, kind: 
     bench = Bench(kind, str(tmp_path / "out"))
     bench.publish("a")
     wider = pa.table({"value": ["b"], "more": [2]})
-    with pytest.raises(OptionsError, match="has no column 'more'; add it to the table"):
+    with pytest.raises(OptionsError, match=r"has no column 'more'; add it to the table.*schema='add_columns'"):
         bench.sink.prepare(wider.schema, "")
     files = staged(bench, wider, "w2")
     with pytest.raises(ProofError, match="has no column 'more'"):
@@ -133,12 +136,37 @@ def test_a_delta_table_keeps_its_types(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["delta", "iceberg", _LOGGED])
 def test_a_name_that_differs_by_case_is_no_new_column(tmp_path: Path, kind: str) -> None:
     """Readers would not distinguish the two: refused, and renamed it is taken."""
-    bench = Bench(kind, str(tmp_path / "out"), {"schema": "add_columns"})
-    bench.publish("a")
-    with pytest.raises(OptionsError, match="has column 'value', not 'Value'; rename it"):
-        bench.sink.prepare(pa.schema([("Value", pa.string())]), "")
+    for schema in ("fail", "add_columns"):
+        bench = Bench(kind, str(tmp_path / schema), {"schema": schema})
+        bench.publish("a")
+        with pytest.raises(OptionsError, match="has column 'value', not 'Value'; rename it"):
+            bench.sink.prepare(pa.schema([("Value", pa.string())]), "")
 
-    bench.sink.prepare(pa.schema([("value", pa.string())]), "")
+        bench.sink.prepare(pa.schema([("value", pa.string())]), "")
+
+
+def test_a_column_that_a_view_has_is_named(tmp_path: Path) -> None:
+    """PostgreSQL keeps its type: the error says what to change, and no retry is needed to see it."""
+    bench = Bench("postgres", str(tmp_path / "out"), {"schema": "add_columns"})
+    published(bench, {"value": ["a"], "n": pa.array([1], pa.int32())}, "w1")
+    files = staged(bench, pa.table({"value": ["b"], "n": [2**40]}), "w2")
+    name = bench.option.uri
+    with psycopg.connect(own_postgres(), autocommit=True) as sql:
+        sql.execute(f"CREATE VIEW {name}_seen AS SELECT n FROM {name}")  # noqa: S608
+        with pytest.raises(ProofError, match=r"does not take the rows \(cannot alter type.*change the table"):
+            bench.apply(bench.steps(files))
+        sql.execute(f"DROP VIEW {name}_seen")
+    bench.apply(bench.steps(files))
+
+    assert [row["n"] for row in rows(bench)] == [1, 2**40]
+
+
+def test_many_changes_are_counted() -> None:
+    """The words of a commit go into an XCom, however many columns it has added."""
+    said = str(Evolution(added=tuple(pa.field(f"c{number}", pa.int64()) for number in range(2000))))
+
+    assert said.startswith("column c0 int64 added, column c1 int64 added, ")
+    assert said.endswith("column c19 int64 added, 1980 more columns")
 
 
 @pytest.mark.parametrize("kind", [name for name in _TABLES if name != _LOGGED])
