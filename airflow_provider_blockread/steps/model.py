@@ -78,8 +78,9 @@ class AsJson:
     """What a step hands on, as JSON."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return dataclasses.asdict(self)
+        """Return the fields as in JSON, arrays as lists: Airflow stores a tuple as an object of its own."""
+        found = dataclasses.asdict(self)
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,6 +48,7 @@ def test_the_partitions_that_were_written_are_in_the_summary(tmp_path: Path, kin
     assert few.partitions == 2
     assert few.partition_keys == ("day=mon/at=__HIVE_DEFAULT_PARTITION__", "day=tue/at=CH")
     assert many.partitions == 150
+    assert few.to_json()["partition_keys"] == list(few.partition_keys)
     assert 50 < len(many.partition_keys) < 150
     assert size < 2**15
     pipe.close()
