@@ -73,12 +73,15 @@ def test_a_line_that_is_no_path_is_named(data: bytes, name: str, message: str) -
     assert str(caught.value).startswith(f"memory:///{name} ")
 
 
-def test_a_list_that_is_a_link_is_not_quoted(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("link", "to"), [("lists/list.txt", "../elsewhere/list.txt"), ("lists", "elsewhere")])
+def test_a_list_behind_a_link_is_not_quoted(tmp_path: Path, link: str, to: str) -> None:
     """Who may write lists must not learn from a message what is in a file elsewhere."""
-    (tmp_path / "elsewhere").write_bytes(b"secret\xff\n")
-    (tmp_path / "list.txt").symlink_to("elsewhere")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "list.txt").write_bytes(b"secret\xff\n")
+    (tmp_path / link).parent.mkdir(exist_ok=True)
+    (tmp_path / link).symlink_to(to)
     with pytest.raises(SourceError, match="line 1 is not a path in UTF-8; correct the list"):
-        list(read_list(Stores(), FileList(uri=str(tmp_path / "list.txt"))))
+        list(read_list(Stores(), FileList(uri=str(tmp_path / "lists" / "list.txt"))))
 
 
 @pytest.mark.parametrize("options", [{"uri": " "}, {"uri": "a", "format": "csv"}])
