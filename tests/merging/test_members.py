@@ -45,8 +45,9 @@ def call(*arguments: object) -> Result:
     return CliRunner().invoke(blockread, ["members", *map(str, arguments)])
 
 
-def test_members_are_listed(merged: Pipe) -> None:
+def test_members_are_listed(merged: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a folder, and of one file of it: names, times and places, of which the contents are not read."""
+    monkeypatch.delenv("COLUMNS", raising=False)  # where a runner of tests has set the width of a terminal
     listed = json.loads(call("list", merged.out, "--json").stdout)
     (path,) = (path for path in merged.out.iterdir() if path.name[0] != ".")
     table = call("list", path).stdout
