@@ -10,7 +10,7 @@ from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from airflow_provider_blockread.errors import FINAL_ERRORS, BlockReadError, CompleteError, printable
-from airflow_provider_blockread.operators.observing import AirflowObserver
+from airflow_provider_blockread.operators.reports.observing import AirflowObserver
 from airflow_provider_blockread.operators.reports.summaries import Rows, as_table
 from airflow_provider_blockread.operators.run_identity import RunIdentity
 from airflow_provider_blockread.options import FileSource, Sink, SparkJob, Value

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_blockread.links.pages import OutputLink, WindowLink
 from airflow_provider_blockread.operators.base import SparkOperator, owner_of
+from airflow_provider_blockread.operators.planning import PlanOperator
 from airflow_provider_blockread.operators.publishing import PublishingOperator
-from airflow_provider_blockread.operators.split_files import PlanOperator
 from airflow_provider_blockread.options import Sink, Splitting, merging
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 from airflow.sdk import DAG
 
 from airflow_provider_blockread.observer import Progress
-from airflow_provider_blockread.operators.observing import AirflowObserver
+from airflow_provider_blockread.operators.reports.observing import AirflowObserver
 from airflow_provider_blockread.options import FileSource, JsonLines, ParquetSink, Policies, Splitting
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 from tests.airflow.logger import Logger

@@ -168,7 +168,7 @@ CATALOG: list[Entry] = [
         "has no data interval",
         f"{_AIRFLOW}/test_task_remedies.py::test_a_run_without_an_interval",
     ),
-    Remedy("operators/split_files.py", "give both", f"{_AIRFLOW}/test_task_remedies.py::test_options_of_tasks"),
+    Remedy("operators/planning.py", "give both", f"{_AIRFLOW}/test_task_remedies.py::test_options_of_tasks"),
     Remedy(
         "operators/upstream.py",
         "upstream gave no list",
