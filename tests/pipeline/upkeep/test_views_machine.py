@@ -6,7 +6,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +39,9 @@ class _Died(BaseException):
 
 @dataclass
 class Held:
-    """What a window holds: bytes of files, by their names; `state` is planned, published or excluded.
-
-    It holds for good what was left out of it by hand, too.
-    """
+    """What a window holds: bytes of files, by their names; `state` is planned, published or excluded."""
 
     items: dict[str, int]
-    left_out: set[str] = field(default_factory=set)
     state: str = "planned"
 
 
@@ -126,8 +122,7 @@ class Views(RuleBasedStateMachine):
         ledger, groups, path = self.pipe.env.ledger, range(window.groups), self.pipe.uri(name)
         if self._try(lambda: exclude_file(ledger, window.id, path, reason=reason, who="me", groups=groups)):
             del held.items[name]
-            for names in [self.missing] if reason == "missing" else [self.gone, held.left_out]:
-                names.add(name)
+            (self.missing if reason == "missing" else self.gone).add(name)
 
     @precondition(lambda self: self.windows)
     @rule(data=st.data(), fate=st.sampled_from(["pending", "excluded"]))
@@ -149,8 +144,8 @@ class Views(RuleBasedStateMachine):
         """Old windows lose their detail."""
         self.pipe.pass_seconds(_DAY)
         prune(self.pipe.env, PruneRequest(older_than=10, keep=keep, keep_manifests=keep_manifests))
-        gone = [{*held.items, *held.left_out} for key, held in self.windows.items() if self._window(key).pruned_at]
-        self.pruned |= {name for items in gone for name in items}
+        gone = [held.items for key, held in self.windows.items() if self._window(key).pruned_at]
+        self.pruned |= {name for items in gone for name in items} | self.gone  # a window keeps what is left out of it
 
     @invariant()
     def each_file_has_the_records_that_are_there(self) -> None:
