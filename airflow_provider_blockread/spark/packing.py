@@ -70,8 +70,8 @@ def largest_first(partitions: Sequence[list[Block]], rate: int = 0) -> list[list
 
 
 def read_cost(block: Block, rate: int = 0) -> int:
-    """Return the bytes of a block, and those that could be read at this rate while its file is opened."""
-    return block.end - block.start + _open_us(block) * (rate or _RATE) // 1_000_000
+    """Return the bytes of a block, and those that could be read at this rate while its file is opened; at least 1."""
+    return max(block.end - block.start + _open_us(block) * (rate or _RATE) // 1_000_000, 1)
 
 
 def _open_us(block: Block) -> int:

@@ -51,6 +51,13 @@ def test_partitions_hold_all_blocks_in_order(
     assert max_readers is None or len(partitions) <= max_readers
 
 
+def test_empty_blocks_of_a_slow_feed_are_packed() -> None:
+    """As of empty files that are compressed: at such a rate, no byte is read while one is opened."""
+    blocks = make_blocks([0, 0])
+
+    assert [block for run in largest_first(pack(blocks, cores=1, rate=1), 1) for block in run] == blocks
+
+
 @given(count=st.integers(1, 400), cores=st.integers(1, 9))
 def test_equal_blocks_make_even_partitions(count: int, cores: int) -> None:
     """No partition of equal blocks holds more than one block beyond another, so no core is left with a remainder."""
