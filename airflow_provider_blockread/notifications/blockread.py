@@ -94,7 +94,7 @@ def _address(connection: Connection) -> str:
 
 def _failed(context: Context, error: ProofError | RecordError) -> str:
     task: Any = context["task"]
-    planned = getattr(task, "planned", task.window)  # here, or by the task that `window` comes from
+    planned = getattr(task, "planned", getattr(task, "window", None))  # here, or by the task that `window` comes from
     window: Mapping[str, Any] = planned if isinstance(planned, Mapping) else {}
     name = f"Window {window['key']} of feed {window['feed']}" if window else f"The window of task {task.task_id}"
     if isinstance(error, ProofError):

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class MergeFilesOperator(SparkOperator, PlanOperator, PublishingOperator):
     """Merges the new files of a source into few large ones, each file exactly once; returns what is published.
 
-    It plans, reads and publishes a window in one task: a row for each file, with its bytes in the column `value`, its
-    name in `_file`, and its time in `_modified`. A retry continues where the last try stopped.
+    It plans, reads and publishes a window in one task. Each file is a member of an archive, or a row: its bytes in the
+    column `value`, its name in `_file`, its time in `_modified`. A retry continues where the last try stopped.
 
     :param sink: an archive, or a sink with columns; a merged file takes `file_bytes`.
     :param spark: where and how Spark applications run.

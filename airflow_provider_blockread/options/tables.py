@@ -15,7 +15,7 @@ from airflow_provider_blockread.options.values import parse_options
 
 _SECRET = re.compile(r"token|credential|secret|password|access[-_.]key|sas", re.IGNORECASE)
 _PASSWORD = re.compile(
-    r"[\w.+-]+://[^/@:]*:[^/@]+@|.*[?&\s]password=|(?i:bearer|basic) +\S"
+    r"[\w.+-]+://[^/@:]*:[^/@]+@|.*[?&\s]password=|(?i:bearer) +\S|(?i:basic) +[\w+/]{12,}=*$"
 )  # a URL or header with one
 
 

@@ -91,7 +91,13 @@ def test_a_path_must_name_a_class_and_options_hold_no_secret() -> None:
     """Both are refused when the DAG is parsed."""
     with pytest.raises(OptionsError, match=r"path must read 'package\.module:Class', not 'orc'"):
         CustomSink("/o", path="orc")
-    for secret in ({"api_token": "x"}, {"auth": [{"password": "x"}]}, {"headers": ["Bearer x"]}):
+    for secret in (
+        {"api_token": "x"},
+        {"auth": [{"password": "x"}]},
+        {"headers": ["Bearer x"]},
+        {"headers": ["Basic YWxhZGRpbjpvcGVu"]},
+    ):
         with pytest.raises(OptionsError, match=f"option {next(iter(secret))} holds a secret"):
             CustomSink("/o", path="a:B", options=secret)
+    assert CustomSink("/o", path="a:B", options={"style": "basic latin"}).options == {"style": "basic latin"}
     assert CustomSink("/o", path="a:B", access_conn_id="c").access_conn_id == "c"
