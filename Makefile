@@ -12,6 +12,9 @@ BENCH_ARGS ?=
 DEMO_ARGS ?=
 CRASH_ARGS ?=
 
+# Tests start hundreds of processes, each of which would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
+
 VENV := .venv
 # A given PYTHON recreates .venv with it; without one, an existing .venv is used as it is.
 READY := $(VENV)/.ready$(if $(filter-out file,$(origin PYTHON)),-$(notdir $(PYTHON)))
@@ -54,7 +57,7 @@ test: $(READY) $(CLASSES) ## Run all tests, in an order given by SEED, in WORKER
 
 unit: $(READY) ## Run the tests that need no server, database, JVM or Airflow, with few random examples.
 	$(VENV)/bin/python -m pytest $(UNIT) -m "not (slow or spark or airflow or postgres or system or crash)" \
-	  --hypothesis-profile=unit --numprocesses=$(WORKERS) --randomly-seed=$(SEED) $(PYTEST_ARGS)
+	  --hypothesis-profile=unit --numprocesses=logical --randomly-seed=$(SEED) $(PYTEST_ARGS)
 
 docs: $(READY) ## Build the documentation into dist/site; a dead link or anchor is an error.
 	$(VENV)/bin/zensical build --clean --strict

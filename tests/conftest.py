@@ -82,14 +82,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage only among what tests make."""
-    gc.freeze()
+    """Look for garbage as often as ever, now that there will be some."""
     gc.set_threshold(*_COLLECTS_AT)
-
-
-def pytest_unconfigure() -> None:
-    """Let everything go at the end, without which a library reports leaks."""
-    gc.unfreeze()
 
 
 def _beyond_samples(items: list[pytest.Item]) -> set[pytest.Item]:

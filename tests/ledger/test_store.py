@@ -36,6 +36,7 @@ def test_upgrade_creates_one_identity_and_may_run_again(ledger: Ledger, url: str
     other.close()
 
 
+@pytest.mark.slow
 def test_processes_that_upgrade_at_once_agree(url: str) -> None:
     """Four processes create the ledger together; all end with the same identity."""
     code = """

@@ -42,6 +42,7 @@ def _count(ledger: Ledger) -> int:
         return int(connection.execute(select(func.count()).select_from(files)).scalar_one())
 
 
+@pytest.mark.slow
 def test_a_full_disk(tmp_path: Path) -> None:
     """The error says so, whole batches are kept, and a repetition with more room finds the rest."""
     ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")

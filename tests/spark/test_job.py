@@ -15,6 +15,7 @@ from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.storage.stores import Stores
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("watched", [False, True], ids=["on a cluster", "beside its task"])
 def test_a_failure_of_spark_itself(tmp_path: Path, *, watched: bool) -> None:
     """A driver on a cluster leaves it as its error; the process that started any other one reads its log."""

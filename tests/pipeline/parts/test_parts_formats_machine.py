@@ -6,6 +6,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -145,4 +146,4 @@ class Upheaval(RuleBasedStateMachine):
 
 
 Upheaval.TestCase.settings = examples(8, stateful_step_count=15, suppress_health_check=list(HealthCheck))
-TestUpheaval = Upheaval.TestCase
+TestUpheaval = pytest.mark.slow(Upheaval.TestCase)

@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
 
 import pytest
 
 from airflow_provider_blockread.steps.plan.heap import settled_heap
-
-
-@pytest.fixture(autouse=True)
-def _unfrozen() -> Iterator[None]:
-    """Begin with a heap that nothing has frozen, as that of a task is; the process of tests freezes its own."""
-    gc.unfreeze()
-    yield
-    gc.freeze()
 
 
 def _fail() -> None:

@@ -92,6 +92,7 @@ def test_a_file_that_takes_the_place_of_another_is_refused(chosen: tuple[Taken, 
         found.check(render_manifest(mutated, identity={})[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("passes", [1, 2])
 def test_a_ledger_that_changes_in_mid_plan_never_makes_a_plan_of_two_states(tmp_path: Path, passes: int) -> None:
     """Whenever the size of a file changes under a plan, the plan is of one size, or none is frozen and it says why."""

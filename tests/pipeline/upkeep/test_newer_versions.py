@@ -84,6 +84,7 @@ _STEPS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2, each="step")
 @pytest.mark.parametrize(("module", "step"), _STEPS)
 @pytest.mark.parametrize("after", [False, True])
@@ -174,6 +175,7 @@ def test_what_comes_after_goes_on_from_the_newer_version(here: Pipe) -> None:
     assert (here.run("next").files, here.values()) == (3, [*NEW[:5], "c9"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("files", ["pending", "excluded"])
 @pytest.mark.parametrize(
     "step", [*map(param, ("mark_proven", "publish_file", "confirm_entries", "finish_publication"))]

@@ -112,6 +112,7 @@ def test_a_failure_stops_and_the_rest_is_done_later(here: Pipe) -> None:
     assert _generations(here) == [3, 3, 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "step", [*map(param, ("publish_file", "remove_file", "confirm_entries", "finish_publication"))]
 )

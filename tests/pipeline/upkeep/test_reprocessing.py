@@ -155,6 +155,7 @@ def test_a_table_of_rows_has_nothing_to_take_over(tmp_path: Path) -> None:
         assert (_reads(here), here.values()) == ([[1, 1, 1], [1, 1, 1]], OLD)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "step", [*map(param, ("publish_file", "remove_file", "confirm_entries", "sweep", "finish_publication"))]
 )

@@ -146,6 +146,7 @@ def test_undo_of_a_rebuilt_window(here: Pipe) -> None:
     assert here.plan(clear_number=3).status == "skipped"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [*map(param, ("remove_file", "sweep", "release_files", "finish_withdrawal"))])
 @pytest.mark.parametrize("files", ["pending", "excluded"])
 def test_undo_that_died_goes_on(here: Pipe, step: str, files: str) -> None:

@@ -232,6 +232,7 @@ LONG = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", [Dialect(), Dialect(escape="\\", comment="#")], ids=["quotes", "all marks"])
 @pytest.mark.parametrize("piece", [pytest.param(piece, id=name) for piece, name in LONG])
 def test_long_runs_are_read_exactly(dialect: Dialect, piece: str) -> None:

@@ -248,6 +248,7 @@ def test_what_does_not_begin_as_an_array_is_refused() -> None:
         list(read_records(io.BytesIO(b'{"a":1}\n{"a":2}'), 0, 15, ARRAY))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [b"[", b"]", b"{", b'"', b"\\", b",", b" ", b'\\"', b"[]", b"1 ", b'"",'])
 @pytest.mark.parametrize("fmt", [ARRAY, VALUES])
 def test_long_runs_are_looked_at_a_few_times_at_most(fmt: RecordFormat, piece: bytes) -> None:

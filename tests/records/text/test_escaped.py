@@ -127,6 +127,7 @@ def test_a_run_of_escapes_may_be_longer_than_any_window(run: int, end: bytes) ->
         assert blocks[0] + blocks[1] == expected, split
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [b"\\", b"\\\n", b"\\\r\n", b"\\\\\n", b"\n", b"\\\\\\\n"])
 def test_runs_are_looked_at_in_proportion_to_their_length(piece: bytes) -> None:
     """Cutting into a run of escapes or escaped newlines and walking it read each byte a few times."""

@@ -102,6 +102,7 @@ def test_names_that_mean_another_place_are_errors_where_they_are_taken(
         assert [version.path for version in walk.files()] == taken
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["{0:06d}", "{1}/{0:06d}", "{2:05d}/{0:06d}", "{1}/{2:05d}/{0:06d}"])
 def test_few_entries_wait_however_many_there_are(shape: str) -> None:
     """The number of entries fetched ahead is bounded for each open folder, and independent of the total."""
