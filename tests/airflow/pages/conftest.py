@@ -35,8 +35,14 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
     made.close()
 
 
+@pytest.fixture(scope="module")
+def auth_manager() -> str:
+    """The auth manager of Airflow's API server."""
+    return "tests.airflow.pages.managers.PerDagManager"
+
+
 @pytest.fixture(scope="module")  # what it says to the process is not true for other tests
-def airflow_app(database: None, ledger: Ledger) -> Iterator[Any]:  # noqa: ARG001 - migrated before
+def airflow_app(database: None, ledger: Ledger, auth_manager: str) -> Iterator[Any]:  # noqa: ARG001 - migrated before
     """Airflow's API server, whose ledger is this one."""
     from airflow.api_fastapi.app import create_app, purge_cached_app
 
@@ -44,7 +50,7 @@ def airflow_app(database: None, ledger: Ledger) -> Iterator[Any]:  # noqa: ARG00
         "AIRFLOW_CONN_BLOCKREAD_DEFAULT": json.dumps(
             {"conn_type": "blockread", "extra": {"url": f"sqlite:///{ledger._file}"}}
         ),
-        "AIRFLOW__CORE__AUTH_MANAGER": "tests.airflow.pages.managers.PerDagManager",
+        "AIRFLOW__CORE__AUTH_MANAGER": auth_manager,
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": "ann:admin",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(Path(str(ledger._file)).with_name("passwords.json")),
         "_AIRFLOW_PROCESS_CONTEXT": "server",

@@ -8,8 +8,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.windows.queries import list_windows
 from airflow_provider_blockread.pages.routes import ROUTES, Needs, PageRoute
+from tests.airflow.pages.asking import MAY, address, status
+from tests.airflow.pages.conftest import FEEDS
 
 pytestmark = pytest.mark.airflow
 
@@ -25,43 +26,15 @@ PEOPLE = {
     "user without logs": ("nell-nologs", "USER"),
     "administrator": ("ann", "ADMIN"),
 }
-#: Who may, by what a route needs and whose feed it is about.
-MAY = {
-    (Needs.SEE, "of alpha"): {"viewer", "user", "user of alpha", "user without logs", "administrator"},
-    (Needs.SEE, "shared"): {"viewer", "user", "user without logs", "administrator"},
-    (Needs.SEE, "by hand"): {"administrator"},
-    (Needs.READ_RECORDS, "of alpha"): {"viewer", "user", "user of alpha", "administrator"},
-    (Needs.READ_RECORDS, "shared"): {"viewer", "user", "administrator"},
-    (Needs.READ_RECORDS, "by hand"): {"administrator"},
-    (Needs.CHANGE, "of alpha"): {"user", "user of alpha", "user without logs", "administrator"},
-    (Needs.CHANGE, "shared"): {"user", "user without logs", "administrator"},
-    (Needs.CHANGE, "by hand"): {"administrator"},
-}
 KNOWN = set(PEOPLE) - {"nobody"}
 
 
-def _status(browser: TestClient, page: PageRoute, path: str) -> int:
-    origin = {"origin": "http://testserver"} if page.method != "GET" else {}
-    return browser.request(page.method, f"/blockread{path}", headers=origin).status_code
-
-
 @pytest.mark.parametrize("page", ROUTES, ids=lambda page: f"{page.method} {page.path}")
-@pytest.mark.parametrize("feed", ["of alpha", "shared", "by hand"])
+@pytest.mark.parametrize("feed", FEEDS)
 def test_a_route_opens_for_those_who_may(page: PageRoute, feed: str, browser: Browser, ledger: Ledger) -> None:
     """Nobody is asked to sign in (401), those who may not are refused (403), and no one else is."""
-    (window, *_) = list_windows(ledger, feed)
-    number = ["of alpha", "shared", "by hand"].index(feed) + 1
-    with ledger.reading() as connection:
-        file = connection.exec_driver_sql("SELECT min(id) FROM files WHERE feed_id = ?", (number,)).scalar_one()
-    names = {
-        "ledger": "blockread_default",
-        "window": window.window.id,
-        "file": file,
-        "feed": number,
-        "action": "abandon",
-    }
-    path = page.path.replace(":int", "").format(**names)
-    statuses = {person: _status(browser(*who), page, path) for person, who in PEOPLE.items()}
+    path = address(page, feed, ledger)
+    statuses = {person: status(browser(*who), page, path) for person, who in PEOPLE.items()}
     may = KNOWN if page.needs is Needs.SIGNED_IN else MAY[page.needs, feed]
 
     assert statuses.pop("nobody") == 401
