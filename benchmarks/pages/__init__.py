@@ -110,7 +110,7 @@ def _pages(ledger: Ledger) -> Iterator[tuple[str, str]]:
     yield f"File of a window of {BIG:,} files", f"/ledgers/main/files/{landed}"
     yield "File, bytes in its middle", f"/ledgers/main/files/{landed}/records?at=2000000&length=40"
     yield "Health", "/ledgers/main/health"
-    yield "Health, with leftovers in the work area", "/ledgers/main/health?look=1"
+    yield "Health, with leftovers in the work area", "/ledgers/main/health?leftovers=1"
     yield "Search, a whole path", f"/search?q={path}"
     yield "Search, a part of many paths", "/search?q=events"
     yield "Search, a part of no path", "/search?q=nowhere-to-be-found"

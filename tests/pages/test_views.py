@@ -170,7 +170,9 @@ def test_health_finds_what_attempts_have_left(lake: Lake) -> None:
     stranger = lake.as_seen_by(Person(sees={"another"})).get("/ledgers/main/health?leftovers=1").text
 
     assert "Look into the work area" in before
-    assert re.search(r"have left \d+ folders? in the work areas of 1 window of the newest 2", looked)
+    assert re.search(
+        r"\d+ folders? of attempts that nothing needs any more, in the work areas of 1 of the newest 2 windows", looked
+    )
     assert "first of clicks" in looked
     assert "blockread prune --older-than 90d --keep 100" in looked
     assert "of the newest 0 windows" in words(stranger)

@@ -66,6 +66,7 @@ class Output(NamedTuple):
     uri: str
     size: int
     rows: int
+    partition: dict[str, str | None]  # values of the columns that the output is partitioned by
 
 
 class OutputSums(NamedTuple):
@@ -101,7 +102,7 @@ class WindowDetail:
 def window_detail(ledger: Ledger, window: str, generation: int) -> WindowDetail:
     """Return what a generation of a window publishes, and what the window leaves out."""
     mine = (outputs.c.window_id == window, outputs.c.generation == generation)
-    listed = select(outputs.c.kind, outputs.c.uri, outputs.c.size, outputs.c.rows).where(*mine)
+    listed = select(*(outputs.c[name] for name in Output._fields)).where(*mine)
     sums = select(outputs.c.kind, func.count(), func.sum(outputs.c.rows), func.sum(outputs.c.size)).where(*mine)
     left = select(*(exclusions.c[name] for name in ("file_id", "path", "reason", "who", "excluded_at")))
     left = left.where(exclusions.c.window_id == window).order_by(exclusions.c.excluded_at, exclusions.c.file_id)

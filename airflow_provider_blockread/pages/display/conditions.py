@@ -48,7 +48,7 @@ def condition_of(feed: FeedSums, now: datetime, quoted: Callable[[str | None], s
         word = "healthy" if feed.last_planned_at or feed.backlog.files else "idle"
     else:
         word = "idle"
-    waits = f"a file waits for {duration(lag.total_seconds())}; " if word == "behind" else ""
+    waits = f"a file has waited for {duration(lag.total_seconds())}; " if word == "behind" else ""
     why = waits + (_doing(at_work) if at_work else _resting(feed, now))
     return Condition(word=word, why=why[0].upper() + why[1:])
 

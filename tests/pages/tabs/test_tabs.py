@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.model import Claim, Window
 from airflow_provider_blockread.ledger.schema.tables import groups
+from airflow_provider_blockread.ledger.windows.generations import start_generation
 from airflow_provider_blockread.ledger.windows.groups import claim_group, fail_group, record_progress
 from airflow_provider_blockread.ledger.windows.planning import claim_window
 from airflow_provider_blockread.ledger.windows.scans import begin_scan, end_scan
@@ -117,6 +118,20 @@ def test_a_group_that_failed_fails_its_day(client: TestClient, env: Environment,
     fail_group(env.ledger, _read(env, window, 0), BAD)
 
     assert "1 failed" not in before
+    assert "1 failed" in client.get("/tabs/dag?dag_id=load").text
+
+
+def test_a_day_is_as_its_newest_generation(client: TestClient, env: Environment, window: Window) -> None:
+    """A group that failed in an earlier pass fails no day any more; one that fails in the new pass does."""
+    fail_group(env.ledger, _read(env, window, 0), BAD)
+    start_generation(env.ledger, window.id, options={}, mode="write", clear_number=1)
+    begun = client.get("/tabs/dag?dag_id=load").text
+    again = claim_group(
+        env.ledger, ref(window, 1, 2), owner="load/manual__1/logs.read/1", clear_number=1, stale_after_s=STALE_S
+    )
+    fail_group(env.ledger, again, BAD)
+
+    assert "1 failed" not in begun
     assert "1 failed" in client.get("/tabs/dag?dag_id=load").text
 
 

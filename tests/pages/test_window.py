@@ -1,0 +1,62 @@
+"""The page of one window: the actions that fit its state, and what its generations changed."""
+
+from __future__ import annotations
+
+import re
+
+from sqlalchemy import update
+from starlette.testclient import TestClient
+
+from airflow_provider_blockread.ledger.model import Window
+from airflow_provider_blockread.ledger.schema.journal_tables import outputs
+from airflow_provider_blockread.ledger.schema.tables import generations
+from airflow_provider_blockread.ledger.windows.generations import start_generation
+from airflow_provider_blockread.ledger.windows.groups import fail_group
+from airflow_provider_blockread.steps.model import Environment
+from tests.ledger.make import FEED, claim, close_empty_window, open_window, publish, ref
+
+
+def _offered(client: TestClient, window: Window) -> set[str]:
+    text = client.get(f"/ledgers/main/windows/{window.id}").text
+    return set(re.findall(rf"{window.id}/actions/(\w+)", text))
+
+
+def test_a_window_offers_what_its_state_allows(client: TestClient, env: Environment) -> None:
+    """Nothing can be rebuilt, verified or removed before it is published; nothing that is, is given up or left out."""
+    window = open_window(env.ledger)
+    planned = _offered(client, window)
+    fail_group(env.ledger, claim(env.ledger, ref(window)), "broke")
+    failed = _offered(client, window)
+    start_generation(env.ledger, window.id, options={}, mode="write", clear_number=1)
+    publish(env.ledger, window, 2)
+    published = _offered(client, window)
+    start_generation(env.ledger, window.id, options={}, mode="write", clear_number=2)
+
+    assert planned == failed == {"reprocess", "exclude", "abandon"}
+    assert published == {"rebuild", "reprocess", "verify", "undo"}
+    assert _offered(client, window) == planned | published
+
+
+def test_a_window_with_nothing_to_read_offers_nothing(client: TestClient, env: Environment) -> None:
+    """There is nothing to do about it."""
+    assert _offered(client, close_empty_window(env.ledger, FEED, "k", owner="me")) == set()
+
+
+def test_a_generation_says_what_it_made_of_a_table(client: TestClient, env: Environment) -> None:
+    """Its version, the changes of its schema, and the partition of each output file; nothing where there is none."""
+    window = open_window(env.ledger)
+    publish(env.ledger, window)
+    plain = client.get(f"/ledgers/main/windows/{window.id}").text
+    made = {"table_version": "41", "schema_changes": "added column <b>note</b> string"}
+    with env.ledger.writing() as connection:
+        connection.execute(update(generations).values(made))
+        connection.execute(
+            update(outputs).where(outputs.c.seq == 0).values(partition={"day": "2026-11-22", "to": "<i>"})
+        )
+    text = client.get(f"/ledgers/main/windows/{window.id}").text
+
+    assert "table version" not in plain
+    assert "day = " not in plain
+    assert "table version 41" in text
+    assert "added column &lt;b&gt;note&lt;/b&gt; string" in text
+    assert text.count("day = 2026-11-22, to = &lt;i&gt;") == 1
