@@ -15,6 +15,7 @@ from airflow_provider_blockread.cli.options.shared import json_option
 from airflow_provider_blockread.cli.terminal.printing import print_json, print_table
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import Members
+from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.records.format import PARQUET, codec_of
 from airflow_provider_blockread.records.io.seek_table import FrameSource
 from airflow_provider_blockread.records.io.source import ByteSource
@@ -90,7 +91,7 @@ def extract_members(merged: tuple[str, ...], target: Path, base: str) -> None:
             if member.file is not None and member.file.startswith(below):
                 _write(target, member.file.removeprefix(below), member, content)
                 written += 1
-    click.echo(f"{written:,} files written below {target}")
+    click.echo(f"{plural(written, 'file')} written below {target}")
 
 
 def _iso(member: Member) -> str | None:

@@ -13,7 +13,7 @@ from airflow_provider_blockread.cli.options.pipeline import Pipeline, ReadOption
 from airflow_provider_blockread.cli.options.shared import open_environment
 from airflow_provider_blockread.cli.terminal.printing import print_facts, print_json, print_table, say
 from airflow_provider_blockread.ledger.model import PendingFile
-from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.steps.describe import describe_block_size, describe_part, describe_readers
 from airflow_provider_blockread.steps.plan.preview import FileSample, Preview, preview
 
@@ -89,20 +89,20 @@ def _print(shown: Preview) -> None:
     if shown.left_out:
         facts["left out"] = shown.left_out_text
     facts |= _windows(shown)
-    facts["would read"] = f"{shown.files:,} files, {format_bytes(shown.bytes)}: in no window of this feed yet"
+    facts["would read"] = f"{plural(shown.files, 'file')}, {format_bytes(shown.bytes)}: in no window of this feed yet"
     if shown.parts:
         facts["parts"] = "; ".join(f"{part.version.path}: {describe_part(part)}" for part in shown.parts)
     if shown.late:
         facts["late"] = f"{shown.late:,} of them came too late for their own interval (late='next')"
     facts["blocks"] = f"{shown.blocks:,}{_of_size(shown.limits)}"
     if shown.block_sizes:
-        sizes = (f"{files:,} files: {describe_block_size(size)}" for size, files in shown.block_sizes.items())
+        sizes = (f"{plural(files, 'file')}: {describe_block_size(size)}" for size, files in shown.block_sizes.items())
         facts["block sizes"] = "; ".join(sizes)
     if shown.compressed:
-        facts["compressed"] = f"{shown.compressed:,} files, one block each: decoding must start at the beginning"
+        facts["compressed"] = f"{plural(shown.compressed, 'file')}, one block each: decoding starts at the beginning"
     if shown.scanned:
         why = "the meaning of a byte depends on all earlier ones"
-        facts["scan"] = f"{shown.scanned:,} files of more than one block are scanned before they are read: {why}"
+        facts["scan"] = f"{plural(shown.scanned, 'file')} of more than one block, scanned before the read: {why}"
     facts["groups"] = len(shown.groups)
     print_facts(facts | _readers(shown))
     _print_sample(shown)
@@ -126,7 +126,7 @@ def _windows(shown: Preview) -> dict[str, object]:
         )
     if shown.waiting:
         files = sum(window.files for window in shown.waiting)
-        left = f"{files:,} files in {len(shown.waiting):,} windows that earlier runs did not publish"
+        left = f"{plural(files, 'file')} in {plural(len(shown.waiting), 'window')} that earlier runs did not publish"
         facts["waiting"] = f"{left}; `blockread run` without --window finishes these first"
     return facts
 

@@ -22,7 +22,7 @@ from airflow_provider_blockread.cli.terminal.printing import print_facts, print_
 from airflow_provider_blockread.ledger.noop import forgets
 from airflow_provider_blockread.ledger.windows.queries import unpublished_windows
 from airflow_provider_blockread.options import SINKS, SparkJob
-from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.steps import Environment, PlanRequest, Published, Submitter, WindowRef, plan
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
@@ -143,13 +143,14 @@ def _in_words(summary: dict[str, Any], output: str) -> dict[str, object]:
     if not summary["windows"]:
         return {"nothing read": summary["message"]}
     kept = ", ".join(summary["quarantine"])
+    files = plural(summary["files"], "file")
     rate = format_bytes(summary["bytes"] / max(summary["seconds"], 1e-3))
     return {
         "window": ", ".join(summary["windows"]),
-        "read": f"{summary['files']:,} files, {summary['blocks']:,} blocks, {format_bytes(summary['bytes'])}",
+        "read": f"{files}, {plural(summary['blocks'], 'block')}, {format_bytes(summary['bytes'])}",
         "records": f"{summary['records']:,}, {summary['bad_records']:,} of them bad"
         + (f", kept in {kept}" if kept else ""),
-        "published": f"{summary['rows']:,} rows in {summary['outputs']:,} files in {output}",
+        "published": f"{plural(summary['rows'], 'row')} in {plural(summary['outputs'], 'file')} in {output}",
         "proof": summary["proof"],
         "took": f"{summary['seconds']:.1f} s, {rate}/s with Spark's start",
     }

@@ -24,7 +24,7 @@ from airflow_provider_blockread.ledger.windows.generations import (
 from airflow_provider_blockread.ledger.windows.progress import group_progress
 from airflow_provider_blockread.ledger.windows.queries import WindowSummary, get_window, list_parts, list_windows
 from airflow_provider_blockread.options import GenerationOptions
-from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.steps.describe import describe_group
 from airflow_provider_blockread.steps.plan.replaying import open_ref
 from airflow_provider_blockread.steps.plan.restoring import restore_pruned
@@ -146,7 +146,7 @@ def verify(**options: Any) -> None:  # noqa: ANN401 - click passes every option 
     if given.as_json:
         print_json(done.to_json())
     else:
-        say(f"window {done.window} is verified: {done.records:,} records, {format_bytes(done.bytes)}")
+        say(f"window {done.window} is verified: {plural(done.records, 'record')}, {format_bytes(done.bytes)}")
 
 
 def _summary(summary: WindowSummary) -> dict[str, Any]:

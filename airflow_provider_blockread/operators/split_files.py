@@ -19,6 +19,7 @@ from airflow_provider_blockread.options import (
     Sink,
     Splitting,
 )
+from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.options.upstream import NO_LIST
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class SplitFilesOperator(PlanOperator):
         if ref.status == "read":
             planned = [group.planned for group in list_groups(env.ledger, ref.window, ref.generation)]
             context["ti"].xcom_push(key=TITLES_KEY, value=group_titles(planned))
-            env.observer.details(f"The {len(planned):,} groups", map(describe_group, islice(planned, _SHOWN)))
+            env.observer.details(f"The {plural(len(planned), 'group')}", map(describe_group, islice(planned, _SHOWN)))
         self.sum_up(context, *plan_summary(ref))
         if ref.status == "read":
             return list(range(ref.groups))

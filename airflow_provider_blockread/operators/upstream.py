@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import EventFiles, FileList
+from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.storage.listing.upstream import path_of
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _paths(given: object) -> Iterator[str]:
 def _of_found(found: Mapping[str, Any], named: object, log: Callable[[str], None]) -> list[str] | None:
     paths, count = list(_paths(named)), found.get(_COUNT)
     if isinstance(count, int) and count > len(paths):
-        log(f"upstream names {len(paths):,} of {count:,} files: the source is listed")
+        log(f"upstream names {len(paths):,} of {plural(count, 'file')}: the source is listed")
         return None
     return paths
 

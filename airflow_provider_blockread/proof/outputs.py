@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from airflow_provider_blockread.errors import FileMissingError, ProofError, SourceError
 from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.proof.model import Evidence
 from airflow_provider_blockread.proof.receipts import Chain
 
@@ -31,12 +32,13 @@ def check_outputs(evidence: Evidence, chain: Chain) -> int:
         )
     held = sum(_check_file(chain, output, evidence.count) for output in outputs)
     if evidence.function.rows_out != "written" and held != chain.rows_out:
-        chain.refuse(f"{chain.rows_out} rows were handed to the writers, but the output files hold {held}")
+        handed = plural(chain.rows_out, "row was", "rows were")
+        chain.refuse(f"{handed} handed to the writers, but the output files hold {held}")
     quarantined = [output for result in evidence.results for output in result.quarantined]
     kept = sum(_check_file(chain, output, evidence.count_bad) for output in quarantined)
     bad = chain.sums().bad_records
     if evidence.on_bad_record == "quarantine" and kept != bad:
-        chain.refuse(f"{bad} records are bad, but the quarantine holds {kept}")
+        chain.refuse(f"{plural(bad, 'record is', 'records are')} bad, but the quarantine holds {kept}")
     return held
 
 

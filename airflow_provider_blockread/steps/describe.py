@@ -93,14 +93,14 @@ def describe_read(group: BlockGroup, *, excluded: int, bad_records: int) -> str:
     """Return what a group held, and what of it was not read: files that were left out, and bad records."""
     title = describe_group(group) if excluded < group.files else f"group {group.number}: nothing read"
     more = f"; {plural(excluded, 'file')} excluded" if excluded else ""
-    more += f"; {bad_records:,} bad records" if bad_records else ""
+    more += f"; {plural(bad_records, 'bad record')}" if bad_records else ""
     return _cut(title, _TITLE_CHARS - len(more)) + more
 
 
 def describe_tally(tally: Tally) -> str:
     """Return what has been read so far: `12 blocks, 900.0 MB, 1,204,331 records, 2 bad`."""
     bad = f", {tally.bad_records:,} bad" if tally.bad_records else ""
-    return f"{plural(tally.blocks, 'block')}, {format_bytes(tally.bytes)}, {tally.records:,} records{bad}"
+    return f"{plural(tally.blocks, 'block')}, {format_bytes(tally.bytes)}, {plural(tally.records, 'record')}{bad}"
 
 
 def describe_published(done: Published) -> str:

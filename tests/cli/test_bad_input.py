@@ -85,4 +85,4 @@ def test_a_run_reports_its_bad_records(place: Place) -> None:
     assert (run.json["records"], run.json["bad_records"], run.json["rows"]) == (3, 1, 2)
     assert [uri.rpartition("/")[2] for uri in run.json["quarantine"]] == [run.json["window"]]
     assert shown["inferred_schema"] == "id long, msg string"
-    assert "columns as in the first 1 files: id long, msg string" in run.stderr
+    assert "columns as found in 1 file: id long, msg string" in run.stderr

@@ -37,7 +37,7 @@ def test_cleaning_is_shown_before_it_is_done(published: Place) -> None:
     """A dry run and an unanswered call change nothing; `--yes` cleans once; `--restore` restores."""
     preview = published.json(*_clean(published), "--dry-run")
     assert (preview["action"], preview["files"], preview["bytes"], preview["left"]) == ("clean", 2, 4, {})
-    assert "2 files are archived to file://" in published.call(*_clean(published), "--dry-run").stdout
+    assert "2 files to be archived to file://" in published.call(*_clean(published), "--dry-run").stdout
     assert published.call(*_clean(published)).exit_code == 1
     assert _left(published.source) == 2
 
@@ -47,7 +47,7 @@ def test_cleaning_is_shown_before_it_is_done(published: Place) -> None:
     assert "clean: nothing to do" in published.call(*_clean(published), "--yes").output
 
     back = ["clean", "--restore", "old", "--feed", "feed"]
-    assert "2 archived files come back to their places" in published.call(*back, "--dry-run").stdout
+    assert "2 archived files to be put back" in published.call(*back, "--dry-run").stdout
     assert (published.call(*back).exit_code, _left(published.source)) == (1, 0)
     restored = published.json(*back, "--yes")
     assert (restored["files"], restored["away"], _left(published.source)) == (2, 0, 2)

@@ -70,8 +70,8 @@ def test_plan_tells_what_is_compressed_and_what_is_scanned(place: Place) -> None
     shown, text = place.json(*arguments), place.call(*arguments).stdout
 
     assert (shown["files"], shown["blocks"], shown["compressed"], shown["scanned"]) == (3, 5, 1, 1)
-    assert "1 files, one block each" in text
-    assert "1 files of more than one block are scanned before they are read" in text
+    assert "1 file, one block each" in text
+    assert "1 file of more than one block, scanned before the read" in text
 
 
 def test_records_that_are_no_text(place: Place) -> None:

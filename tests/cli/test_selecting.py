@@ -112,7 +112,7 @@ def test_plan_tells_which_block_size_was_chosen_and_why(hours: Place) -> None:
     done, shown = hours.call("plan", *options), hours.json("plan", *options)
 
     assert "9, of sizes that let 4 readers share a file" in done.stdout
-    assert "1 files: 32 MiB, 1/2 of the store's 64 MiB: a share for each reader" in done.stdout
+    assert "1 file: 32 MiB, 1/2 of the store's 64 MiB: a share for each reader" in done.stdout
     small = {"block_size": 2**24, "store_block": 2**26, "why": "small"}
     large = {"block_size": 2**25, "store_block": 2**26, "why": "shared"}
     assert shown["block_sizes"] == [small | {"files": 5}, large | {"files": 1}]

@@ -111,7 +111,7 @@ def test_a_run_is_stopped(place: Place, number: signal.Signals, *, whole_group: 
     with started(place, *command, until=lambda: True) as again:
         assert again.wait(_START_S) == 0
     said = (place.folder / "stdout").read_text("utf-8")
-    assert "2 rows in 1 files" in said
+    assert "2 rows in 1 file" in said
     assert re.search(r"took .* s, [1-9]\S* B/s with Spark's start", said)
 
 

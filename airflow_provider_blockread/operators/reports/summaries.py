@@ -44,7 +44,7 @@ def read_summary(outcome: ReadOutcome) -> tuple[str, Rows]:
         ("time", f"{outcome.seconds:.1f} s{speed}, with Spark's start"),
         ("attempts", f"{outcome.epoch:,}"),
     ]
-    return f"{outcome.title}: {outcome.records:,} records{bad}{before}", rows
+    return f"{outcome.title}: {plural(outcome.records, 'record')}{bad}{before}", rows
 
 
 def commit_summary(done: Published) -> tuple[str, Rows]:
@@ -73,7 +73,7 @@ def commit_summary(done: Published) -> tuple[str, Rows]:
         *([("schema changes", done.schema_changes)] if done.schema_changes else []),
         *([("quarantine", done.quarantine_uri)] if done.quarantine_uri else []),
     ]
-    found = f"{done.status}: {done.records:,} records of {done.files:,} files, every byte accounted for"
+    found = f"{done.status}: {plural(done.records, 'record')} of {plural(done.files, 'file')}, every byte accounted for"
     left = f"; {_about(done, done.message)}" if done.message else ""
     return f"window {done.key!r} of feed {done.feed}: {found}{left}", rows
 

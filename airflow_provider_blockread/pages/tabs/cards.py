@@ -9,7 +9,7 @@ from datetime import datetime
 from airflow_provider_blockread.errors import shell_word
 from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.windows.progress import group_progress
-from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.pages.display.proofs import Stage, stages_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.display.troubles import Trouble, trouble_of, with_ledger
@@ -129,8 +129,8 @@ def _groups_bar(found: RunWindow, groups: list[Group]) -> Strip | None:
         state = group_progress(group, now).state
         bad = group.bad_records or group.bad_records_done
         full = 1.0 if state != "reading" else min(group.blocks_done / max(group.planned.blocks, 1), 0.999)
-        planned = f"{number(group.planned.blocks)} blocks, {format_bytes(group.planned.bytes)}"
-        label = f"group {group.ref.group}: {state}, {planned}{f', {number(bad)} bad records' if bad else ''}"
+        planned = f"{plural(group.planned.blocks, 'block')}, {format_bytes(group.planned.bytes)}"
+        label = f"group {group.ref.group}: {state}, {planned}" + (f", {plural(bad, 'bad record')}" if bad else "")
         kind = "planned" if state == "waiting" else state
         segments.append(Segment(kind=kind, label=label, weight=max(group.planned.bytes, 1), full=full, tick=bool(bad)))
     return strip(segments, f"{number(row.groups.done)} of {number(len(groups))} groups read")

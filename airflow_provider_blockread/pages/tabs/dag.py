@@ -95,6 +95,6 @@ def _label(day: Day) -> str:
     said = [f"{day.published} of {plural(day.windows, 'window')} published"]
     said += [f"{number(day.failed)} failed"] if day.failed else []
     said += [f"{number(day.empty)} with nothing new"] if day.empty else []
-    said += [f"{number(day.rows)} rows", format_bytes(day.bytes)] if day.published else []
-    said += [f"{number(day.bad_records)} bad records"] if day.bad_records else []
+    said += [plural(day.rows, "row"), format_bytes(day.bytes)] if day.published else []
+    said += [plural(day.bad_records, "bad record")] if day.bad_records else []
     return f"{day.date}: {', '.join(said)}"

@@ -26,6 +26,7 @@ from airflow_provider_blockread.ledger.overview.windows import (
 )
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.upkeep.cleaning import listed_source
+from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.pages.addresses import Addresses
 from airflow_provider_blockread.pages.display.conditions import condition_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
@@ -178,7 +179,7 @@ def _chart(newest: Sequence[WindowRow], measure: Measure, to: Addresses, feed: F
         if pace > _PAUSE:
             label = f"No window was planned for {duration(paces[index])}"
             segments.append(Segment(kind="gap", label=label, weight=min(pace - 1, _MOST)))
-    name = f"The last {len(rows)} windows: {measure.title}, at most {measure.text(most)}"
+    name = f"The last {plural(len(rows), 'window')}: {measure.title}, at most {measure.text(most)}"
     return strip(segments, name)
 
 

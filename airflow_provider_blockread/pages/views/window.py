@@ -27,7 +27,7 @@ from airflow_provider_blockread.options.parsing.sizes import format_bytes, plura
 from airflow_provider_blockread.pages.display.proofs import is_being_scanned, next_actions, proof_of, stages_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.display.troubles import trouble_of
-from airflow_provider_blockread.pages.display.words import number, whole
+from airflow_provider_blockread.pages.display.words import whole
 from airflow_provider_blockread.pages.views.evidence import bad_records, file_states, worst
 from airflow_provider_blockread.pages.visit import Visit
 
@@ -182,7 +182,7 @@ def _strip(rows: list[GroupRow], generation: Generation | None) -> Strip:
         Segment(
             kind=one.progress.state,
             label=f"group {one.group.ref.group}: {one.progress.state}, {one.blocks:,} of {one.group.planned.blocks:,}"
-            f" blocks, {format_bytes(one.group.planned.bytes)}, {number(one.records)} records",
+            f" blocks, {format_bytes(one.group.planned.bytes)}, {plural(one.records, 'record')}",
             weight=max(one.group.planned.bytes, 1),
             full=one.share if one.progress.state == "reading" else 1.0,
             tick=one.bad_records > 0,

@@ -134,7 +134,7 @@ class _Commitment:
                 drop_unsealed_states(self._env, self._window, self._options, self._groups)
                 raise
             mark_proven(ledger, publication, sums)
-            found = f"{sums.records:,} records, {sums.bad_records:,} bad, {format_bytes(sums.bytes)}"
+            found = f"{plural(sums.records, 'record')}, {sums.bad_records:,} bad, {format_bytes(sums.bytes)}"
             self._env.observer.log(f"{publication} is proven: {found}")
         if self._generation.mode == "verify":
             finish_verification(ledger, publication)

@@ -21,6 +21,7 @@ from airflow_provider_blockread.ledger.files.cleaned import (
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.schema.columns import SHORT
 from airflow_provider_blockread.ledger.windows.generations import as_read_by, published_generation
+from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.storage.contents import same_content
@@ -82,9 +83,9 @@ def require_sources(
 def propose_restoring(env: Environment, window: Window) -> Intent:
     """Return what `restore_files` would do; nothing is changed, and no file is looked at."""
     kept = Counter(file.target is not None for page in _pages(env, window.id) for file in page)
-    what = f"{kept[True]:,} archived files come back to their places, where nothing else is there now"
+    what = f"{plural(kept[True], 'archived file')} to be put back, where nothing else is in the place now"
     if kept[False]:
-        what += f"; {kept[False]:,} that were deleted come back only by hand, and are looked for"
+        what += f"; {plural(kept[False], 'deleted file')} to be put back by hand"
     if not kept:
         what = "none of its files was archived or deleted"
     return Intent(action="restore", windows=(window_intent(window, what, does=bool(kept)),))
@@ -103,7 +104,7 @@ def restore_files(env: Environment, window: Window) -> Restored:
         if back:
             mark_back(env.ledger, back)
     done = Restored(window=window.id, files=restored, away=count_away(env.ledger, window.id))
-    env.observer.log(f"window {window.id}: {done.files:,} files are in their places again, {done.away:,} stay away")
+    env.observer.log(f"window {window.id}: {plural(done.files, 'file')} back in place, {done.away:,} still missing")
     return done
 
 

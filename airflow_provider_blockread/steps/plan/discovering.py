@@ -11,6 +11,7 @@ from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.model import Discovered, LateFiles
 from airflow_provider_blockread.ledger.windows.selection import late_files
 from airflow_provider_blockread.options import FileList, FileSource
+from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.listing.held_back import HeldBack
@@ -100,7 +101,7 @@ def _found(env: Environment, request: PlanRequest, held: HeldBack) -> Iterable[F
 
 
 def _describe(request: PlanRequest, found: Discovered, held: HeldBack) -> str:
-    text = f"feed {request.feed}: {found.seen:,} files seen, {found.new:,} new"
+    text = f"feed {request.feed}: {plural(found.seen, 'file')} seen, {found.new:,} new"
     if found.waiting + found.returned:
         text += f", {found.waiting + found.returned:,} found earlier and in no window yet"
     for reason, count in found.held_back.items():
@@ -117,18 +118,17 @@ def _warnings(found: Discovered) -> Iterator[str]:
     if found.ignored:
         samples = ", ".join(found.samples)
         yield (
-            f"{found.ignored:,} files were modified after they were taken, and are ignored (on_modified='ignore'),"
+            f"{plural(found.ignored, 'file')} modified after windows took them: ignored (on_modified='ignore'),"
             f" such as {samples}"
         )
     if found.untimed:
         samples = ", ".join(found.untimed_samples)
         yield (
-            f"{found.untimed:,} files are left out since no time is known for them (on_untimed='ignore'), such as"
-            f" {samples}"
+            f"{plural(found.untimed, 'file')} without a known time: left out (on_untimed='ignore'), such as {samples}"
         )
     if found.cut_short:
         samples = ", ".join(found.cut_short[:_SHOWN])
         yield (
-            f"{len(found.cut_short):,} files were modified when windows had read a part of them, and the rest of what"
-            f" they were is gone; undo these windows with `blockread windows undo`, or keep their output: {samples}"
+            f"{plural(len(found.cut_short), 'file')} modified when windows had read only a part, and the rest of the"
+            f" old content is gone; undo these windows with `blockread windows undo`, or keep their output: {samples}"
         )

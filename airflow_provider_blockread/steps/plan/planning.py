@@ -18,7 +18,7 @@ from airflow_provider_blockread.ledger.windows.planning import Planner, claim_wi
 from airflow_provider_blockread.ledger.windows.progress import windows_progress
 from airflow_provider_blockread.ledger.windows.queries import get_window, unpublished_windows
 from airflow_provider_blockread.options import FrameFunction, GenerationOptions
-from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.frames.types import as_frame
 from airflow_provider_blockread.spark.tasks.user_function import declared_schema, with_places
@@ -206,7 +206,8 @@ def _choose_and_freeze(
                 parts=chosen.ranges,
             )
         )
-    message = f"window {key}: {len(chosen.ids):,} files, {format_bytes(summary.bytes)}, {summary.blocks:,} blocks"
+    blocks = plural(summary.blocks, "block")
+    message = f"window {key}: {plural(len(chosen.ids), 'file')}, {format_bytes(summary.bytes)}, {blocks}"
     if chosen.choice is not None:
         message += f", {describe_readers(chosen.choice)}"
     if chosen.late:
@@ -234,7 +235,8 @@ def _waiting(env: Environment, feed: str) -> str:
     more = f" and {len(left) - _SHOWN:,} more" if len(left) > _SHOWN else ""
     dead = any(states[window.id].state in {"failed", "stalled"} for window in left)
     remedy = "; clear the runs of those that failed or stalled" if dead else ""
-    return f"; {files:,} files wait in {len(left):,} unpublished windows: {named}{more}{remedy}"
+    held = plural(len(left), "unpublished window")
+    return f"; {plural(files, 'file waits', 'files wait')} in {held}: {named}{more}{remedy}"
 
 
 def _ref(env: Environment, request: PlanRequest, *, status: str, message: str) -> WindowRef:

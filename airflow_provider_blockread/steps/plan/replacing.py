@@ -26,7 +26,7 @@ from airflow_provider_blockread.ledger.windows.generations import (
 from airflow_provider_blockread.ledger.windows.parts import giving_up, giving_up_parts
 from airflow_provider_blockread.ledger.windows.replacing import NewerPlan, check_versions, record_versions, replaced_by
 from airflow_provider_blockread.options import GenerationOptions
-from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.steps.intent import WindowIntent, window_intent
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.plan.choosing import Chosen, FileChoice, NewerVersion, choose
@@ -65,9 +65,10 @@ def correction_intent(env: Environment, window: Window, mine: Generation | None,
 
 def describe_groups(window: Window, chosen: Chosen | None) -> str:
     """Return how many groups are read again for what is chosen, and which files in a newer version; None for all."""
+    groups = plural(window.groups, "group")
     if chosen is None:
-        return f"{window.files:,} files ({format_bytes(window.bytes)}) in {window.groups:,} groups are read again"
-    what = f"{len(chosen.again):,} of {window.groups:,} groups are read again for {chosen.files:,} files"
+        return f"{plural(window.files, 'file')} ({format_bytes(window.bytes)}) in {groups} read again"
+    what = f"{len(chosen.again):,} of {groups} read again for {plural(chosen.files, 'file')}"
     if chosen.lost:
         what += f", {len(chosen.lost):,} of them since they have no output files to take over"
     return what + (f"; of {len(chosen.newer):,} of them {describe_newer(chosen.newer)}" if chosen.newer else "")

@@ -18,6 +18,7 @@ from airflow_provider_blockread.ledger.windows.generations import (
     start_generation,
 )
 from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.steps.journal import Journal, undo_incomplete
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
 from airflow_provider_blockread.steps.plan.choosing import Chosen, choose_newer
@@ -75,7 +76,7 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
     message = f" to {rule} it" if verified else ""
     if newer:
         started = _start_corrected(env, window, latest, newer, asked, keeps=not changed)
-        message = f" and reads {newer.files:,} files in {describe_newer(newer.newer)}"
+        message = f" and reads {plural(newer.files, 'file')} in {describe_newer(newer.newer)}"
     elif publishing:
         started = replace_lost(env.ledger, latest, **asked)
     else:

@@ -53,7 +53,11 @@ def with_columns(env: Environment, window: Window, options: GenerationOptions, c
     if schema is None:
         schema, paths = _infer(env, window, options, option, excluded=set(claim.excluded))
         _keep(env, window, _schema_uri(window, options, without), {"schema": schema, "files": paths})
-        source = f"as in the first {len(paths)} files" if paths else "of files without a row or header"
+        source = (
+            f"as in {'the file' if len(paths) == 1 else f'the first {len(paths)} files'} read for it"
+            if paths
+            else "of files without a row or header"
+        )
         env.observer.log(f"window {window.id}: columns {source}: {schema}")
     return dataclasses.replace(options, record_format=dataclasses.replace(option, schema=schema))
 

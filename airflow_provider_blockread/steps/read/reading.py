@@ -39,7 +39,7 @@ from airflow_provider_blockread.ledger.windows.groups import (
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.ledger.windows.rates import reader_rates
 from airflow_provider_blockread.options import FrameFunction, GenerationOptions, SparkJob
-from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.frames.writing import written_schema
 from airflow_provider_blockread.spark.tasks.audit import audited
@@ -179,7 +179,7 @@ class Attempt:
         check_result(result, spec, uri)
         speed = f", {format_bytes(result.bytes / result.seconds)}/s" if result.seconds else ""
         took = f"{result.seconds:.1f} s of Spark's stages{speed}"
-        self._env.observer.log(f"{self.title}: {result.records:,} records in {took}")
+        self._env.observer.log(f"{self.title}: {plural(result.records, 'record')} in {took}")
         if result.bad_records:
             fate = "quarantined" if result.quarantined else "dropped"
             self._env.observer.warn(f"{self.title}: {result.bad_records:,} of the records are bad, and {fate}")

@@ -21,7 +21,7 @@ from airflow_provider_blockread.ledger.upkeep.cleaning import (
 )
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import FileSource, from_json
-from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.upkeep.cleaning_files import archive_file, delete_file, tag_file, what_was_done
@@ -108,9 +108,10 @@ def propose_cleaning(env: Environment, request: CleanRequest) -> CleanIntent:
                 windows[file.window] += 1
     how = f"{_DONE[request.action]}{'' if request.archive is None else f' to {env.stores.canonical(request.archive)}'}"
     intents = tuple(
-        window_intent(get_window(env.ledger, window), f"{count:,} files are {how}") for window, count in windows.items()
+        window_intent(get_window(env.ledger, window), f"{plural(count, 'file')} to be {how}")
+        for window, count in windows.items()
     )
-    note = f"{files:,} files ({format_bytes(size)}) are {how}; a file that has changed is left alone"
+    note = f"{plural(files, 'file')} ({format_bytes(size)}) to be {how}; a file that has changed is left alone"
     return CleanIntent(
         action="clean", windows=intents, notes=(note + _describe_left(left),), files=files, bytes=size, left=left
     )
@@ -128,7 +129,7 @@ def clean(env: Environment, request: CleanRequest, *, who: str) -> Cleaned:
         work.handle(page)
     done = Cleaned(action=request.action, files=work.files, bytes=work.bytes, left=dict(work.left))
     env.observer.log(
-        f"feed {request.feed}: {done.files:,} files ({format_bytes(done.bytes)}) {_DONE[request.action]}"
+        f"feed {request.feed}: {plural(done.files, 'file')} ({format_bytes(done.bytes)}) {_DONE[request.action]}"
         f"{_describe_left(work.left)}"
     )
     return done

@@ -14,6 +14,7 @@ from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.upkeep.requests import finish_request, open_request, start_requested
 from airflow_provider_blockread.ledger.windows.generations import FINISHED, latest_generation, list_generations
 from airflow_provider_blockread.ledger.windows.progress import window_progress
+from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
@@ -69,7 +70,7 @@ def propose_reading(env: Environment, window: Window, reading: Reading) -> Inten
         return propose_rebuild(env, reading.request(window))
     require_published(env, window)
     number = list_generations(env.ledger, window.id)[-1].number + 1
-    what = f"its {window.files:,} files are read and proven again as generation {number}, and nothing is written"
+    what = f"{plural(window.files, 'file')} read and proven again as generation {number}; nothing is written"
     return Intent(action="verify", windows=(window_intent(window, what),))
 
 

@@ -38,6 +38,7 @@ from airflow_provider_blockread.ledger.upkeep.retention import (
 )
 from airflow_provider_blockread.ledger.windows.generations import FINISHED, as_read_by, list_generations, list_groups
 from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.separation import drop_torn_marks
@@ -98,7 +99,8 @@ class Pruned(AsJson):
 def propose_pruning(env: Environment, request: PruneRequest) -> PruneIntent:
     """Return what `prune` would do; nothing is changed."""
     found = prunable(env.ledger, request.bound(env), limit=_SHOWN)
-    intents = [window_intent(w, f"its detail goes, of {w.files:,} files identities stay") for w in found.first]
+    only = "of {} only the identity stays"
+    intents = [window_intent(w, f"its detail goes; {only.format(plural(w.files, 'file'))}") for w in found.first]
     old = {window.id for window in found.first} if found.windows <= _SHOWN else None
     unreached, leftovers = _Unreached(), 0
     for window in _pages(env, request.feed, settled_windows):
@@ -108,14 +110,15 @@ def propose_pruning(env: Environment, request: PruneRequest) -> PruneIntent:
                 folders = sum(1 for _ in _leftovers(env, window))
         leftovers += folders
         if folders and len(intents) < _SHOWN:
-            intents.append(window_intent(window, f"{folders:,} leftover folders of its attempts go"))
+            intents.append(window_intent(window, f"{plural(folders, 'leftover folder')} of its attempts to clear"))
     for window in _pages(env, request.feed, unopened_windows):
         leftovers += 1
         if len(intents) < _SHOWN:
             intents.append(window_intent(window, "the folder of a plan that came to nothing goes"))
     manifests = "manifests stay, so that they can be rebuilt" if request.keep_manifests else "they cannot be rebuilt"
     note = (
-        f"{found.windows:,} windows with {found.files:,} files lose their detail, {leftovers:,} leftover folders go."
+        f"{plural(found.windows, 'window')} with {plural(found.files, 'file')} to prune,"
+        f" {plural(leftovers, 'leftover folder')} to clear."
         f" What is published stays; no file is taken twice; of the pruned windows {manifests}."
     )
     return PruneIntent(
@@ -182,8 +185,8 @@ def prune(env: Environment, request: PruneRequest) -> Pruned:
     done = Pruned(windows=pruned, files=files, leftovers=leftovers, listings=drop_listings(env.ledger, bound))
     drop_stretches(env.ledger)
     env.observer.log(
-        f"pruned {done.windows:,} windows with {done.files:,} files, {done.leftovers:,} leftover folders and"
-        f" {done.listings:,} listings"
+        f"pruned {plural(done.windows, 'window')} with {plural(done.files, 'file')},"
+        f" {plural(done.leftovers, 'leftover folder')} and {plural(done.listings, 'listing')}"
     )
     unreached.fail()
     return done
@@ -209,7 +212,7 @@ class _Unreached:
         """Return a line for each of the first windows, and how many more there are."""
         found = [f"window {w.id} {w.key!r} of feed {w.feed} cannot be cleared: {e}" for w, e in self.errors[:_SHOWN]]
         more = len(self.errors) - len(found)
-        return [*found, f"and {more:,} more windows"] if more else found
+        return [*found, f"and {plural(more, 'more window')}"] if more else found
 
     def fail(self) -> None:
         """Raise the first of the errors, with what is left, if there is any."""

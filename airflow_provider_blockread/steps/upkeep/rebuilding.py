@@ -33,6 +33,7 @@ from airflow_provider_blockread.ledger.windows.generations import (
 )
 from airflow_provider_blockread.ledger.windows.progress import window_progress
 from airflow_provider_blockread.ledger.windows.queries import files_with_bad_records, get_window, windows_in_order
+from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.steps.intent import Intent, WindowIntent, window_intent
 from airflow_provider_blockread.steps.journal import Journal
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
@@ -197,7 +198,7 @@ def _intent(env: Environment, window: Window, mine: Generation | None, files: Fi
         return _forgotten(env, window, shown, files)
     what = (
         f"{describe_groups(window, chosen)} as generation {number}, which replaces generation {shown.number}"
-        f" ({shown.sums.rows:,} rows) when proven"
+        f" ({plural(shown.sums.rows, 'row')}) when proven"
     )
     warnings = [] if chosen is None else list(foreseen_failures(env, window, chosen))
     try:

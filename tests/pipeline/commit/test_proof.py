@@ -218,7 +218,7 @@ def test_quarantine_is_counted(tmp_path: Path) -> None:
     assert prove(reading.evidence()).bad_records == 1
     result = dataclasses.replace(reading.result, quarantined=())
 
-    assert "1 records are bad, but the quarantine holds 0" in reading.refused(result=result)
+    assert "1 record is bad, but the quarantine holds 0" in reading.refused(result=result)
 
 
 def _truncate(path: Path) -> None:

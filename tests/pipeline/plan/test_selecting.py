@@ -72,7 +72,7 @@ def test_an_interval_takes_the_files_whose_paths_name_it(hourly: Feed) -> None:
     assert (ref.files, ref.left_out) == (1, {"untimed": 1})
     assert "left out: 1 without a time (on_untimed='ignore')" in ref.message
     assert any(
-        f"left out since no time is known for them (on_untimed='ignore'), such as {hourly.pipe.uri('dt')}" in line
+        f"file without a known time: left out (on_untimed='ignore'), such as {hourly.pipe.uri('dt')}" in line
         for line in hourly.pipe.warnings
     )
     assert (hourly.run(4).records, hourly.run(5).records) == (1, 1)

@@ -99,7 +99,7 @@ def test_columns_are_inferred_once(rows: Pipe) -> None:
     (kept,) = rows.work.rglob("schema-*.json")
     stamp = kept.stat().st_mtime_ns
     again = rows.run(clear_number=1)
-    logged = [message for message in rows.messages if "columns as in the first 2 files: " in message]
+    logged = [message for message in rows.messages if "columns as found in 2 files: " in message]
 
     assert (done.generation, again.generation, done.groups > 2) == (1, 2, True)
     assert _sorted(rows) == _rows(0, 25)

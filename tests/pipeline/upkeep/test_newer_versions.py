@@ -46,13 +46,13 @@ def test_the_newer_version_is_read_in_the_place_of_the_old_one(here: Pipe) -> No
     (done,) = carry_out(here, _B)
 
     uri = here.uri("b.txt")
-    assert "1 of 3 groups are read again for 1 files; of 1 of them a newer version in the place of the old" in what
+    assert "1 of 3 groups read again for 1 file; of 1 of them a newer version in the place of the old" in what
     assert f"{uri} (9 B, of 20" in what
     assert (done.generation, done.records, done.files, here.values()) == (2, 7, 3, NEW)
     assert len(list(here.work.glob("**/g2/*"))) == 1
     assert {old["a"], old["c"]} < set(here.published())
     assert states(here) == [(6, "replaced", True), (9, "done", True)]
-    assert propose_rebuild(here.env, _B).windows[0].what.startswith("1 of 3 groups are read again for 1 files as gen")
+    assert propose_rebuild(here.env, _B).windows[0].what.startswith("1 of 3 groups read again for 1 file as gen")
 
 
 @pytest.mark.parametrize("adds", [False, True])

@@ -66,7 +66,7 @@ def test_old_windows_become_identities(here: Pipe) -> None:
     intent = propose_pruning(here.env, ALL)
     assert (intent.pruned, intent.files) == (2, 4)
     assert [w.key for w in intent.windows[:2]] == ["mon", "tue"]
-    assert "2 windows with 4 files lose their detail" in intent.lines()[-1]
+    assert "2 windows with 4 files to prune" in intent.lines()[-1]
     assert rows(here.env.ledger)["files"] == 6  # nothing is done yet
 
     assert prune(here.env, ALL) == Pruned(windows=2, files=4, leftovers=2, listings=2)

@@ -67,7 +67,7 @@ def test_a_range_is_rebuilt(here: Pipe, given: dict[str, object], rebuilt: list[
     done = rebuild(here.env, which, _runner(here))
 
     assert len(done) == rebuilt.count(2) == sum(window.does for window in intent.windows)
-    assert "1 files (3 B) in 1 groups are read again as generation 2, which replaces generation 1" in intent.lines()[0]
+    assert "1 file (3 B) in 1 group read again as generation 2, which replaces generation 1" in intent.lines()[0]
     assert (_generations(here), here.values()) == (rebuilt, _ALL)
     assert len(set(old) & set(here.published())) == rebuilt.count(1)
 

@@ -45,7 +45,7 @@ def test_only_the_groups_of_the_files_are_read(here: Pipe, path: str) -> None:
     if path == "nothing.txt":
         assert (intent.windows, done) == ((), [])
         return
-    assert intent.windows[0].what.startswith("1 of 3 groups are read again for 1 files as generation 2, which replaces")
+    assert intent.windows[0].what.startswith("1 of 3 groups read again for 1 file as generation 2, which replaces")
     assert [(d.generation, d.records, d.files, d.outputs) for d in done] == [(2, 6, 3, 3)]
     assert _reads(here) == [[1, 1, 1], [0, 1, 0]]
     assert (here.values(), len(new)) == (OLD, 3)
@@ -137,9 +137,7 @@ def test_a_group_whose_result_is_gone_is_read_again(here: Pipe) -> None:
     next(here.work.glob("**/g1/00002-e1/result.json")).unlink()
     asked = _asked("b.txt")
 
-    assert (
-        "2 of 3 groups are read again for 1 files, 1 of them since" in propose_rebuild(here.env, asked).windows[0].what
-    )
+    assert "2 of 3 groups read again for 1 file, 1 of them since" in propose_rebuild(here.env, asked).windows[0].what
     assert [d.records for d in carry_out(here, asked)] == [6]
     assert (_reads(here), here.values()) == ([[1, 1, 1], [0, 1, 1]], OLD)
 
@@ -150,7 +148,7 @@ def test_a_table_of_rows_has_nothing_to_take_over(tmp_path: Path) -> None:
     with closing(Pipe(folder=tmp_path, submitter=ReadHere(), kind="postgres")) as here:
         publish(here)
         said = propose_rebuild(here.env, _asked("b.txt")).windows[0].what
-        assert said.startswith("3 of 3 groups are read again for 1 files, 2 of them since they have no output files to")
+        assert said.startswith("3 of 3 groups read again for 1 file, 2 of them since they have no output files to")
         assert [d.records for d in carry_out(here, _asked("b.txt"))] == [6]
         assert (_reads(here), here.values()) == ([[1, 1, 1], [1, 1, 1]], OLD)
 
