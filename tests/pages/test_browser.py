@@ -39,6 +39,11 @@ def lake() -> Iterator[Lake]:
         yield made
 
 
+_FACTS_ON_LINES = """
+[...document.querySelectorAll(".facts")].some((a) => new Set([...a.children].map((one) => one.offsetTop)).size > 1)
+"""
+
+
 @pytest.fixture(scope="module")
 def site(lake: Lake) -> Iterator[str]:
     """The address of the pages."""
@@ -84,6 +89,8 @@ def test_axe_finds_nothing_and_all_fits(browser: Browser, lake: Lake, site: str,
         found[path] = findings(page)
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             found[path].append("wider than the screen")
+        if look == "wide" and page.evaluate(_FACTS_ON_LINES):
+            found[path].append("facts on more than one line")
     context.close()
 
     assert {path: lines for path, lines in found.items() if lines} == {}

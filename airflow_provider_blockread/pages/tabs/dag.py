@@ -70,7 +70,7 @@ def _card(visit: Visit, env: Environment, sums: FeedSums, ref: FeedRef, days: tu
         condition=condition_of(sums, now, partial(visit.quoted, feed=ref)),
         days=days,
         calendar=_calendar(visit, ref, days),
-        late=late_files(env.ledger, ref.name, _NO_INTERVAL),
+        late=late_files(env.ledger, ref.name, _NO_INTERVAL) if sums.backlog.files else LateFiles(),
         now=now,
     )
 
