@@ -7,8 +7,9 @@ from starlette.testclient import TestClient
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.queries import list_windows
 from airflow_provider_blockread.pages.routes import Needs, PageRoute
-from tests.airflow.pages.conftest import FEEDS
 
+#: Feeds, with the DAGs whose runs planned their windows.
+FEEDS: dict[str, tuple[str, ...]] = {"of alpha": ("alpha",), "shared": ("alpha", "beta"), "by hand": ()}
 #: Who may, by what a route needs and whose feed it is about.
 MAY = {
     (Needs.SEE, "of alpha"): {"viewer", "user", "user of alpha", "user without logs", "administrator"},

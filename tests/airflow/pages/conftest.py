@@ -13,10 +13,8 @@ from starlette.testclient import TestClient
 
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.store import Ledger
+from tests.airflow.pages.asking import FEEDS
 from tests.ledger.make import freeze_window, pending, plan, version
-
-#: Feeds, with the DAGs whose runs planned their windows.
-FEEDS: dict[str, tuple[str, ...]] = {"of alpha": ("alpha",), "shared": ("alpha", "beta"), "by hand": ()}
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,7 @@ from starlette.testclient import TestClient
 
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.pages.routes import ROUTES, Needs, PageRoute
-from tests.airflow.pages.asking import MAY, address, status
-from tests.airflow.pages.conftest import FEEDS
+from tests.airflow.pages.asking import FEEDS, MAY, address, status
 
 pytestmark = pytest.mark.airflow
 
