@@ -20,6 +20,7 @@ from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.seals import sealed, unsealed
 from airflow_provider_blockread.ledger.model import Claim, Window
 from airflow_provider_blockread.options import Csv, FormatOption, GenerationOptions
+from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.spark.inferring import infer_columns
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.read.scanning import format_key, without_files
@@ -53,11 +54,7 @@ def with_columns(env: Environment, window: Window, options: GenerationOptions, c
     if schema is None:
         schema, paths = _infer(env, window, options, option, excluded=set(claim.excluded))
         _keep(env, window, _schema_uri(window, options, without), {"schema": schema, "files": paths})
-        source = (
-            f"as in {'the file' if len(paths) == 1 else f'the first {len(paths)} files'} read for it"
-            if paths
-            else "of files without a row or header"
-        )
+        source = f"as found in {plural(len(paths), 'file')}" if paths else "of files without a row or header"
         env.observer.log(f"window {window.id}: columns {source}: {schema}")
     return dataclasses.replace(options, record_format=dataclasses.replace(option, schema=schema))
 

@@ -66,7 +66,7 @@ def test_a_run_says_what_it_did(
     assert re.search(r"\n  files +2\n  blocks +2 in 2 groups\n  bytes +22 B, each accounted for\n  records +3\n", log)
     feed = f"of feed {dag.dag_id}.logs: "
     assert said["plan"].endswith(f"{feed}2 files, 22 B, 2 blocks")
-    assert read == "group 0: 1 file, 13 B, a.log; 1 bad records: 2 records, 1 bad"
+    assert read == "group 0: 1 file, 13 B, a.log; 1 bad record: 2 records, 1 bad"
     assert f"{feed}published: 3 records of 2 files, every byte accounted for; 1 of 3 records bad" in said["commit"]
     documented = set(
         re.findall(r"^\| `([\w.]+)` \| (?:counter|gauge|timer)", DOCUMENTED.read_text("utf-8"), re.MULTILINE)
