@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterator
-from decimal import Decimal, InvalidOperation
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from airflow_provider_blockread.records.columns.decimals import require_room
 from airflow_provider_blockread.records.columns.times import quick_times, times
+from airflow_provider_blockread.records.columns.usual import usual_form
 from airflow_provider_blockread.records.model import Offsets
 
 _NONE = np.empty(0, np.int64)
@@ -22,14 +23,21 @@ _SHORT_MONTH = "(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
 _DAY = f"[0-9]{{4}}-(?:{_LONG_MONTH}|{_SHORT_MONTH}|02-(?:0[1-9]|1[0-9]|2[0-8]))"
 _CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?"
 _ZONE = "(?:Z|[+-](?:0[0-9]|1[0-4]):?[0-5][0-9])"
-_DECIMAL_DIGITS = 38  # of Arrow's arithmetic
 _NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 
 
-def typed(values: pa.BinaryArray, kind: pa.DataType, *, valid: bool) -> tuple[pa.Array, Offsets]:
+def typed(
+    values: pa.BinaryArray, kind: pa.DataType, *, valid: bool, expect_misfits: bool = False
+) -> tuple[pa.Array, Offsets]:
     """Return bytes as values of `kind`, and the indices of misfits, which are null among the values.
 
-    Text must be UTF-8; `valid` says that all values are known to be. A binary column keeps the bytes unchanged.
+    Text must be UTF-8. A binary column keeps the bytes unchanged.
+
+    Args:
+        values: the bytes.
+        kind: the type.
+        valid: all values are known to be UTF-8.
+        expect_misfits: look for them first, which takes longer where there are none.
 
     Raises:
         ArrowNotImplementedError: when text cannot be converted to the type at all.
@@ -42,7 +50,7 @@ def typed(values: pa.BinaryArray, kind: pa.DataType, *, valid: bool) -> tuple[pa
     if pa.types.is_nested(kind) or pa.types.is_null(kind):
         msg = f"no text becomes {kind}"
         raise pa.ArrowNotImplementedError(msg)
-    array, misfits = convert(texts, kind)
+    array, misfits = convert(texts, kind, expect_misfits=expect_misfits)
     return array, np.union1d(broken, misfits) if len(broken) else misfits
 
 
@@ -54,26 +62,50 @@ def _texts(values: pa.BinaryArray) -> tuple[pa.StringArray, Offsets]:
         return without(values, broken).cast(pa.string()), broken
 
 
-def convert(texts: pa.StringArray, kind: pa.DataType) -> tuple[pa.Array, Offsets]:
+def convert(texts: pa.StringArray, kind: pa.DataType, *, expect_misfits: bool = False) -> tuple[pa.Array, Offsets]:
     """Return the values as `kind`, and the indices of misfits, which are null among the values.
 
     Blanks around a value are ignored, and a blank value is null. Times are ISO 8601 as `times` reads them, booleans are
     `true` or `false` in any case, `1` or `0`, and numbers are what Arrow parses as such.
+
+    Args:
+        texts: the values.
+        kind: the type.
+        expect_misfits: look for them first, which takes longer where there are none.
     """
-    try:
-        return _quick(texts, kind), _NONE
-    except pa.ArrowInvalid:
-        return _convert_pieces(texts, kind)
+    if not expect_misfits:
+        array = _quick_or_none(texts, kind)
+        if array is not None:
+            return array, _NONE
+    return _convert_around(texts, kind) or _convert_pieces(texts, kind)
+
+
+def _convert_around(texts: pa.StringArray, kind: pa.DataType) -> tuple[pa.Array, Offsets] | None:
+    """Do what `convert` does where all but a few texts have the usual form of the type; else return None."""
+    is_usual = usual_form(kind)
+    if is_usual is None:
+        return None
+    odd = np.flatnonzero(~is_usual(texts) & np.asarray(texts.is_valid()))
+    if len(odd) * _PIECES > len(texts):
+        return None
+    array = _quick_or_none(without(texts, odd), kind)
+    if array is None or not len(odd):
+        return None if array is None else (array, _NONE)
+    others, bad = _convert_each(texts.take(pa.array(odd)), kind, np.arange(len(odd)))
+    return _replaced(array, odd, others), odd[bad]
 
 
 def _convert_pieces(texts: pa.StringArray, kind: pa.DataType) -> tuple[pa.Array, Offsets]:
     """Do what `convert` does, value by value only in those pieces that cannot be converted at once."""
     size = max(len(texts) // _PIECES, _FEWEST)
-    pieces = [texts[low : low + size] for low in range(0, len(texts), size)]
+    pieces = [texts[low : low + size] for low in range(0, max(len(texts), 1), size)]
     arrays = [_quick_or_none(piece, kind) for piece in pieces]
     left = [number for number, array in enumerate(arrays) if array is None]
+    if not left:
+        return pa.concat_arrays(arrays), _NONE
     places = np.concatenate([np.arange(number * size, number * size + len(pieces[number])) for number in left])
-    array, bad = _convert_each(pa.concat_arrays([pieces[number] for number in left]), kind)
+    texts = pa.concat_arrays([pieces[number] for number in left])
+    array, bad = _convert_each(texts, kind, _unlike(texts, plain(kind)))
     done = 0
     for number in left:
         arrays[number] = array[done : done + len(pieces[number])]
@@ -88,8 +120,8 @@ def _quick_or_none(texts: pa.StringArray, kind: pa.DataType) -> pa.Array | None:
         return None
 
 
-def _convert_each(texts: pa.StringArray, kind: pa.DataType) -> tuple[pa.Array, Offsets]:
-    doubtful = _unlike(texts, plain(kind))
+def _convert_each(texts: pa.StringArray, kind: pa.DataType, doubtful: Offsets) -> tuple[pa.Array, Offsets]:
+    """Do what `convert` does, and look at those texts first whose form is unusual for the type."""
     texts = _replaced(texts, doubtful, _tidy(texts.take(pa.array(doubtful)), kind))
     bad = _misfits(texts, kind, doubtful)
     texts = without(texts, bad)
@@ -101,8 +133,14 @@ def _convert_each(texts: pa.StringArray, kind: pa.DataType) -> tuple[pa.Array, O
 
 
 def without(values: pa.Array, places: Offsets) -> pa.Array:
-    """Return the values with nulls at `places`."""
-    return _replaced(values, places, pa.nulls(len(places), values.type)) if len(places) else values
+    """Return the values with nulls at `places`, over the same buffers."""
+    if not len(places):
+        return values
+    present = np.asarray(values.is_valid()).copy()
+    present[places] = False
+    bits = np.packbits(np.append(np.ones(values.offset, np.bool_), present), bitorder="little")
+    buffers = [pa.py_buffer(bits), *values.buffers()[1:]]
+    return pa.Array.from_buffers(values.type, len(values), buffers, offset=values.offset)
 
 
 def plain(kind: pa.DataType) -> str:
@@ -125,6 +163,8 @@ def _possible(kind: pa.DataType) -> str:
         return "-?[0-9]+|-?0[xX][0-9a-fA-F]+"
     if pa.types.is_boolean(kind):
         return "true|false|1|0"
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        return r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])(?:[ T][-+0-9Z:.]+)?"
     if pa.types.is_temporal(kind):
         return "[-+0-9 TZ:.]+"
     return "[-+0-9.eE]+|[-+]?(?i:nan|inf).*"
@@ -179,31 +219,8 @@ def _cast(texts: pa.StringArray, kind: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(kind):
         return times(texts, kind)
     if pa.types.is_decimal(kind):
-        _require_room(texts, kind)
+        require_room(texts, kind)
     return pc.cast(texts, kind)
-
-
-def _require_room(texts: pa.StringArray, kind: pa.DataType) -> None:
-    """Refuse texts that do not fit a decimal type where Arrow would silently lose digits."""
-    long = pc.greater(pc.binary_length(texts), _DECIMAL_DIGITS - kind.scale)
-    exponents = pc.match_substring(texts, "e", ignore_case=True)
-    for text in texts.filter(pc.or_(long, exponents)).unique().to_pylist():
-        if not _is_decimal(text, kind):
-            msg = f"{text!r} is no {kind}"
-            raise pa.ArrowInvalid(msg)
-
-
-def _is_decimal(text: str, kind: pa.DataType) -> bool:
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        return False
-    _, digits, exponent = number.as_tuple()
-    if not number or not isinstance(exponent, int):  # zero, or NaN and infinities, which Arrow refuses
-        return not number
-    last = max(place for place, digit in enumerate(digits) if digit)
-    lowest = exponent + len(digits) - 1 - last
-    return bool(number.adjusted() < kind.precision - kind.scale and lowest >= -kind.scale)
 
 
 def _replaced(values: pa.Array, places: Offsets, by: pa.Array) -> pa.Array:

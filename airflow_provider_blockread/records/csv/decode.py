@@ -130,6 +130,7 @@ class CsvDecoder:
         self.schema = schema
         self._option, self._places = option, places
         self._expect_bad = False  # the previous chunk had bad records, so this one may
+        self._as_bytes: dict[int, pa.DataType] = {}  # fields in which there were values that did not fit
         self._splitter = RowSplitter(dialect_of(option), places.width, option.null)
         self._quick = {
             place: field.type if _is_direct(field.type) else pa.binary()
@@ -151,7 +152,7 @@ class CsvDecoder:
             return Decoded(batch=pa.RecordBatch.from_pylist([], schema=self.schema))
         if not self._expect_bad and (quick := self._decode_quickly(chunk)):
             return quick
-        rows = self._splitter.split(chunk, list(self._quick))
+        rows = self._splitter.split(chunk, self._quick | self._as_bytes)
         reasons = dict(rows.bad)
         columns = [self._column(rows, number, reasons) for number in range(len(self.schema))]
         batch = pa.RecordBatch.from_arrays(columns, schema=self.schema)
@@ -184,10 +185,14 @@ class CsvDecoder:
         if place is None:
             return pa.nulls(len(rows.indices), field.type)
         values = rows.columns[place]
-        array, misfits = typed(values, field.type, valid=rows.valid)
-        for row in misfits.tolist():
-            shown = values[row].as_py()[:_SHOWN].decode("utf-8", "backslashreplace")
-            reasons.setdefault(int(rows.indices[row]), f"column {field.name!r} is not of type {field.type}: {shown!r}")
+        if values.type == field.type:
+            array = values
+        else:
+            array, misfits = typed(values, field.type, valid=rows.valid, expect_misfits=place in self._as_bytes)
+            self._as_bytes |= {place: pa.binary()} if len(misfits) else {}
+            for index, value in zip(rows.indices[misfits], values.take(pa.array(misfits)).to_pylist(), strict=True):
+                shown = value[:_SHOWN].decode("utf-8", "backslashreplace")
+                reasons.setdefault(int(index), f"column {field.name!r} is not of type {field.type}: {shown!r}")
         if not field.nullable and array.null_count:
             for index in rows.indices[np.asarray(array.is_null())].tolist():
                 reasons.setdefault(index, f"column {field.name!r} is null, but the schema says not null")

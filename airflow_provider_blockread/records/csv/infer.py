@@ -126,7 +126,7 @@ def _values(option: Csv, chunk: Chunk, width: int) -> tuple[pa.StringArray, Offs
 
     Nulls and blanks are left out. All columns are in one array, so that the cost of each call is paid once.
     """
-    rows = RowSplitter(dialect_of(option), width, option.null).split(chunk, list(range(width)))
+    rows = RowSplitter(dialect_of(option), width, option.null).split(chunk, dict.fromkeys(range(width), pa.binary()))
     good = np.tile(~np.isin(rows.indices, list(rows.bad)), width)
     columns = np.repeat(np.arange(width), len(rows.indices))[good]
     fields = pa.concat_arrays([rows.columns[place] for place in range(width)]).filter(pa.array(good))

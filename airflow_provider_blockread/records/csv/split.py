@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,13 +24,13 @@ _ASCII = bytes(range(128)) + b"x" * 128  # all other bytes are part of a field's
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitRows:
-    """Fields as bytes, by their place in a row. Row `i` is the chunk's record `indices[i]`.
+    """Fields by their place in a row, as the type asked for or as bytes. Row `i` is the chunk's record `indices[i]`.
 
     `bad` has the reasons of bad records; some of them have rows all the same. `valid` says that all fields are known to
     be UTF-8.
     """
 
-    columns: Mapping[int, pa.BinaryArray]
+    columns: Mapping[int, pa.Array]
     indices: Offsets
     bad: Mapping[int, str]
     valid: bool
@@ -43,11 +44,15 @@ class RowSplitter:
         self._width = width
         self._nulls = ["", null] if null else [""]
 
-    def split(self, chunk: Chunk, places: list[int]) -> SplitRows:
-        """Return the fields at `places` of all records of a chunk that is not empty."""
+    def split(self, chunk: Chunk, types: Mapping[int, pa.DataType]) -> SplitRows:
+        """Return the fields of all records of a chunk that is not empty, by their place.
+
+        They are of these types where all of them can be, and bytes otherwise. Arrow's parser must convert text to these
+        types as a cast does: numbers, strings and binary.
+        """
         count, bad = len(chunk.ends), dict(self._broken(chunk))
         for as_text in (csv_text, rewritten):  # the latter is slow, but parsers agree on it
-            text, table, lost = self._read_all(chunk, as_text, places)
+            text, table, lost = self._read_all(chunk, as_text, types)
             if table.num_rows + len(lost) == count:
                 break
         else:
@@ -59,19 +64,16 @@ class RowSplitter:
         for index, fields in lost.items():
             bad.setdefault(index, f"{fields} field{'' if fields == 1 else 's'}, expected {self._width}")
         return SplitRows(
-            columns={place: text.restore(_joined(table.column(str(place)))) for place in places},
+            columns={place: text.restore(_joined(table.column(str(place)))) for place in types},
             indices=np.delete(np.arange(count), list(lost)),
             bad=bad,
-            valid=not text.replaced and is_utf8(text.text),
+            valid=_is_text(text),
         )
 
     def split_typed(self, chunk: Chunk, types: Mapping[int, pa.DataType]) -> dict[int, pa.Array] | None:
-        """Return the fields by their place as these types, or None where the chunk needs `split`.
-
-        Arrow's parser must convert text to these types as a cast does: numbers, strings and binary.
-        """
+        """Return the fields by their place as these types, or None where the chunk needs `split`."""
         text = csv_text(chunk, self._dialect)
-        if text.replaced or not is_utf8(text.text) or any(True for _ in self._broken(chunk)):
+        if not _is_text(text) or any(True for _ in self._broken(chunk)):
             return None
         try:
             table, lost = self._read(text, types)
@@ -81,9 +83,14 @@ class RowSplitter:
             return None
         return {place: _joined(table.column(str(place))) for place in types}
 
-    def _read_all(self, chunk: Chunk, as_text: AsText, places: list[int]) -> tuple[CsvText, pa.Table, dict[int, int]]:
+    def _read_all(
+        self, chunk: Chunk, as_text: AsText, types: Mapping[int, pa.DataType]
+    ) -> tuple[CsvText, pa.Table, dict[int, int]]:
         """Return the records as text, their fields, and the numbers of fields of the records of another width."""
-        text, binary = as_text(chunk, self._dialect), dict.fromkeys(places, pa.binary())
+        text, binary = as_text(chunk, self._dialect), dict.fromkeys(types, pa.binary())
+        if _is_text(text):
+            with suppress(pa.ArrowInvalid):
+                return text, *self._read(text, types)
         if is_utf8(text.text):
             return text, *self._read(text, binary)
         # The parser fails on a row of another width that is not UTF-8, so such rows are removed first.
@@ -153,6 +160,11 @@ def _with_nul(chunk: Chunk) -> Iterator[tuple[int, str]]:
     found, firsts = np.unique(records[inside], return_index=True)
     for index, place in zip(found.tolist(), (places[inside][firsts] - chunk.begins[found]).tolist(), strict=True):
         yield index, f"holds a NUL byte at byte {place} of the record; if the file is UTF-16, set encoding='utf-16'"
+
+
+def _is_text(text: CsvText) -> bool:
+    """Return whether fields of the text can be read as their types: it is UTF-8, with its own marks."""
+    return not text.replaced and is_utf8(text.text)
 
 
 def _joined(column: pa.ChunkedArray) -> pa.BinaryArray:

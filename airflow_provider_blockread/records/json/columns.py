@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from airflow_provider_blockread.records.columns.usual import plain_numbers
 from airflow_provider_blockread.records.columns.values import convert, not_utf8, require_utf8, without
 from airflow_provider_blockread.records.decode import raw_between, raw_values
 from airflow_provider_blockread.records.json.layout import Layout, MarkedRecords, Spans, layout_of
@@ -21,9 +22,6 @@ _SAMPLE = 8  # records of a chunk; half of them must share their layout with ano
 _FEWEST = 16  # records for each value of a layout: a call costs as much as that many values
 _ENOUGH = 8  # layouts are kept where fewer than one record in so many has another one
 _LARGEST = 2**30  # bytes of a chunk, whose offsets must fit 32 bits
-_LONGEST = 32  # bytes of a number that the parser surely accepts
-_ZERO, _NINE = ord("0"), 9
-_MINUS, _DOT = (ord(mark) - _ZERO + 256 for mark in "-.")  # negative, so that bytes wrap around
 _WHOLE = "-?(?:0|[1-9][0-9]{0,30})"
 _NUMBER = rf"{_WHOLE}(?:\.[0-9]{{1,31}})?(?:[eE]-[0-9]{{1,2}})?"
 
@@ -128,7 +126,7 @@ def _bare(texts: pa.StringArray, kind: pa.DataType | None) -> tuple[pa.Array, Of
     """
     doubtful = np.arange(len(texts))
     if kind is None or _is_number(kind):
-        doubtful = np.flatnonzero(~_plain_numbers(texts))
+        doubtful = np.flatnonzero(~plain_numbers(texts))
     bad = doubtful[:0]
     if len(doubtful):
         asked = texts.take(pa.array(doubtful))
@@ -146,24 +144,3 @@ def _literals(kind: pa.DataType | None) -> str:
     if _is_number(kind):
         return f"null|{_WHOLE if pa.types.is_integer(kind) else _NUMBER}"
     return "null|true|false" if pa.types.is_boolean(kind) else "null"
-
-
-def _plain_numbers(texts: pa.StringArray) -> Mask:
-    """Return which texts, none of them empty, are plain decimal numbers: a sign, digits and dots."""
-    _, offsets, buffer = texts.buffers()
-    borders = np.frombuffer(offsets, np.int32, len(texts) + 1).astype(np.int64)
-    begins, ends = borders[:-1], borders[1:]
-    data = np.frombuffer(buffer, np.uint8, borders[-1]) - _ZERO  # digits become 0 to 9, and all other bytes are above
-    strange = (data > _NINE) & (data != _DOT)
-    signed = data[begins] == _MINUS
-    if signed.any():
-        strange[begins[signed]] = False
-        begins = begins + signed
-    lengths = ends - begins
-    first = data[np.minimum(begins, len(data) - 1)]
-    plain = (first <= _NINE) & (data[ends - 1] <= _NINE) & (lengths > 0) & (lengths < _LONGEST)
-    zeros = np.flatnonzero((first == 0) & (lengths > 1))
-    plain[zeros] &= data[np.minimum(begins[zeros] + 1, len(data) - 1)] == _DOT
-    if strange.any():
-        plain[np.searchsorted(ends, np.flatnonzero(strange), side="right")] = False
-    return plain

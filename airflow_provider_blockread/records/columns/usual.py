@@ -1,0 +1,111 @@
+"""Which texts of a column have the usual form of its type, found on whole arrays.
+
+A column with some values that do not fit is converted at once without those, which are then looked at one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from airflow_provider_blockread.records.model import Mask, Offsets
+
+Bytes = npt.NDArray[np.uint8]
+
+_LONGEST = 32  # bytes of a number that every parser accepts
+_ZERO, _NINE = ord("0"), 9
+_MINUS, _DOT = (ord(mark) - _ZERO + 256 for mark in "-.")  # negative, so that bytes wrap around
+_DATE, _SECONDS = len("2024-05-01"), len("2024-05-01T00:00:00")
+_MARKS = {4: "-", 7: "-", 10: " T", 13: ":", 16: ":"}
+_LAST_DAYS = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31, *[0] * 243], np.uint8)  # by the month
+_LATEST = {11: 23, 14: 59, 17: 59}  # hours, minutes, seconds
+
+
+def usual_form(kind: pa.DataType) -> Callable[[pa.StringArray], Mask] | None:
+    """Return what says which texts are nearly always valid for a type; None for types without such a test."""
+    if pa.types.is_signed_integer(kind):
+        longest = len(str(2 ** (kind.bit_width - 1))) - 1
+        return lambda texts: plain_numbers(texts, longest=longest, dots=False)
+    if kind in {pa.float32(), pa.float64()}:
+        return plain_numbers
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        return usual_times
+    return None
+
+
+def plain_numbers(texts: pa.StringArray, *, longest: int = _LONGEST - 1, dots: bool = True) -> Mask:
+    """Return which texts are plain decimal numbers: a sign, digits without leading zeros, and dots between digits.
+
+    Args:
+        texts: may have nulls, for which the answer means nothing.
+        longest: how many digits and dots there may be.
+        dots: whether there may be dots.
+    """
+    data, borders = _parts(texts)
+    if not len(data):
+        return np.zeros(len(texts), np.bool_)
+    data = data - _ZERO  # digits become 0 to 9, and all other bytes are above
+    begins, ends = borders[:-1], borders[1:]
+    strange = data > _NINE
+    if dots:
+        strange &= data != _DOT
+    last = len(data) - 1
+    signed = (data[np.minimum(begins, last)] == _MINUS) & (ends > begins)
+    if signed.any():
+        strange[begins[signed]] = False
+        begins = begins + signed
+    lengths = ends - begins
+    first = data[np.minimum(begins, last)]
+    plain: Mask = (first <= _NINE) & (data[ends - 1] <= _NINE) & (lengths > 0) & (lengths <= longest)
+    zeros = np.flatnonzero((first == 0) & (lengths > 1))
+    plain[zeros] &= data[np.minimum(begins[zeros] + 1, last)] == _DOT
+    if strange.any():
+        plain[np.searchsorted(ends, np.flatnonzero(strange), side="right")] = False
+    return plain
+
+
+def usual_times(texts: pa.StringArray) -> Mask:
+    """Return which texts are dates or times in ISO 8601 whose form most of the texts have; the last leap day is not."""
+    data, borders = _parts(texts)
+    lengths = np.diff(borders)
+    usual: Mask = np.zeros(len(texts), np.bool_)
+    length = int(np.bincount(np.minimum(lengths, _LONGEST + 1)).argmax()) if len(texts) else 0
+    if length > _LONGEST or (length != _DATE and length < _SECONDS):
+        return usual
+    rows = np.flatnonzero(lengths == length)
+    if len(rows) < len(texts):
+        data = data[np.repeat(lengths == length, lengths)]
+    usual[rows] = _are_times(np.ascontiguousarray(data.reshape(len(rows), length).T))
+    return usual
+
+
+def _are_times(places: Bytes) -> Mask:
+    """Return which texts are times, and end as the first one does; the characters are given by their place."""
+    length, digits = len(places), places - _ZERO
+    good: Mask = np.ones(places.shape[1], np.bool_)
+    for place, character in enumerate(places):
+        if place in _MARKS:
+            good &= np.logical_or.reduce([character == ord(mark) for mark in _MARKS[place]])
+        elif place < _SECONDS or digits[place, 0] <= _NINE:
+            good &= digits[place] <= _NINE
+        else:
+            good &= character == character[0]
+    months, days = (digits[place] * 10 + digits[place + 1] for place in (5, 8))
+    good &= (days > 0) & (days <= _LAST_DAYS[months])
+    for place, latest in _LATEST.items():
+        if place < length:
+            good &= digits[place] * 10 + digits[place + 1] <= latest
+    return good
+
+
+def _parts(texts: pa.StringArray) -> tuple[Bytes, Offsets]:
+    """Return the characters of all texts, and the borders of each one."""
+    _, offsets, characters = texts.buffers()
+    if not len(texts) or characters is None:
+        return np.empty(0, np.uint8), np.zeros(len(texts) + 1, np.int64)
+    borders = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    first, end = int(borders[0]), int(borders[-1])
+    return np.frombuffer(characters, np.uint8, end)[first:], borders - first
