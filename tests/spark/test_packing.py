@@ -118,6 +118,19 @@ def test_a_skewed_window_ends_early(
     assert packed == len(blocks)
 
 
+def test_what_a_file_costs_follows_the_rate_of_earlier_windows() -> None:
+    """To open a file takes a fast reader as long as some bytes more, and a slow one hardly any longer."""
+    blocks = make_blocks([10] * 60 + [5000] * 60)
+
+    def cut(rate: int) -> list[int]:
+        return [len(run) for run in pack(blocks, cores=2, sure=True, rate=rate)]
+
+    assert (cut(0), cut(1_000_000), cut(10**9)) == ([75, 45], [90, 30], [65, 55])
+    few, many = make_blocks([50_000]), make_blocks([1000] * 30)
+    assert largest_first([many, few]) == [many, few]
+    assert largest_first([many, few], 1_000_000) == [few, many]
+
+
 def test_the_largest_is_read_first_and_others_in_order() -> None:
     """A large partition begins before smaller ones; those of about the same cost stay in the order of their files."""
     small, large = make_blocks([10 * _MIB] * 4), make_blocks([40 * _MIB])

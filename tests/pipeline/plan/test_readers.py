@@ -10,6 +10,7 @@ import pytest
 
 from airflow_provider_blockread.blocks.readers import DEFAULT_RATE
 from airflow_provider_blockread.exchange.results import read_result
+from airflow_provider_blockread.ledger.schema import tables
 from airflow_provider_blockread.ledger.windows.generations import list_groups
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.ledger.windows.rates import TINY, reader_rates
@@ -71,6 +72,25 @@ def test_a_rate_is_bytes_by_the_seconds_of_tasks(here: Pipe) -> None:
 
     assert 0 < result.reader_seconds <= result.seconds  # one task after another
     assert reader_rates(here.env.ledger, here.feed) == [int(TINY / result.reader_seconds)]
+
+
+def test_a_job_is_cut_by_the_rate_that_was_learnt(here: Pipe) -> None:
+    """Where reading was slow, opening files counts for little, and tasks get files by their bytes."""
+    here.put({"first.txt": _LARGE * (TINY // 1024)})
+    here.run("first")
+    slow = tables.groups.update().values(reader_seconds=TINY / 1e6)
+    with here.env.ledger.writing() as connection:
+        connection.execute(slow)
+    here.put({f"{number:03d}.txt": b"x" * (9 if number < 60 else 4999) + b"\n" for number in range(120)})
+    ref = here.plan("second")
+    here.submitter.cores = 2
+    here.read(ref)
+    (group,) = list_groups(here.env.ledger, ref.window, 1)
+    assert group.result_uri is not None
+    assert group.result_hash is not None
+    files = read_result(here.env.stores, group.result_uri, group.result_hash).outputs
+
+    assert sorted(file.rows for file in files) == [30, 90]
 
 
 def test_no_more_groups_than_readers(here: Pipe) -> None:
