@@ -5,7 +5,9 @@ A column with some values that do not fit is converted at once without those, wh
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +23,8 @@ _MINUS, _DOT = (ord(mark) - _ZERO + 256 for mark in "-.")  # negative, so that b
 _DATE, _SECONDS = len("2024-05-01"), len("2024-05-01T00:00:00")
 _MARKS = {4: "-", 7: "-", 10: " T", 13: ":", 16: ":"}
 _LAST_DAYS = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31, *[0] * 243], np.uint8)  # by the month
+_WITHOUT_ZONE = re.compile(rb"(?:\.[0-9]+)?\Z")  # behind the seconds
+_WITH_ZONE = re.compile(rb"(?:\.[0-9]+)?(?:Z|[+-](?:0[0-9]|1[0-4]):?[0-5][0-9])?\Z")
 _LATEST = {11: 23, 14: 59, 17: 59}  # hours, minutes, seconds
 
 
@@ -32,7 +36,7 @@ def usual_form(kind: pa.DataType) -> Callable[[pa.StringArray], Mask] | None:
     if kind in {pa.float32(), pa.float64()}:
         return plain_numbers
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        return usual_times
+        return partial(usual_times, kind=kind)
     return None
 
 
@@ -67,15 +71,19 @@ def plain_numbers(texts: pa.StringArray, *, longest: int = _LONGEST - 1, dots: b
     return plain
 
 
-def usual_times(texts: pa.StringArray) -> Mask:
-    """Return which texts are dates or times in ISO 8601 whose form most of the texts have; the last leap day is not."""
+def usual_times(texts: pa.StringArray, kind: pa.DataType) -> Mask:
+    """Return which texts are valid for a type of times or dates, of those whose form most of them have; not Feb 29."""
     data, borders = _parts(texts)
     lengths = np.diff(borders)
     usual: Mask = np.zeros(len(texts), np.bool_)
     length = int(np.bincount(np.minimum(lengths, _LONGEST + 1)).argmax()) if len(texts) else 0
-    if length > _LONGEST or (length != _DATE and length < _SECONDS):
-        return usual
     rows = np.flatnonzero(lengths == length)
+    if not length or length > _LONGEST:
+        return usual
+    first = bytes(data[borders[rows[0]] :][:length])
+    form = _WITH_ZONE if pa.types.is_timestamp(kind) and kind.tz is not None else _WITHOUT_ZONE
+    if length != _DATE and (pa.types.is_date(kind) or not form.match(first[_SECONDS:]) or length < _SECONDS):
+        return usual
     if len(rows) < len(texts):
         data = data[np.repeat(lengths == length, lengths)]
     usual[rows] = _are_times(np.ascontiguousarray(data.reshape(len(rows), length).T))

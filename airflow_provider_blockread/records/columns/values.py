@@ -249,21 +249,19 @@ def _misfits(texts: pa.StringArray, kind: pa.DataType, places: Offsets) -> Offse
     is_bad[impossible] = True
     possible = np.delete(np.arange(len(encoded.dictionary)), impossible)
     texts = encoded.dictionary.take(pa.array(possible))
-    found = many_failures(lambda some: _quick(some, kind), texts)
+    found = many_failures(lambda low, high: _quick(texts[low:high], kind), len(texts))
     is_bad[possible[[index for index, _ in found]]] = True
     return places[is_bad[_numbers(pc.fill_null(encoded.indices, len(is_bad) - 1))]]
 
 
-def many_failures(
-    check: Callable[[pa.StringArray], object], texts: pa.StringArray
-) -> Iterator[tuple[int, pa.ArrowInvalid]]:
-    """Yield the indices of texts that fail by themselves, and the errors; a few are checked one by one.
+def many_failures(check: Callable[[int, int], object], count: int) -> Iterator[tuple[int, pa.ArrowInvalid]]:
+    """Yield the indices below `count` for which `check` fails, and the errors; a few are checked one by one.
 
     That is half of the calls that bisection takes where most of them fail.
     """
-    step = 1 if len(texts) <= _FEW else len(texts)
-    for low in range(0, len(texts), step):
-        yield from failures(lambda low, high: check(texts[low:high]), low, low + step)
+    step = 1 if count <= _FEW else count
+    for low in range(0, count, step):
+        yield from failures(check, low, low + step)
 
 
 def failures(check: Callable[[int, int], object], low: int, high: int) -> Iterator[tuple[int, pa.ArrowInvalid]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +12,9 @@ import pyarrow.json
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.records.columns.schema import parse_schema
-from airflow_provider_blockread.records.columns.times import quick_times, times
-from airflow_provider_blockread.records.columns.values import failures, many_failures, plain, require_utf8
+from airflow_provider_blockread.records.columns.times import check_times, quick_times, times
+from airflow_provider_blockread.records.columns.usual import usual_times
+from airflow_provider_blockread.records.columns.values import failures, many_failures, require_utf8
 from airflow_provider_blockread.records.model import Offsets
 
 ReadTimes = Callable[[pa.StringArray, pa.DataType], pa.Array]
@@ -116,10 +116,10 @@ class JsonParser:
         for column, kind in zip(table.columns, self.schema.types, strict=True):
             if not pa.types.is_temporal(kind):
                 continue
-            usual = pc.match_substring_regex(column, f"^(?:{plain(kind)})$")
-            doubtful = np.flatnonzero(~np.asarray(pc.fill_null(usual, True)))  # noqa: FBT003 - null is valid
-            texts = column.take(_indices(doubtful)).combine_chunks()
-            for place, error in many_failures(partial(_convert, kind=kind, read_times=times), texts):
+            texts = column.combine_chunks()
+            doubtful = np.flatnonzero(~usual_times(texts, kind) & np.asarray(texts.is_valid()))
+            check = check_times(texts.take(_indices(doubtful)), kind)
+            for place, error in many_failures(check, len(doubtful)):
                 bad.setdefault(int(doubtful[place]), str(error))
         return bad
 

@@ -185,7 +185,7 @@ RECORDS_SIDE: list[Entry] = [
         "It is caught where a schema is looked at, and reported in a message that names the remedy.",
     ),
     Explained(
-        "records/columns/values.py",
+        "records/columns/decimals.py",
         "{} is no {}",
         "It is the reason of one bad record, which the pipeline's message is about.",
     ),
