@@ -7,7 +7,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import BinaryIO, cast
 
@@ -76,10 +76,12 @@ def version_now(stores: Stores, version: FileVersion) -> FileVersion:
     """Return the version of a file as it is now; its path must be canonical, as in every plan."""
     path = uris.local_path(version.path)
     if path is not None:
-        with suppress(OSError):
+        try:
             found = os.stat(path)  # noqa: PTH116 - making a Path costs more than the call
-            if stat.S_ISREG(found.st_mode):
-                return from_stat(version.path, found)
+        except OSError:
+            return stores.stat(version.path)
+        if stat.S_ISREG(found.st_mode):
+            return from_stat(version.path, found)
     return stores.stat(version.path)
 
 

@@ -288,6 +288,6 @@ def _mark_missing(ledger: Ledger, listing: Listing, known: KnownStretches) -> in
     for batch in batched(ids, BATCH_FILES):
         with ledger.writing() as connection:
             lock_feed(connection, listing.feed_id)
-            change = files.update().where(files.c.id.in_(batch), *unseen).values(state="missing")
+            change = files.update().where(among(connection, files.c.id, batch), *unseen).values(state="missing")
             marked += connection.execute(change).rowcount
     return marked

@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
 
 from airflow_provider_blockread.errors import ConflictError, OptionsError, OwnedError, PrunedError, StateError
+from airflow_provider_blockread.ledger.dialect import among
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, lock_feed
 from airflow_provider_blockread.ledger.files.cleaned import refuse_cleaned
 from airflow_provider_blockread.ledger.model import Withdrawal
@@ -144,7 +145,7 @@ def release_files(ledger: Ledger, withdrawal: Withdrawal) -> int:
         last = batch[-1]
         with ledger.writing() as connection:
             change = _lock_release(connection, withdrawal)
-            update = files.update().where(files.c.id.in_(batch), *mine).values(change)
+            update = files.update().where(among(connection, files.c.id, batch), *mine).values(change)
             moved += connection.execute(update).rowcount
 
 

@@ -105,7 +105,10 @@ def confirm_entries(
         hold(connection, publication, ("publishing",), {**(made or {}), "publish_heartbeat_at": ledger.now()})
         confirmed = 0
         for batch in batched(sorted(set(seqs)), BATCH_FILES):
-            mine = (*_journal_of(publication.window, publication.generation), publications.c.seq.in_(batch))
+            mine = (
+                *_journal_of(publication.window, publication.generation),
+                among(connection, publications.c.seq, batch),
+            )
             confirmed += connection.execute(publications.update().where(*mine).values(state="done")).rowcount
         if confirmed != len(set(seqs)):
             msg = f"{publication}: {len(set(seqs)) - confirmed} confirmed steps are not in its journal; read it again"

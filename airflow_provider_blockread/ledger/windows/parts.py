@@ -15,6 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, and_, case, exists, func, select
 
 from airflow_provider_blockread.errors import ConflictError, PlanConflictError, ProofError, StateError
+from airflow_provider_blockread.ledger.dialect import among
 from airflow_provider_blockread.ledger.model import FilePart, Publication
 from airflow_provider_blockread.ledger.schema.file_tables import parts
 from airflow_provider_blockread.ledger.schema.tables import file_sums, files, generations, windows
@@ -144,7 +145,7 @@ def keep_part_sums(connection: Connection, held: Publication, batch: list[int]) 
         "next_start": select(file_sums.c.next_start).where(*sums).scalar_subquery(),
         "exit_state": select(file_sums.c.exit_state).where(*sums).scalar_subquery(),
     }
-    mine = (parts.c.window_id == held.window, parts.c.file_id.in_(batch))
+    mine = (parts.c.window_id == held.window, among(connection, parts.c.file_id, batch))
     connection.execute(parts.update().where(*mine).values(change))
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, case, func, select
 
 from airflow_provider_blockread.errors import ConflictError, FencedError, OwnedError, StateError
+from airflow_provider_blockread.ledger.dialect import among
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.model import Publication
 from airflow_provider_blockread.ledger.owners import is_live
@@ -244,11 +245,11 @@ def _settle_files(ledger: Ledger, held: Publication) -> None:
     while batch := _some(ledger, select(file_sums.c.file_id).where(*sums)):
         with ledger.writing() as connection:
             hold(connection, held, ("publishing",), {"publish_heartbeat_at": ledger.now()})
-            mine = (files.c.id.in_(batch), files.c.window_id == held.window)
+            mine = (among(connection, files.c.id, batch), files.c.window_id == held.window)
             connection.execute(files.update().where(*mine).values(change))
             settle_versions(connection, held, batch)
             keep_part_sums(connection, held, batch)
-            connection.execute(file_sums.delete().where(*sums, file_sums.c.file_id.in_(batch)))
+            connection.execute(file_sums.delete().where(*sums, among(connection, file_sums.c.file_id, batch)))
     planned = files.c.state == "planned"
     with ledger.reading() as connection:  # what nothing was read from, such as empty files; mostly none
         unread = select(files.c.id).where(files.c.window_id == held.window, planned)
@@ -256,7 +257,7 @@ def _settle_files(ledger: Ledger, held: Publication) -> None:
     for batch in batched(ids, BATCH_FILES):
         with ledger.writing() as connection:
             hold(connection, held, ("publishing",), {"publish_heartbeat_at": ledger.now()})
-            connection.execute(files.update().where(files.c.id.in_(batch), planned).values(state="done"))
+            connection.execute(files.update().where(among(connection, files.c.id, batch), planned).values(state="done"))
             settle_versions(connection, held, batch)
 
 
@@ -266,7 +267,7 @@ def _drop_sums(ledger: Ledger, held: Publication) -> None:
     while batch := _some(ledger, select(file_sums.c.file_id).where(*sums)):
         with ledger.writing() as connection:
             hold(connection, held, ("proven",), {"publish_heartbeat_at": ledger.now()})
-            connection.execute(file_sums.delete().where(*sums, file_sums.c.file_id.in_(batch)))
+            connection.execute(file_sums.delete().where(*sums, among(connection, file_sums.c.file_id, batch)))
 
 
 def _some(ledger: Ledger, ids: Select[int]) -> list[int]:

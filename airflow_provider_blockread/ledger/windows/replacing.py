@@ -18,6 +18,7 @@ from sqlalchemy import Connection, Row, and_, case, func, or_, select
 from airflow_provider_blockread.blocks import BlockGroup, FileVersion
 from airflow_provider_blockread.blocks.ids import path_digest, version_digest
 from airflow_provider_blockread.errors import ConflictError, StateError, shell_word
+from airflow_provider_blockread.ledger.dialect import among
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, lock_feed
 from airflow_provider_blockread.ledger.model import Generation, Publication, Window
 from airflow_provider_blockread.ledger.schema.columns import REPLACING_STATES, SHORT, UNFINISHED_STATES
@@ -141,7 +142,7 @@ def give_back_versions(connection: Connection, window_id: str) -> None:
 def settle_versions(connection: Connection, held: Publication, batch: Sequence[int]) -> None:
     """Mark the older versions of files in the batch as `replaced` if this generation publishes the newer ones."""
     mine = (replacements.c.window_id == held.window, replacements.c.generation == held.generation)
-    older = select(replacements.c.old_file).where(*mine, replacements.c.new_file.in_(batch))
+    older = select(replacements.c.old_file).where(*mine, among(connection, replacements.c.new_file, batch))
     change = {"state": "replaced"} | _UNREAD
     connection.execute(files.update().where(files.c.id.in_(older), files.c.window_id == held.window).values(change))
 

@@ -45,6 +45,7 @@ from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.sinks.partitions import partition_keys
 from airflow_provider_blockread.steps.describe import describe_published
 from airflow_provider_blockread.steps.excluding import warn_of_losses
+from airflow_provider_blockread.steps.heap import settled_heap
 from airflow_provider_blockread.steps.heartbeat import beating
 from airflow_provider_blockread.steps.journal import Journal
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
@@ -76,7 +77,7 @@ def commit(env: Environment, ref: WindowRef, *, owner: str, stale_after_s: float
         lost: Callable[[], None] = lambda: None  # noqa: E731 - every step below looks at the epoch itself
         beat = partial(_beat, env, publication)
         try:
-            with beating(beat, interval_s=_HEARTBEAT_S, on_lost=lost):
+            with beating(beat, interval_s=_HEARTBEAT_S, on_lost=lost), settled_heap():
                 commitment.run()
         except FencedError:
             raise

@@ -23,9 +23,9 @@ from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.frames.types import as_frame
 from airflow_provider_blockread.spark.tasks.user_function import declared_schema, with_places
 from airflow_provider_blockread.steps.describe import describe_part, describe_readers
+from airflow_provider_blockread.steps.heap import settled_heap
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
 from airflow_provider_blockread.steps.plan.discovering import describe_left_out, discover, find_late, left_out
-from airflow_provider_blockread.steps.plan.heap import settled_heap
 from airflow_provider_blockread.steps.plan.reopening import of_interval
 from airflow_provider_blockread.steps.plan.replaying import open_ref, replay
 from airflow_provider_blockread.steps.plan.restoring import ensure_manifest, manifest_identity

@@ -13,7 +13,7 @@ _YOUNG = 5_000  # objects; with fewer collections, results of queries would pile
 def settled_heap() -> Iterator[None]:
     """Let the collector of garbage pass by, in the body, what the process holds; and look less often at the rest.
 
-    It would look through all modules, and through the files in hand, time and again, which is a sixth of a plan's time.
+    It would look through all modules, and the files in hand, time and again: a sixth of the time of a plan or commit.
     """
     if gc.get_freeze_count():  # the code that froze it may rely on that
         yield
