@@ -14,6 +14,7 @@ class Target:
     """Where the tasks of an attempt write their data files: a staging folder, or a table's own location."""
 
     folder: str
+    columns: tuple[str, ...] = ()  # names of the output's columns, where those of rows are matched without case
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,7 +61,7 @@ def read_spec(stores: Stores, submission: Submission) -> ReadSpec | ScanSpec:
         states = tuple((file, state) for file, state in data["part_states"])
         spec = _SPECS[data.pop("kind")]
         if "target" in data:
-            data["target"] = Target(**data["target"])
+            data["target"] = Target(folder=data["target"]["folder"], columns=tuple(data["target"]["columns"]))
         options = dataclasses.replace(options, function=with_code(options.function, submission.code))
         return spec(**data | {"options": options, "excluded": tuple(data["excluded"]), "part_states": states})
     except (KeyError, TypeError, ValueError, OptionsError) as error:

@@ -150,6 +150,7 @@ class ColumnarSink(Sink):
 
     Rows with columns that the output lacks `"fail"`, or with `schema="add_columns"` the output gets these columns,
     which are null in other rows; so do types that hold more than the output's, where its format can widen them.
+    With `case_sensitive=False` a column of rows is that of the output whose name differs by case at most.
     """
 
     _: KW_ONLY
@@ -160,6 +161,7 @@ class ColumnarSink(Sink):
     partition_by: Sequence[str] = ()
     max_partitions: int = 1000
     schema: str = "fail"
+    case_sensitive: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -203,6 +205,9 @@ class ParquetSink(ColumnarSink):
         super().__post_init__()
         if self.evolves and not self.log:
             msg = "parquet: schema='add_columns' needs log=True, since the log holds the columns of the directory"
+            raise OptionsError(msg)
+        if not self.case_sensitive and not self.log:
+            msg = "parquet: case_sensitive=False needs log=True, since the log holds the columns of the directory"
             raise OptionsError(msg)
 
 

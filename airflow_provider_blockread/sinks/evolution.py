@@ -67,7 +67,10 @@ class Comparison(Generic[T]):
                     return problem
             elif field.name.lower() in folded:
                 there = folded[field.name.lower()]
-                return f"{self.table} has column {there!r}, not {field.name!r}; rename it in the output"
+                return (
+                    f"{self.table} has column {there!r}, not {field.name!r}; rename it in the output, or set"
+                    " case_sensitive=False and clear the run"
+                )
             elif not self.evolves:
                 return (
                     f"{self.table} has no column {field.name!r}; add it to the table, by hand or with"

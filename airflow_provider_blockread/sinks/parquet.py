@@ -17,6 +17,8 @@ from airflow_provider_blockread.sinks.conform import check_schema, conform, owne
 from airflow_provider_blockread.sinks.directory import Directory
 from airflow_provider_blockread.sinks.encodings import RAW, choose_encodings
 from airflow_provider_blockread.sinks.log.steps import LOG, LogSteps
+from airflow_provider_blockread.sinks.matching import known_names, matched, matched_writer
+from airflow_provider_blockread.sinks.matching import misfit as unmatched
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.partitions import PartitionedWriter, check_partitions, folder_of, whole_schema
 from airflow_provider_blockread.sinks.partitions import misfit as unpartitioned
@@ -40,15 +42,19 @@ class ParquetDirectory(Directory):
 
     def writer(self, target: Target, name: AttemptName, schema: pa.Schema | None) -> Writer:
         """Return a writer that rolls to the next file at `file_bytes`."""
-        return parquet_writer(self._stores, self._option, partial(name.uri, target.folder, suffix=self._suffix), schema)
+        named = partial(name.uri, target.folder, suffix=self._suffix)
+        make = partial(parquet_writer, self._stores, self._option, named)
+        return matched_writer(self._option, target.columns, make, schema)
 
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
         """Return the work area, where tasks write, if rows have the columns to partition by, and those of the log."""
-        if schema is not None and (problem := unpartitioned(schema, self._option)):
+        columns = known_names(self._option, self.uri, self._log.names())
+        rows = None if schema is None else matched(schema, columns)
+        if schema is not None and (problem := unmatched(schema, self._option) or unpartitioned(rows, self._option)):
             msg = f"{self.uri}: {problem}"
             raise OptionsError(msg)
-        self._log.check(schema, self.is_empty)
-        return super().prepare(schema, staging)
+        self._log.check(rows, self.is_empty)
+        return replace(super().prepare(rows, staging), columns=columns)
 
     def steps(self, new: Sequence[OutputFile], earlier: Earlier) -> list[Step]:
         """Return the moves and removals, of a window that has not too many partitions, and what is logged."""

@@ -1,4 +1,4 @@
-"""Windows into a sink of one's own, and into a directory with a log: published, rebuilt and undone."""
+"""Windows into a sink of one's own, a directory with a log, and tables: published, rebuilt and undone."""
 
 from __future__ import annotations
 
@@ -98,3 +98,20 @@ def test_a_window_without_rows(here: Pipe) -> None:
     undo(here.env, get_window(here.env.ledger, done.window), who="ann")
 
     assert here.rows() == []
+
+
+@pytest.mark.parametrize("sink", ["parquet with a log", "delta", "iceberg", "postgres"])
+def test_a_window_whose_columns_are_in_another_case(here: Pipe) -> None:
+    """Refused before anything is read; with the option the clear publishes them under the names that are there."""
+    here.record_format = Csv(header=True, columns="by_name", schema="id int, Name string")
+    here.put({"a.csv": b"id,Name\n1,a\n"})
+    here.run("first")
+    here.record_format = Csv(header=True, columns="by_name", schema="NAME string, ID int")
+    here.put({"b.csv": b"NAME,ID\nb,2\n"})
+    here.sink_options = {} if here.kind == "postgres" else {"schema": "add_columns"}
+    with pytest.raises(OptionsError, match="has no column 'NAME'|has column 'Name', not 'NAME'"):
+        here.run("second")
+    here.sink_options = {"case_sensitive": False}
+    here.run("second", clear_number=1)
+
+    assert sorted(here.rows(), key=str) == [{"id": 1, "Name": "a"}, {"id": 2, "Name": "b"}]

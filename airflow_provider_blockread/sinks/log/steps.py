@@ -32,6 +32,11 @@ class LogSteps:
         self._uri = uris.canonical(option.uri)
         self._log = PublishedLog(stores, self._uri)
 
+    def names(self) -> list[str]:
+        """Return the names of the directory's columns, where these are matched without case."""
+        columns = None if self._option.case_sensitive else self._log.columns()
+        return [] if columns is None else columns.schema.names
+
     def check(self, schema: pa.Schema | None, is_empty: Callable[[], bool]) -> None:
         """Refuse an output in which some windows would be logged and others not, and rows that it does not take.
 

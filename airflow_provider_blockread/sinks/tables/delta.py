@@ -120,6 +120,7 @@ class _State:
     def __init__(self, lake: DeltaLake, table: DeltaTable) -> None:
         self._lake, self._table = lake, table
         self.version = str(table.version())
+        self.columns = tuple(field.name for field in table.schema().fields)
 
     def marker(self, marker: Marker) -> int | None:
         """Return the version of the window's transaction."""

@@ -29,6 +29,7 @@ class Snapshot(Protocol):
     """One state of a table, on which a commit may be made."""
 
     version: str
+    columns: tuple[str, ...]  # their names
 
     def marker(self, marker: Marker) -> int | None:
         """Return the number of the newest change of the marker's window that the table holds."""

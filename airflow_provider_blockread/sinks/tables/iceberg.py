@@ -20,7 +20,6 @@ from pyiceberg.exceptions import (
     NoSuchTableError,
     TableAlreadyExistsError,
 )
-from pyiceberg.io.pyarrow import parquet_files_to_data_files
 from pyiceberg.manifest import DataFile, ManifestContent
 from pyiceberg.table import Table, Transaction
 from pyiceberg.transforms import IdentityTransform, Transform
@@ -32,16 +31,20 @@ from airflow_provider_blockread.sinks.evolution import Comparison, Evolution
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
 from airflow_provider_blockread.sinks.protocol import Access, Marker
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
+from airflow_provider_blockread.sinks.tables.iceberg_commit import (
+    EVOLVED,
+    commit_files,
+    number_of,
+    property_of,
+    version_of,
+)
 from airflow_provider_blockread.sinks.tables.iceberg_errors import explained
 from airflow_provider_blockread.sinks.tables.iceberg_types import column_type, fits, widens
 from airflow_provider_blockread.sinks.tables.object_store import iceberg_io_properties
 from airflow_provider_blockread.storage import Stores, uris
 
 _IDENTITY: Transform[Any, Any] = IdentityTransform()
-_MAPPING = "schema.name-mapping.default"
 _RETRIES = "commit.retry.num-retries"
-_PREFIX = "blockread."
-_EVOLVED = "blockread.schema"  # how a commit has changed the schema
 
 
 class IcebergTable:
@@ -95,7 +98,7 @@ class IcebergTable:
                     properties=dict(self._option.properties),
                 )
                 self._partition(made)
-                return _version(_commit(made, files, [], marker, Evolution()))
+                return version_of(commit_files(made, files, [], marker, Evolution()))
             except (TableAlreadyExistsError, CommitFailedException) as error:
                 raise TableChangedError from error
 
@@ -160,21 +163,22 @@ class _State:
 
     def __init__(self, lake: IcebergTable, table: Table) -> None:
         self._lake, self._table = lake, table
-        self.version = _version(table)
+        self.version = version_of(table)
+        self.columns = tuple(field.name for field in table.schema().fields)
 
     def marker(self, marker: Marker) -> int | None:
         """Return the number in the window's property, or in the newest snapshot of the window."""
-        kept = _number(self._table.properties.get(_property(marker)))
+        kept = number_of(self._table.properties.get(property_of(marker)))
         if kept is not None:
             return kept
-        return _number(self._noted(marker).get("blockread.change"))
+        return number_of(self._noted(marker).get("blockread.change"))
 
     def _noted(self, marker: Marker) -> dict[str, str]:
         """Return what the newest snapshot of the window says of itself."""
         for snapshot in reversed(self._table.metadata.snapshots):
             noted = {} if snapshot.summary is None else snapshot.summary.additional_properties
             named = (noted.get("blockread.ledger"), noted.get("blockread.window"))
-            if _number(noted.get("blockread.change")) is not None and named == (marker.ledger, marker.window):
+            if number_of(noted.get("blockread.change")) is not None and named == (marker.ledger, marker.window):
                 return noted
         return {}
 
@@ -201,7 +205,7 @@ class _State:
     def schema_changes(self, marker: Marker) -> str:
         """Return what the newest snapshot of the window says of the schema."""
         noted = self._noted(marker)
-        return noted.get(_EVOLVED, "") if noted.get("blockread.change") == str(marker.number) else ""
+        return noted.get(EVOLVED, "") if noted.get("blockread.change") == str(marker.number) else ""
 
     def _compared(self) -> Comparison[IcebergType]:
         table = self._table.schema()
@@ -225,8 +229,8 @@ class _State:
             evolution = self._compared().evolution(files.schema)
             change = table.transaction()
             try:
-                self._table = _commit(change, files, removed, marker, evolution)
-                return _version(self._table)
+                self._table = commit_files(change, files, removed, marker, evolution)
+                return version_of(self._table)
             except CommitFailedException as error:
                 raise TableChangedError from error
 
@@ -251,50 +255,3 @@ class _State:
             for manifest in manifests:
                 for entry in manifest.fetch_manifest_entry(self._table.io, discard_deleted=True):
                     yield entry.data_file
-
-
-def _commit(change: Transaction, files: Files, removed: list[DataFile], marker: Marker, new: Evolution) -> Table:
-    names = {"ledger": marker.ledger, "feed": marker.feed, "window": marker.window, "change": str(marker.number)}
-    noted = {f"{_PREFIX}{name}": text for name, text in names.items()}
-    if new:
-        noted[_EVOLVED] = str(new)
-        with change.update_schema() as schema:
-            schema.union_by_name(new.fields)
-    properties = change.table_metadata.properties
-    kept = {_property(marker): str(marker.number)}
-    if _MAPPING not in properties:  # by which columns of files without ids are found
-        kept[_MAPPING] = change.table_metadata.schema().name_mapping.model_dump_json()
-    change.set_properties(kept)
-    if files.add or removed:
-        paths = [file.uri for file in files.add]
-        added = list(parquet_files_to_data_files(change._table.io, change.table_metadata, iter(paths)))  # noqa: SLF001 - as add_files does
-        with change.update_snapshot(snapshot_properties=noted).overwrite() as update:
-            for file in added:
-                update.append_data_file(file)
-            for file in removed:
-                update.delete_data_file(file)
-    if dropped := [name for name in properties if _is_settled(name, properties[name], marker)]:
-        change.remove_properties(*dropped)
-    return change.commit_transaction()
-
-
-def _version(table: Table) -> str:
-    snapshot = table.current_snapshot()
-    return "" if snapshot is None else str(snapshot.snapshot_id)
-
-
-def _property(marker: Marker) -> str:
-    return f"{_PREFIX}{marker.ledger}.{marker.window}"
-
-
-def _is_settled(name: str, value: str, marker: Marker) -> bool:
-    """Return whether a property is a marker of the same ledger which that has recorded."""
-    start = f"{_PREFIX}{marker.ledger}."
-    if not name.startswith(start) or name == _property(marker):
-        return False
-    number = _number(value)  # another writer may have set the property
-    return number is not None and marker.is_recorded(name.removeprefix(start), number)
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdecimal() else None

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -25,7 +24,7 @@ from airflow_provider_blockread.options import PostgresSink
 from airflow_provider_blockread.sinks.evolution import Comparison
 from airflow_provider_blockread.sinks.protocol import Access, Change, Marker
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
-from airflow_provider_blockread.sinks.tables.postgres_sql import COLUMNS, MAKE_WINDOWS, RECORD, quoted
+from airflow_provider_blockread.sinks.tables.postgres_sql import COLUMNS, MAKE_WINDOWS, RECORD, Column, Held, quoted
 from airflow_provider_blockread.sinks.tables.postgres_types import WINDOW, column_type, fits, sent, widens
 from airflow_provider_blockread.storage import Stores
 
@@ -33,24 +32,6 @@ _WINDOWS = "blockread_windows"
 _LOST_RACE = {"40001", "40P01", "42P07", "42P01"}  # serialization, deadlock; a table that was made or dropped just now
 _ROWS = ("22", "23", "0A000", "42P16")  # about values and constraints; columns of views and partition keys stay
 _SETUP = ("42", "28", "3D", "3F")  # about names, rights and databases
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Column:
-    type: str
-    needed: bool  # has no default, and must not be null
-    indexed: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Held:
-    """The row of a window in the table of windows."""
-
-    oid: int  # of the table that it was written for
-    ledger: str
-    change: int
-    files: frozenset[str]
-    schema_changes: str
 
 
 class PostgresTable:
@@ -66,7 +47,7 @@ class PostgresTable:
         own = access.get(option.postgres_conn_id or "", {})
         self.uri = option.place
         self._stores = stores
-        self.evolves = option.evolves
+        self.evolves, self.case_sensitive = option.evolves, option.case_sensitive
         self._url = own.get("uri", option.url or "")
         self.schema, self.name = option.uri.split(".")
         self.quoted = f"{quoted(self.schema)}.{quoted(self.name)}"
@@ -103,15 +84,14 @@ class PostgresTable:
         found: int | None = _one(cursor)
         return found
 
-    def columns(self, cursor: dbapi.Cursor) -> dict[str, _Column]:
+    def columns(self, cursor: dbapi.Cursor) -> dict[str, Column]:
         """Return the columns of the table."""
         cursor.execute(COLUMNS, parameters=(self.quoted,))
         return {
-            name: _Column(type=kind, needed=needed, indexed=indexed)
-            for name, kind, needed, indexed in cursor.fetchall()
+            name: Column(type=kind, needed=needed, indexed=indexed) for name, kind, needed, indexed in cursor.fetchall()
         }
 
-    def held(self, cursor: dbapi.Cursor, window: str) -> _Held | None:
+    def held(self, cursor: dbapi.Cursor, window: str) -> Held | None:
         """Return what the table of windows has of a window."""
         cursor.execute("SELECT to_regclass($1) IS NULL", parameters=(self.windows,))
         if _one(cursor):
@@ -122,7 +102,7 @@ class PostgresTable:
         if row is None:
             return None
         oid, ledger, change, files, changes = row
-        return _Held(oid=oid, ledger=ledger, change=change, files=frozenset(json.loads(files)), schema_changes=changes)
+        return Held(oid=oid, ledger=ledger, change=change, files=frozenset(json.loads(files)), schema_changes=changes)
 
     def has_windows(self, oid: int) -> bool:
         """Return whether rows of any window were ever published into the table."""
@@ -134,7 +114,7 @@ class PostgresTable:
             cursor.execute(f"{query} AND files <> '[]')", parameters=(self.name, oid))
             return bool(_one(cursor))
 
-    def rows(self, files: Files, window: str, columns: dict[str, _Column]) -> pa.RecordBatchReader:
+    def rows(self, files: Files, window: str, columns: dict[str, Column]) -> pa.RecordBatchReader:
         """Return the rows of files as they are sent."""
         rows = sent(files.schema, {name: column.type for name, column in columns.items()})
         schema = rows.append(pa.field(WINDOW, pa.string()))
@@ -181,9 +161,10 @@ class PostgresTable:
 class _State:
     """The table as it was found."""
 
-    def __init__(self, table: PostgresTable, oid: int, columns: dict[str, _Column]) -> None:
+    def __init__(self, table: PostgresTable, oid: int, columns: dict[str, Column]) -> None:
         self._table, self._oid, self._columns = table, oid, columns
-        self._windows: dict[str, _Held | None] = {}
+        self.columns = tuple(columns)
+        self._windows: dict[str, Held | None] = {}
 
     @cached_property
     def version(self) -> str:
@@ -234,7 +215,7 @@ class _State:
             evolves=self._table.evolves,
             fits=lambda field, held: fits(field.type, held),
             widens=lambda field, held: widens(held, field.type),
-            folds_case=False,
+            folds_case=not self._table.case_sensitive,
         )
 
     def commit(self, files: Files, marker: Marker) -> str:
@@ -275,7 +256,7 @@ class _State:
             cursor.adbc_ingest(table.name, rows, mode="append", db_schema_name=table.schema)
         return str(version)
 
-    def _held(self, marker: Marker) -> _Held | None:
+    def _held(self, marker: Marker) -> Held | None:
         if marker.window not in self._windows:
             with self._table.transaction() as cursor:
                 self._windows[marker.window] = self._table.held(cursor, marker.window)

@@ -1,6 +1,8 @@
-"""Statements of the commit to a PostgreSQL table."""
+"""Statements of the commit to a PostgreSQL table, and what they find."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 #: Makes the table of windows.
 MAKE_WINDOWS = """
@@ -24,6 +26,26 @@ COLUMNS = """
 SELECT attname::text, format_type(atttypid, atttypmod), attnotnull AND NOT atthasdef AND attidentity = '',
     EXISTS (SELECT FROM pg_index WHERE indrelid = attrelid AND indkey[0] = attnum AND indisvalid AND indpred IS NULL)
 FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A column of the table."""
+
+    type: str
+    needed: bool  # has no default, and must not be null
+    indexed: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """The row of a window in the table of windows."""
+
+    oid: int  # of the table that it was written for
+    ledger: str
+    change: int
+    files: frozenset[str]
+    schema_changes: str
 
 
 def quoted(name: str) -> str:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from airflow_provider_blockread.errors import FunctionError, RowError
-from airflow_provider_blockread.exchange.model import OutputFile, Target
-from airflow_provider_blockread.sinks.names import AttemptName
+from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.sinks.parquet import ParquetWriter
 from airflow_provider_blockread.sinks.protocol import Earlier, Writer
 from airflow_provider_blockread.sinks.tables.format import Files, Snapshot
-from airflow_provider_blockread.sinks.tables.postgres_types import misfit
+from airflow_provider_blockread.sinks.tables.postgres_types import WINDOW, misfit
 from airflow_provider_blockread.sinks.tables.table import Table
 
 
@@ -21,12 +20,11 @@ class RowTable(Table):
     """A sink of rows that a database keeps; files are staged in the work area, and go once their rows are there."""
 
     in_place = False
+    own_columns = (WINDOW,)
     _misfit = staticmethod(misfit)
 
-    def writer(self, target: Target, name: AttemptName, schema: pa.Schema | None) -> Writer:
-        """Return a writer that rolls to the next file at `file_bytes`."""
-        suffix = self._option.suffix
-        return _RowWriter(self._stores, self._option, lambda number: name.uri(target.folder, number, suffix), schema)
+    def _writer(self, name: Callable[[int], str], schema: pa.Schema | None) -> Writer:
+        return _RowWriter(self._stores, self._option, name, schema)
 
     def sweep(self, window: str, keep: Collection[str], earlier: Collection[str] = ()) -> list[str]:
         """Remove the staged files, whose rows are in the table, or are not to be."""

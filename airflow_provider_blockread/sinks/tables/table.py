@@ -26,6 +26,8 @@ from airflow_provider_blockread.errors import (
 )
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import ColumnarSink
+from airflow_provider_blockread.sinks.matching import known_names, matched, matched_writer
+from airflow_provider_blockread.sinks.matching import misfit as unmatched
 from airflow_provider_blockread.sinks.names import AttemptName, is_data_file, window_prefix
 from airflow_provider_blockread.sinks.parquet import parquet_writer, read_footer
 from airflow_provider_blockread.sinks.partitions import check_partitions
@@ -52,6 +54,7 @@ class Table:
     """
 
     in_place = True
+    own_columns: tuple[str, ...] = ()  # names of columns that the commit fills
     _misfit = staticmethod(misfit)
 
     def __init__(self, stores: Stores, option: ColumnarSink, kind: str, make: Callable[[], TableFormat]) -> None:
@@ -65,18 +68,26 @@ class Table:
 
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
         """Return where tasks write, if the table can hold such rows; one that is not there is not made."""
-        if schema is not None and (problem := self._misfit(schema) or unpartitioned(schema, self._option)):
-            msg = f"{self.uri}: {problem}"
-            raise OptionsError(msg)
         snapshot = self._format.load()
-        if schema is not None and snapshot is not None and (problem := snapshot.refuse(schema)):
-            raise OptionsError(problem)
-        return Target(folder=self._format.location() or staging)
+        there = () if snapshot is None else snapshot.columns
+        columns = known_names(self._option, self.uri, there, self.own_columns)
+        if schema is not None:
+            rows = matched(schema, columns)
+            if problem := unmatched(schema, self._option) or self._misfit(rows) or unpartitioned(rows, self._option):
+                msg = f"{self.uri}: {problem}"
+                raise OptionsError(msg)
+            if snapshot is not None and (problem := snapshot.refuse(rows)):
+                raise OptionsError(problem)
+        return Target(folder=self._format.location() or staging, columns=columns)
 
     def writer(self, target: Target, name: AttemptName, schema: pa.Schema | None) -> Writer:
         """Return a writer that rolls to the next file at `file_bytes`, and reports what its columns hold."""
         named = partial(name.uri, target.folder, suffix=self._option.suffix)
-        return parquet_writer(self._stores, self._option, named, schema, of_table=True)
+        make = partial(self._writer, named)
+        return matched_writer(self._option, target.columns, make, schema)
+
+    def _writer(self, name: Callable[[int], str], schema: pa.Schema | None) -> Writer:
+        return parquet_writer(self._stores, self._option, name, schema, of_table=True)
 
     def placed(self, output: OutputFile) -> OutputFile:
         """Return a file as it is: it stays where its task wrote it."""

@@ -13,6 +13,7 @@ _LOG = "tests/sinks/test_log.py"
 _OBJECTS = "tests/sinks/test_objects.py"
 _COLUMNS = "tests/sinks/tables/test_table_columns.py"
 
+_MATCHING = "tests/sinks/tables/test_matching.py"
 _MERGED = "tests/merging/test_forms.py"
 
 CATALOG: list[Entry] = [
@@ -34,6 +35,9 @@ CATALOG: list[Entry] = [
     Remedy("sinks/tables/postgres.py", "cannot be reached", f"{_POSTGRES}::test_a_database_that_is_down"),
     Explained(
         "sinks/tables/postgres.py", "that ledger", "which ledger published the rows is a fact that nobody can change"
+    ),
+    Remedy(
+        "sinks/matching.py", "does not distinguish", f"{_MATCHING}::test_columns_of_a_table_that_differ_by_case_only"
     ),
     Remedy("sinks/tables/rows.py", "holds a NUL", f"{_POSTGRES}::test_a_nul_in_a_text"),
     Remedy("sinks/partitions.py", "choose columns of fewer values", f"{_PARTITIONS}::test_too_many_partitions"),

@@ -8,8 +8,9 @@ _LOG = "tests/sinks/test_log.py"
 _POSTGRES = "tests/sinks/tables/test_postgres.py"
 _PASSED_ON = "the text of another error, which has an entry of its own, with a place before it"
 
+_ONE_COLUMN = ("tests/sinks/tables/test_matching.py::test_two_columns_of_rows_that_are_one_are_refused",)
 _TABLES = (
-    "`refuse` of each table, and of sinks/evolution.py",
+    "`refuse` of each table, and of sinks/evolution.py; `misfit` of sinks/matching.py",
     (
         "tests/sinks/tables/test_evolution.py::test_a_table_that_does_not_evolve_refuses_new_columns",
         "tests/sinks/tables/test_evolution.py::test_a_name_that_differs_by_case_is_no_new_column",
@@ -19,6 +20,8 @@ _TABLES = (
         f"{_ICEBERG}::test_a_table_of_another_schema",
         f"{_PARTITIONS}::test_a_table_with_other_partitions",
         f"{_POSTGRES}::test_a_table_of_another_schema",
+        "tests/sinks/tables/test_matching.py::test_a_table_that_was_made_meanwhile_in_another_case",
+        *_ONE_COLUMN,
     ),
 )
 
@@ -40,9 +43,10 @@ WORDED_ELSEWHERE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
     ("records/io/codecs.py", "_refuse"): ("those who call it", ()),
     ("sinks/log/steps.py", "check"): _COLUMNS_OF_LOG,
     ("sinks/log/entries.py", "add_columns"): _COLUMNS_OF_LOG,
+    ("sinks/matching.py", "write"): ("`misfit` of the same file", _ONE_COLUMN),
     ("sinks/parquet.py", "prepare"): (
-        "`unpartitioned` of sinks/partitions.py",
-        (f"{_PARTITIONS}::test_rows_that_cannot_be_partitioned",),
+        "`unpartitioned` of sinks/partitions.py, `misfit` of sinks/matching.py",
+        (f"{_PARTITIONS}::test_rows_that_cannot_be_partitioned", *_ONE_COLUMN),
     ),
     ("sinks/parquet.py", "write"): (
         "`misfit` of sinks/statistics.py",

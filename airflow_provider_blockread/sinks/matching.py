@@ -1,0 +1,89 @@
+"""Columns of rows under the names that an output has for them, where names are matched without case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import pyarrow as pa
+
+from airflow_provider_blockread.errors import FunctionError, OptionsError
+from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.options import ColumnarSink
+from airflow_provider_blockread.sinks.protocol import Writer
+
+_Make = Callable[[pa.Schema | None], Writer]
+
+
+def known_names(option: ColumnarSink, place: str, there: Sequence[str], own: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the names by which tasks write columns that differ from them by case; none if case counts.
+
+    Args:
+        option: says whether it counts, and names the partition columns.
+        place: the name of the output.
+        there: its columns.
+        own: columns that it fills itself.
+
+    Raises:
+        OptionsError: when two columns of the output differ by case only.
+    """
+    if option.case_sensitive:
+        return ()
+    if two := _alike(there):
+        msg = (
+            f"{place} has columns {two[0]!r} and {two[1]!r}, which case_sensitive=False does not distinguish; rename"
+            " one of them, or set case_sensitive=True"
+        )
+        raise OptionsError(msg)
+    names = [*option.partition_by, *own, *there]  # what is there counts most
+    return tuple({name.lower(): name for name in names}.values())
+
+
+def misfit(schema: pa.Schema, option: ColumnarSink) -> str:
+    """Return in words which columns of rows cannot be matched; empty if all can."""
+    two = None if option.case_sensitive else _alike(schema.names)
+    return (
+        f"columns {two[0]!r} and {two[1]!r} are one to case_sensitive=False; rename one in the function" if two else ""
+    )
+
+
+def matched(schema: pa.Schema, known: Sequence[str]) -> pa.Schema:
+    """Return the schema with the known names of its columns; others keep their own."""
+    names = {name.lower(): name for name in known}
+    return pa.schema([field.with_name(names.get(field.name.lower(), field.name)) for field in schema], schema.metadata)
+
+
+def matched_writer(option: ColumnarSink, known: Sequence[str], make: _Make, schema: pa.Schema | None) -> Writer:
+    """Return the writer that is made for a schema, to which columns come under their known names."""
+    return make(schema) if option.case_sensitive else _MatchedWriter(option, known, make, schema)
+
+
+def _alike(names: Iterable[str]) -> tuple[str, str] | None:
+    """Return the first two names that differ by case only, if there are any."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if seen.setdefault(name.lower(), name) != name:
+            return seen[name.lower()], name
+    return None
+
+
+class _MatchedWriter:
+    def __init__(self, option: ColumnarSink, known: Sequence[str], make: _Make, schema: pa.Schema | None) -> None:
+        self._option, self._known, self._last = option, known, schema
+        self._names = [] if schema is None else matched(schema, known).names
+        self._writer = make(None if schema is None else matched(schema, known))
+
+    def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
+        """Take a batch."""
+        if batch.schema != self._last or not self._names:
+            if problem := misfit(batch.schema, self._option):
+                raise FunctionError(problem)
+            self._last, self._names = batch.schema, matched(batch.schema, self._known).names
+        self._writer.write(batch.rename_columns(self._names), block)
+
+    def close(self) -> list[OutputFile]:
+        """Finish and return the files."""
+        return self._writer.close()
+
+    def abort(self) -> None:
+        """Remove all that was written."""
+        self._writer.abort()

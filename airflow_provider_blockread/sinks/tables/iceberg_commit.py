@@ -1,0 +1,68 @@
+"""The commit to an Iceberg table: files, columns and the marker in one transaction."""
+
+from __future__ import annotations
+
+from pyiceberg.io.pyarrow import parquet_files_to_data_files
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import Table, Transaction
+
+from airflow_provider_blockread.sinks.evolution import Evolution
+from airflow_provider_blockread.sinks.protocol import Marker
+from airflow_provider_blockread.sinks.tables.format import Files
+
+#: The key of a snapshot's summary that says how its commit has changed the schema.
+EVOLVED = "blockread.schema"
+
+_MAPPING = "schema.name-mapping.default"
+_PREFIX = "blockread."
+
+
+def commit_files(change: Transaction, files: Files, removed: list[DataFile], marker: Marker, new: Evolution) -> Table:
+    """Commit files, columns that they need and the marker; return the table as it is then."""
+    names = {"ledger": marker.ledger, "feed": marker.feed, "window": marker.window, "change": str(marker.number)}
+    noted = {f"{_PREFIX}{name}": text for name, text in names.items()}
+    if new:
+        noted[EVOLVED] = str(new)
+        with change.update_schema() as schema:
+            schema.union_by_name(new.fields)
+    properties = change.table_metadata.properties
+    kept = {property_of(marker): str(marker.number)}
+    if _MAPPING not in properties:  # by which columns of files without ids are found
+        kept[_MAPPING] = change.table_metadata.schema().name_mapping.model_dump_json()
+    change.set_properties(kept)
+    if files.add or removed:
+        paths = [file.uri for file in files.add]
+        added = list(parquet_files_to_data_files(change._table.io, change.table_metadata, iter(paths)))  # noqa: SLF001 - as add_files does
+        with change.update_snapshot(snapshot_properties=noted).overwrite() as update:
+            for file in added:
+                update.append_data_file(file)
+            for file in removed:
+                update.delete_data_file(file)
+    if dropped := [name for name in properties if _is_settled(name, properties[name], marker)]:
+        change.remove_properties(*dropped)
+    return change.commit_transaction()
+
+
+def version_of(table: Table) -> str:
+    """Return the id of the newest snapshot; empty without one."""
+    snapshot = table.current_snapshot()
+    return "" if snapshot is None else str(snapshot.snapshot_id)
+
+
+def property_of(marker: Marker) -> str:
+    """Return the name of the property that is the marker of a window."""
+    return f"{_PREFIX}{marker.ledger}.{marker.window}"
+
+
+def _is_settled(name: str, value: str, marker: Marker) -> bool:
+    """Return whether a property is a marker of the same ledger which that has recorded."""
+    start = f"{_PREFIX}{marker.ledger}."
+    if not name.startswith(start) or name == property_of(marker):
+        return False
+    number = number_of(value)  # another writer may have set the property
+    return number is not None and marker.is_recorded(name.removeprefix(start), number)
+
+
+def number_of(text: str | None) -> int | None:
+    """Return the number of a marker; None if a property holds none."""
+    return int(text) if text is not None and text.isdecimal() else None
